@@ -32,6 +32,7 @@ from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
 from tests.processes import HUNG, Forked, running
+from tests.waiting import until
 
 FIGURES = Figures(
     at=0.0,
@@ -159,13 +160,13 @@ def terminal(columns: int = 80, rows: int = 24) -> Iterator[Terminal]:
 
 def settled(written: Callable[[], str], wanted: str, process: Forked | None = None) -> str:
     """What was written, once ``wanted`` is in it; raises AssertionError if ``process`` has ended without it."""
-    last = ""
-    while wanted not in written():
+
+    def all_written() -> str:
         if process is not None and process.poll() is not None:
-            assert written() != last, f"the process has ended without {wanted!r}:\n{last}"
-            last = written()
             time.sleep(1)  # for what the thread has not read yet
-        time.sleep(0.01)
+        return written()
+
+    until(lambda: wanted in all_written(), process, written)
     return written()
 
 

@@ -20,6 +20,7 @@ from tests.crawl.scripted_site import page as scripted_page
 from tests.crawl.scripted_site import scripted_site
 from tests.monitor.crawl_files import HOSTILE, large, samples, series_of, server, snapshot, write
 from tests.processes import run_python
+from tests.waiting import until
 
 
 class Parsed(HTMLParser):
@@ -216,9 +217,7 @@ def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
         spider = "tests.crawl.ordinary_spiders.StartUrlsSpider"
         with crawling(spider, tmp_path, settings=settings, sites=",".join(site.origins), start="1/") as process:
             series = tmp_path / "job" / "report" / "series.jsonl"
-            while not series.exists() or len(series.read_text().splitlines()) < 3:
-                assert process.poll() is None
-                time.sleep(0.05)
+            until(lambda: series.exists() and len(series.read_text().splitlines()) >= 3, process)
             running = run_python("-m", "scrapy", "report", str(tmp_path / "job"))
             process.kill()
             process.wait()
