@@ -71,6 +71,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "Quality" not in text(unknown)
+    assert "End" not in text(replace(FIGURES, forecast=Forecast(None, "", None, None)))  # the crawl is ending
     later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
     assert "Quality 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
