@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -57,11 +58,20 @@ def test_the_commands_run(tmp_path: Path) -> None:
         assert re.search(expected, log.read().decode())
 
 
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
     """With two workers: one carries an action out, the other obeys, and can be asked alone."""
     [block] = [block for block in BLOCKS if "scrapy workers" in block]
     job = tmp_path / "job"
-    port = free_port()
+    port = next(port for port in iter(free_port, 0) if is_free(port + 1))  # each worker has the next one
     text = block.replace("-n 4", "-n 2").replace("=job ", f"={job} ").replace(" job", f" {job}")
     workers, *commands = (line.removeprefix("$ ") for line in text.replace("6080", str(port)).splitlines())
     assert len(commands) == 3
@@ -71,7 +81,8 @@ def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
         line = shlex.split(workers.replace("seeds.txt", str(seeds)))
         with running(["-m", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             for number in (1, 2):
-                until((job / f"worker-{number}" / f"console-{port + number - 1}.json").exists)
+                ticket = job / f"worker-{number}" / f"console-{port + number - 1}.json"
+                until(ticket.exists, process, lambda: os.pread(log.fileno(), 1 << 20, 0).decode())
             pause, delay, status = commands
             assert list(json.loads(_scrapy(pause))) == list(json.loads(_scrapy(delay))) == ["worker-1"]
             other = client_of(job / "worker-2" / f"console-{port + 1}.json")

@@ -91,23 +91,23 @@ def test_password(start: Start) -> None:
 def only_user(server: Server, *rules: str) -> None:
     """Only ``crawler`` with password ``pw`` may use the server, by ``rules``."""
     with redis.Redis(unix_socket_path=str(server.socket)) as client:
-        client.execute_command("ACL", "SETUSER", "crawler", "on", ">pw", "~{web*", *rules)
+        client.execute_command("ACL", "SETUSER", "crawler", "on", ">SECRET", "~{web*", *rules)
         client.execute_command("ACL", "SETUSER", "default", "off")
 
 
 def test_user_of_an_access_list(start: Start) -> None:
     server = start()
     only_user(server, "+@all", "-config")
-    address = RedisAddress(f"unix://crawler:pw@{server.socket}")
+    address = RedisAddress(f"unix://crawler:SECRET@{server.socket}")
     assert both(address) == [b"\xff", False]
     assert "crawler@" in RedisConnector(address).name
-    assert "pw" not in RedisConnector(address).name
+    assert "SECRET" not in RedisConnector(address).name
 
 
 def test_user_who_may_not_ask(start: Start) -> None:
     server = start()
     only_user(server, "+@all", "-info")
-    assert refusal(RedisAddress(f"unix://crawler:pw@{server.socket}")).startswith("the user may not do this: ")
+    assert refusal(RedisAddress(f"unix://crawler:SECRET@{server.socket}")).startswith("the user may not do this: ")
 
 
 def test_tls(start: Start, tmp_path: Path) -> None:
