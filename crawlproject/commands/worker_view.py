@@ -19,7 +19,7 @@ Info = dict[str, dict[str, Any]]
 
 
 class InfoSource(Protocol):
-    """A Redis client, as far as the view needs one."""
+    """The part of a Redis client that the view needs."""
 
     def hgetall(self, name: str) -> Any:
         """Field -> value of a hash."""
@@ -96,7 +96,7 @@ class Progress:
 
     @property
     def pages(self) -> int:
-        """Of all workers seen, those gone among them."""
+        """Pages of all workers so far, including those that have left."""
         return round(sum(self._pages.values()))
 
     def add(self, info: Info, now: float) -> None:

@@ -578,7 +578,7 @@ def _started(pid: int) -> str:
 
 
 def join(client: Any, keys: Keys, fields: Mapping[str, str]) -> dict[str, str]:
-    """Create the crawl with ``fields`` unless there is one; returns the fields of the one there is.
+    """Create the crawl with ``fields`` unless there is one; returns the fields of the existing one.
 
     ``client``: a synchronous one.  Raises RedisError, also if the key has another type.
     """

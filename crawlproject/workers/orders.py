@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 KEPT, MAX_ROW = 1000, 10_000
 #: Digits of an action's number.
 MAX_DIGITS = 18
-#: Rows read besides those that the last beat has told of.
+#: Rows read in addition to those that the last beat announced.
 SLACK = 16
 #: Actions of this worker that it gives again if Redis loses them.
 MAX_OWN = 100
@@ -91,7 +91,7 @@ class SharedOrders:
         self._restore: Restore | None = None
         self._apply: Apply | None = None
         self._is_known = False
-        self._is_behind = False  # the last beat has told of an action that is not applied yet
+        self._is_behind = False  # the last beat announced an action that is not applied yet
         self._wake: Callable[[], None] = _nothing
         self._applying = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -140,7 +140,7 @@ class SharedOrders:
         return action.number
 
     def told(self, mark: str) -> None:
-        """A beat has told the mark of the last action in Redis. O(1)."""
+        """A beat has reported the mark of the last action in Redis. O(1)."""
         self._told = mark
         if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
             return
@@ -172,7 +172,7 @@ class SharedOrders:
             self._orders = orders
         except Exception:
             self.bad += 1
-            logger.exception("The orders of the console cannot be restored at once: each is applied by itself")
+            logger.exception("The orders of the console cannot be restored together: each is applied separately")
             for order, value in orders.items():
                 await self._change(order, value, "")
         self.number, self._id = _parsed(mark)

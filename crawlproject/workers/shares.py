@@ -185,8 +185,8 @@ class Shares:
             self._waits_since = -1.0
             names = ", ".join(sorted(waiting)[:MAX_NAMED])
             logger.warning(
-                "Partitions without a worker wait for %.0f s: Redis was started again or replaced, and of %d workers "
-                "not all have noticed that for a lease: %s",
+                "Partitions without a worker wait for %.0f s: Redis was restarted or replaced, and not all of the %d "
+                "workers have known that for a lease: %s",
                 seconds,
                 len(beat.members),
                 names,

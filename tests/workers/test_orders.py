@@ -352,7 +352,7 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
         assert late.copy.bad == 2
 
     run(model, test)
-    assert "cannot be restored at once" in caplog.text
+    assert "cannot be restored together" in caplog.text
 
 
 def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:

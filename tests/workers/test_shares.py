@@ -32,7 +32,7 @@ def test_a_long_wait_for_workers_that_have_not_noticed_a_loss_is_logged_once(cap
         assert not caplog.records
         wait(60, "old")
         (record,) = caplog.records
-        assert record.getMessage().endswith("of 2 workers not all have noticed that for a lease: other")
+        assert record.getMessage().endswith("not all of the 2 workers have known that for a lease: other")
         wait(5, "new")
         wait(60, "old")
         assert len(caplog.records) == 2

@@ -47,7 +47,7 @@ async def watch(page: Page, slot: Slot, blocked: frozenset[str]) -> None:
 
 
 class _Watch:
-    """Watches one tab: what its pages load, where they go, whom they bother."""
+    """Watches one tab: what its pages load, where they go, and the nuisances that they cause."""
 
     def __init__(self, page: Page, slot: Slot, blocked: frozenset[str]) -> None:
         self._page = page

@@ -56,7 +56,7 @@ class Crowd(Generic[T]):
 class Domains:
     """The registered domains of servers; O(1) for each server after the first time.
 
-    They are told by a long list, which most crawls never need: while the servers whose hosts end alike
+    To find them takes a long list, which most crawls never need: while the servers whose hosts end alike
     (``example.org``, ``co.uk``) do not have a share of the places together, no registered domain has.
     """
 
@@ -145,7 +145,7 @@ class DomainShares:
                 self._reopen(domain)
 
     def count_again(self) -> None:
-        """The domains are told more exactly than before, when none was full. O(places taken)."""
+        """The domains are now found more exactly; before, none was full. O(places taken)."""
         self._taken = dict(Counter(map(self.domains.of, self._placed)))
         self._full = self._with_share()
 
