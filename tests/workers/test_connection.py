@@ -201,14 +201,23 @@ def test_server_that_drops_keys(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
-    [(("CONFIG", "SET", "maxmemory", "1"), "its memory is full"), (("REPLICAOF", "127.0.0.1", "1"), "is a replica")],
+    ("faults", "reason"),
+    [
+        ([("CONFIG", "SET", "maxmemory", "1")], "its memory is full"),
+        ([("REPLICAOF", "127.0.0.1", "1")], "is a replica"),
+        ([("CONFIG", "SET", "save", "3600 1"), ("CONFIG", "SET", "dbfilename", "folder"), ("BGSAVE",)], "MISCONF"),
+    ],
 )
 @pytest.mark.parametrize("in_script", [False, True])
-def test_reason_of_a_refused_write(start: Start, fault: tuple[str, ...], reason: str, in_script: bool) -> None:
+def test_reason_of_a_refused_write(start: Start, faults: list[tuple[str, ...]], reason: str, in_script: bool) -> None:
     """The same from a command and from a script, whose error Redis 6 wraps in one of its own."""
-    with redis.Redis(unix_socket_path=str(start().socket)) as client:
-        client.execute_command(*fault)
+    server = start()
+    (server.folder / "folder").mkdir()
+    with redis.Redis(unix_socket_path=str(server.socket)) as client:
+        for fault in faults:
+            client.execute_command(*fault)
+        while client.info("persistence")["rdb_bgsave_in_progress"]:
+            time.sleep(0.01)
         with pytest.raises(redis.RedisError) as caught:
             client.eval("return redis.call('SET', KEYS[1], 1)", 1, "a") if in_script else client.set("a", 1)
     assert reason_of(caught.value).startswith(reason)
