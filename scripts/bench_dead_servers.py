@@ -21,14 +21,19 @@ import contextlib
 import itertools
 import socket
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
-from testbed.tiny_web import TinyWeb, serving
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterator
 
 KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
@@ -36,8 +41,10 @@ AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
 
 
-class Web(TinyWeb):
+class Web(asyncio.DatagramProtocol):
     """The good servers, on 127.5.0.x, and the name server, in one thread."""
+
+    transport: asyncio.DatagramTransport | None = None
 
     def __init__(self, good: int, pages: int) -> None:
         self.good, self.pages, self.port, self.delay = good, pages, 0, 0.0
@@ -47,6 +54,10 @@ class Web(TinyWeb):
         self.subdomains = itertools.count()  # of the farm
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The name server listens."""
+        self.transport = transport  # type: ignore[assignment]
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query by its name's end: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild.com``, ``.farm.com``."""
@@ -115,6 +126,29 @@ class Web(TinyWeb):
         return f"<title>{host}{path}</title>{links}<p>{hash((host, path))} {'x' * 500}"
 
 
+@contextlib.contextmanager
+def serving(web: Web) -> Iterator[tuple[int, int]]:
+    """Serve ``web`` until the end of the block; its ports: of the name server, and of all servers."""
+    loop, started, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
+    ports: list[int] = []
+
+    async def run() -> None:
+        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
+        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
+        ports.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
+        started.set()
+        await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        yield ports[0], ports[1]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+
+
 def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
     """One URL on each dead server."""
     address = [f"127.{9 + number // 60000}.{number // 250 % 240}.{number % 250 + 1}" for number in range(count)]
@@ -133,16 +167,16 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
     }[kind]
 
 
-def measure(kind: str, args: object) -> None:
+def measure(kind: str, args: Namespace) -> None:
     """Crawl once and print a row."""
-    web = Web(args.good, args.pages)  # type: ignore[attr-defined]
+    web = Web(args.good, args.pages)
     with (
         serving(web) as (name_port, port),
         socket.socket() as closed,
         socket.socket() as black,
         contextlib.ExitStack() as fillers,
     ):
-        web.port, web.delay, web.drips = port, args.delay, kind == "drip"  # type: ignore[attr-defined]
+        web.port, web.delay, web.drips = port, args.delay, kind == "drip"
         closed.bind(("127.5.8.8", 0))
         black.bind(("0.0.0.0", 0))
         black.listen(0)
@@ -150,17 +184,17 @@ def measure(kind: str, args: object) -> None:
             filler = fillers.enter_context(socket.socket())
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", black.getsockname()[1]))
-        dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])  # type: ignore[attr-defined]
+        dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])
         good = [f"http://127.5.0.{number + 1}:{port}/" for number in range(web.good)]
-        are_hidden = bool(args.hidden)  # type: ignore[attr-defined]
+        are_hidden = bool(args.hidden)
         links = [link.replace("PORT", str(port)) for link in dead] + good * are_hidden
         web.hub = "".join(f'<a href="{link}">x</a>' for link in links)
         settings = SETTINGS | {
             "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
-            "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
+            "CLOSESPIDER_TIMEOUT": args.seconds,
             "LINKS_SKIP_AFTER": 3,
-            "FRONTIER_DOMAIN_SHARE": args.share,  # type: ignore[attr-defined]
-            "FRONTIER_PATIENCE": args.patience,  # type: ignore[attr-defined]
+            "FRONTIER_DOMAIN_SHARE": args.share,
+            "FRONTIER_PATIENCE": args.patience,
         }
         seeds = (f"http://127.5.0.200:{port}/", *([] if are_hidden else good))
         stats = crawl(settings, seeds=",".join(seeds))
