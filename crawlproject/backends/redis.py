@@ -374,7 +374,7 @@ class RedisBackend(StoringBackend):
 
     def acted(self, mark: str) -> None:
         """See ``Crawl``."""
-        self._orders.told(mark)
+        self._orders.announced(mark)
         if self._orders.bad:
             self._stats.set_value("workers/orders/bad", self._orders.bad)
 

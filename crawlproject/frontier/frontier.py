@@ -100,7 +100,7 @@ class Frontier:
 
         Call before the first URL.
         """
-        self._queue.domains.tell_by(domain_of_server, end_of_host)
+        self._queue.domains.find_by(domain_of_server, end_of_host)
         self._queue.shares.limit(share)
         self._queue.look_ups.limit(share)
 
@@ -157,7 +157,7 @@ class Frontier:
                 self.servers.changed(source)
             self.servers.place(changed)
             if found_on is not None:
-                self._heard(found_on)
+                self._links_known(found_on)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
@@ -672,7 +672,7 @@ class Frontier:
             session.step(SessionEvent.WAKE)
             self._refilled.append(session)
 
-    def _heard(self, key: str) -> None:
+    def _links_known(self, key: str) -> None:
         """The links of the last page of the server ``key`` are known."""
         server = self.servers.get(key)
         if server is not None and server.session is not None:

@@ -87,7 +87,7 @@ class SharedOrders:
         self._own: deque[Action] = deque(maxlen=MAX_OWN)
         self._control: Control | None = None
         self._crawl = ""
-        self._told: str | None = None  # by the last beat
+        self._announced: str | None = None  # by the last beat
         self._restore: Restore | None = None
         self._apply: Apply | None = None
         self._is_known = False
@@ -139,9 +139,9 @@ class SharedOrders:
         await self._follow()
         return action.number
 
-    def told(self, mark: str) -> None:
+    def announced(self, mark: str) -> None:
         """A beat has reported the mark of the last action in Redis. O(1)."""
-        self._told = mark
+        self._announced = mark
         if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
             return
         self._is_behind = True
@@ -166,7 +166,7 @@ class SharedOrders:
         control, restore = self._control, self._restore
         if control is None or restore is None:
             return
-        mark, orders = ("", {}) if self._told == "" else await control.orders()
+        mark, orders = ("", {}) if self._announced == "" else await control.orders()
         try:
             await restore(orders)
             self._orders = orders
@@ -180,7 +180,7 @@ class SharedOrders:
 
     async def _catch_up(self) -> None:
         assert self._control is not None
-        missed = _parsed(self._told or "")[0] - self.number
+        missed = _parsed(self._announced or "")[0] - self.number
         mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
         if _parsed(mark) == (self.number, self._id):
             return
@@ -200,7 +200,7 @@ class SharedOrders:
                 self._own = deque((action if each.id == action.id else each for each in self._own), MAX_OWN)
 
     def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
-        """Those after the last one that was applied; None if that cannot be told."""
+        """Those after the last one that was applied; None if that is not known."""
         ids = ["" if action is None else action.id for action in actions]
         if self._id in ids:
             start = ids.index(self._id) + 1

@@ -47,10 +47,10 @@ class WorkerState:
 
 def worker_facts(worker: WorkerState) -> dict[str, Any]:
     """A worker's description of itself (``FIGURES``); None for a value of another type."""
-    told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
+    figures = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
     started = _checked(worker.info.get("started"), float)
     since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
-    return {"worker": worker.id, **told, "since": since, "lease": round(worker.lease, 1)}
+    return {"worker": worker.id, **figures, "since": since, "lease": round(worker.lease, 1)}
 
 
 def _checked(value: Any, kind: type) -> Any:

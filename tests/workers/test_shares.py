@@ -26,7 +26,7 @@ def test_a_long_wait_for_workers_that_have_not_noticed_a_loss_is_logged_once(cap
             for _ in range(seconds):
                 clock.return_value += 1.0
                 members = {"one": {"run": "new"}, "other": {"run": run}}
-                made._tell_waiting(Beat("ok", now=clock.return_value, members=members, run_id="new"))
+                made._log_waiting(Beat("ok", now=clock.return_value, members=members, run_id="new"))
 
         wait(30, "old")
         assert not caplog.records

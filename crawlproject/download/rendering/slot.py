@@ -78,7 +78,7 @@ class _Watch:
 
     def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
         if self._slot.job is not None:
-            self._slot.job.suffer(nuisance)
+            self._slot.job.count_nuisance(nuisance)
         task = asyncio.ensure_future(done(answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

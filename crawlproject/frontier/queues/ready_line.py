@@ -66,7 +66,7 @@ class Domains:
         self.are_exact = False
         self.shares: list[DomainShares] = []
 
-    def tell_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
+    def find_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
         """``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host."""
         self._domain_of, self._end_of = domain_of, end_of
 
