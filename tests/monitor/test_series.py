@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.quantities import exact_duration
 from crawlproject.monitor.report.facts import REASONS
+from crawlproject.monitor.series import extension
+from crawlproject.monitor.series.extension import Series
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
@@ -200,3 +205,28 @@ def test_an_interval_that_nobody_wrote_is_not_believed(tmp_path: Path, interval:
     path = tmp_path / "series.jsonl"
     path.write_text(json.dumps({"version": 1, "at": 1.0, "interval": interval, "columns": COLUMNS}) + "\n")
     assert 1.0 <= SeriesWriter(path, 2.0).interval <= MAX_INTERVAL
+
+
+def test_a_young_crawl_has_snapshots(tmp_path: Path) -> None:
+    """After some seconds already, then at longer and longer intervals up to a minute."""
+    series, saved = Series(get_crawler(), tmp_path), []
+    series._writer = mock.Mock(interval=1.0)
+    with (
+        mock.patch.object(extension, "figures_of"),
+        mock.patch.object(extension, "sample_of"),
+        mock.patch.object(extension, "CLOCK") as clock,
+        mock.patch.object(series, "_save", side_effect=lambda: saved.append(clock.return_value)),
+    ):
+        for second in range(200):
+            clock.return_value = float(second)
+            series._look()
+    assert saved == [4, 12, 28, 60, 120, 180]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (59.6, "1 min"), (151, "2 min 31 s"), (3600, "1 h"), (3661, "1 h 1 min"), (9e5, "10 d 10 h")],
+)
+def test_times_of_two_units(seconds: float, words: str) -> None:
+    """Exact enough that pages divided by them give the speed that stands beside."""
+    assert exact_duration(seconds) == words

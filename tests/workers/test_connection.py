@@ -15,6 +15,7 @@ import redis
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import RedisAddress, RedisConnector, check_server, reason_of, safe_url
 from testbed.children import free_port
+from tests.waiting import until
 from tests.workers.certificates import write_certificates
 from tests.workers.conftest import Server, Start
 
@@ -143,8 +144,7 @@ def test_cluster(start: Start) -> None:
     server = start("--cluster-enabled", "yes", tcp=True)
     with redis.Redis(port=server.port, protocol=2) as node:
         node.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
-        while b"cluster_state:ok" not in node.execute_command("CLUSTER", "INFO", NEVER_DECODE=True):
-            time.sleep(0.01)
+        until(lambda: b"cluster_state:ok" in node.execute_command("CLUSTER", "INFO", NEVER_DECODE=True))
     place = f"127.0.0.1:{server.port}"
     assert both(RedisAddress(f"redis+cluster://{place}")) == [b"\xff", True]
     assert both(RedisAddress(f"redis://{place}", params={"redis_cls": "redis.cluster.RedisCluster"})) == [b"\xff", True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
@@ -87,6 +88,7 @@ def snapshot_of(
     }
     return {
         "version": VERSION,
+        "at": time.time(),
         "columns": COLUMNS,
         "servers": rows,
         "rest": rest,
