@@ -253,7 +253,7 @@ class Frontier:
     def gives_way(self, server: Server, now: float, *, is_full: bool) -> bool:
         """Whether ``server``, which has a session and has never answered, keeps another from having one. O(log n).
 
-        ``is_full``: no further session may be opened.  Not if another failure would give it up.
+        ``is_full``: no further session may be opened.  False if one more failure would give the server up.
         """
         if server.answered or server.failures + 1 >= self.max_failures > 0:
             return False

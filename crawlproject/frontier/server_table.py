@@ -152,7 +152,7 @@ class ServerQueue:
         return min(known, new, key=self._turn)
 
     def _turn(self, server: Server) -> tuple[bool, float]:
-        """The best server of several lines has the lowest; the first is preferred among equals."""
+        """Orders the best servers of several lines: the lowest is next, the first of equal ones."""
         assert server.heap_item is not None
         return self.shares.is_full(server), server.heap_item[0]
 

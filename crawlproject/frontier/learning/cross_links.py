@@ -7,7 +7,7 @@ DECAY = 0.999
 
 #: A repeated link is sent again, for all its repetitions, when their number has grown by this factor.
 GROWTH = 3
-#: Share of the links found that are sent, at most, as far as repeated ones decide it: each first link is sent.
+#: Maximum share of the links found that are sent: repeated links wait for it, a first link is always sent.
 SENT_SHARE = 0.28
 
 _SENT_SHIFT = 32  # bits of a state that count the links found; the bits above count those sent

@@ -56,8 +56,8 @@ class Crowd(Generic[T]):
 class Domains:
     """The registered domains of servers; O(1) for each server after the first time.
 
-    To find them takes a long list, which most crawls never need: while the servers whose hosts end alike
-    (``example.org``, ``co.uk``) do not have a share of the places together, no registered domain has.
+    Finding them takes a long list, which most crawls never need: while the servers whose hosts have the same end
+    (``example.org``, ``co.uk``) together hold less than a share of the places, so does each registered domain.
     """
 
     def __init__(self) -> None:

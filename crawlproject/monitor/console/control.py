@@ -162,7 +162,7 @@ class Control:
         return await self._order(f"{BLOCK} {name}", None, name=name)
 
     async def release(self, name: Any) -> dict[str, Any]:
-        """Let the guard judge a server, or the servers of a domain, no longer."""
+        """Stop the guard from judging a server, or the servers of a domain."""
         name = _name(name)
         return await self._order(f"{RELEASE} {name}", "1", name=name)
 
