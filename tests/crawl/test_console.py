@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crawlproject.monitor.console.order_book import Orders
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import Record, WebSpec, running_web
@@ -121,6 +122,23 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
     assert stats["frontier/sessions/max_open"] <= 2
     assert stats["console/actions"] == 3
     assert not list(job.glob("console-*.json")), "the token outlives the console"
+
+
+def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
+    """Each has its connection; else some would wait for one, at the end of the crawl for ever."""
+    job, port = tmp_path / "job", free_port()
+    orders = Orders(sessions=(4, 2))
+    (job / "frontier").mkdir(parents=True)
+    (job / "frontier" / "orders.json").write_text(json.dumps(orders.to_state()))
+    with scripted_site(6) as site:
+        site.script = Everywhere()
+        settings = settings_of(job, port, FRONTIER_MAX_SESSIONS=2, MONITOR_INTERVAL=0.1)
+        sites = ",".join(site.origins)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/,5/,6/") as process:
+            client = open_console(process, job, port)
+            until(lambda: client.get("stats").get("monitor/connections") == 4, process)
+            client.post("stop")
+            assert process.wait(TIMEOUT) == 0
 
 
 def _refusals(client: Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -184,6 +185,15 @@ def test_settings_that_differ_without_secrets() -> None:
     assert "host/0" in found["REDIS_URL"]
     assert "FRONTIER_MIN_DELAY" not in found
     assert "hunter2" not in str(found)
+
+
+def test_deprecated_settings_of_scrapy_cause_no_warning() -> None:
+    """It would name a line of this package in the log of a project that sets them."""
+    names = ("CONCURRENT_REQUESTS_PER_IP", "DNS_RESOLVER")
+    settings = Settings(dict.fromkeys(names, 1), priority="project")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "CONCURRENT_REQUESTS_PER_IP" not in changed_settings(settings)  # Scrapy has no default for it
 
 
 def test_a_full_disk_is_an_error_of_the_caller(tmp_path: Path) -> None:

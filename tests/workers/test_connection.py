@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +215,7 @@ def test_reason_of_a_refused_write(start: Start, faults: list[tuple[str, ...]], 
     with redis.Redis(unix_socket_path=str(server.socket)) as client:
         for fault in faults:
             client.execute_command(*fault)
-        while client.info("persistence")["rdb_bgsave_in_progress"]:
-            time.sleep(0.01)
+        until(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
         with pytest.raises(redis.RedisError) as caught:
             client.eval("return redis.call('SET', KEYS[1], 1)", 1, "a") if in_script else client.set("a", 1)
     assert reason_of(caught.value).startswith(reason)
