@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The frontier on disk: links/s through seen-set and push, pops/s, bytes per URL, memory, stalls, time to reopen.
 
-    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 5]
+    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 5] [--scrapy 20000]
 
 For each size in ``--urls``, a process fills a store with that many queued and seen URLs (``fill``) and waits until
 RocksDB has finished compaction (``settled``).  Then all sizes are measured in turns, so that other work on the machine
@@ -11,6 +11,10 @@ affects them alike; the result is the median of ``--rounds``.  First come pages 
 (``pops``: lease, pop, measurement, acknowledgement).  There is a commit (fsync) each second.
 Each rate is given by the clock / by CPU time of all threads, including RocksDB's / by that of the crawl's thread.
 At the end the largest store is opened again in a new process.
+
+``--scrapy N`` (0: off) first sends N links of the same kind, of 500 servers, and 2,000 pops through the same code and
+through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  N is small,
+because Scrapy keeps a file open for each server and examines all servers for each pop.
 """
 
 from __future__ import annotations
@@ -23,10 +27,15 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from scrapy import Request
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.pqueues import DownloaderAwarePriorityQueue
+from scrapy.squeues import PickleLifoDiskQueue, PickleLifoSQLiteQueue
 from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
@@ -51,6 +60,9 @@ WORK = (
     *("rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes"),
     *("rocksdb.compaction-pending", "rocksdb.num-running-compactions"),
 )
+SCRAPY_SERVERS, SCRAPY_POPS = 500, 2000
+SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
+
 
 NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
@@ -92,7 +104,7 @@ class DiskCrawl:
         self.store = DiskStore(path, StoreLabel("bench", "quality"))
         self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
         DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)
-        self.seen = SeenDupeFilter.from_crawler(get_crawler())
+        self.seen = SeenDupeFilter.from_crawler(fake_crawler())
         self.seen.use_store(DiskSeenStore(self.store))
         self.seen.open()
         self.dispatcher = Dispatcher(self.frontier, max_sessions=1, linger=0.0)
@@ -171,6 +183,16 @@ class DiskCrawl:
         if start - self._committed > COMMIT_INTERVAL:
             self.commit()
         self.stall = max(self.stall, time.perf_counter() - start)
+
+
+def fake_crawler() -> Any:
+    """The part of a crawler that Scrapy's dupefilters and queues use."""
+    crawler: Any = get_crawler()
+    slots = SimpleNamespace(slots={}, get_slot_key=lambda request: request.url.split("/")[2])
+    crawler.engine = SimpleNamespace(downloader=slots)
+    crawler.spider = crawler._create_spider("bench")
+    crawler.request_fingerprinter = crawler.request_fingerprinter or RFPDupeFilter().fingerprinter
+    return crawler
 
 
 def memory() -> str:
@@ -264,11 +286,64 @@ def reopen(path: Path, servers: int) -> None:
     crawl.store.close()
 
 
+def ours(links: int, folder: Path) -> None:
+    """The load of ``scrapy_on_disk`` with this project's code; wall-clock time including commits."""
+    crawl = DiskCrawl(folder, SCRAPY_SERVERS)
+    pushes, pops = Rate(), Rate()
+    old = crawl.old_links(0.0, links // (NEW_LINKS + OLD_LINKS))
+    pushes.run(lambda: crawl.pages(old))
+    urls = len(crawl.frontier)
+    crawl.store.rocks.flush()
+    size = disk_bytes(folder) / urls
+    pops.run(lambda: crawl.pops(SCRAPY_POPS))
+    show("ours  ", {"urls": urls, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
+    crawl.store.close()
+
+
+def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
+    """The same pages with Scrapy's dupefilter and disk queue, 500 servers."""
+    crawler = fake_crawler()
+    (folder / "queue").mkdir(parents=True)
+    queue = DownloaderAwarePriorityQueue.from_crawler(crawler, kind, key=str(folder / "queue"))
+    seen = RFPDupeFilter(str(folder), fingerprinter=crawler.request_fingerprinter)
+    chance = random.Random(1)
+    urls: list[str] = []
+    pushed = 0
+    for number in range(links):
+        is_old = number % 5 and pushed > NEW_LINKS
+        urls.append(link(chance.randrange(pushed) if is_old else pushed, SCRAPY_SERVERS))
+        pushed += not is_old
+
+    def push() -> int:
+        for request in map(Request, urls):
+            if not seen.request_seen(request):
+                queue.push(request)
+        return links
+
+    def pop() -> int:
+        return sum(queue.pop() is not None for _ in range(min(pushed, SCRAPY_POPS)))
+
+    pushes, pops = Rate(), Rate()
+    pushes.run(push)
+    size = disk_bytes(folder) / pushed
+    pops.run(pop)
+    show("Scrapy", {"queue": name, "urls": pushed, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
+    seen.close("finished")
+    queue.close()
+
+
 def main() -> None:
-    """Print a line per size, and one for the reopened store."""
-    args = command_line(__doc__, urls="1000000", servers=100_000, rounds=5).parse_args()
+    """Print a line per size, and lines for Scrapy."""
+    args = command_line(__doc__, urls="1000000", servers=100_000, rounds=5, scrapy=20_000).parse_args()
     with tempfile.TemporaryDirectory() as name:
-        measure_all([int(urls) for urls in args.urls.split(",")], Path(name), args.servers, args.rounds)
+        folder = Path(name)
+        if args.scrapy:
+            ours(args.scrapy, folder / "ours")
+            for queue, kind in SCRAPY_QUEUES.items():
+                scrapy_on_disk(args.scrapy, folder / queue, kind, queue)
+        sizes = [int(urls) for urls in args.urls.split(",") if urls]
+        if sizes:
+            measure_all(sizes, folder, args.servers, args.rounds)
 
 
 if __name__ == "__main__":

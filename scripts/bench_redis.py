@@ -7,6 +7,8 @@ Pages of 60 links (12 new, 48 old; three of four on the page's own server) go th
 the journal and the inboxes of ``--workers`` workers in this process, with a tick after each ``--rate`` pages a worker.
 scrapy-redis gets the same links (its scheduler's queue and dupefilter), disk the same through the ``disk`` backend's
 store; all in turns.  CPU seconds (user and system) are of this process and of Redis (append-only file), each.
+
+``scripts/bench_redis_sizes.py`` has the bytes per URL, and the cost of loading a partition.
 """
 
 from __future__ import annotations
@@ -24,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scrapy import Request, Spider
 from scrapy.settings import Settings
-from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
@@ -37,7 +38,7 @@ from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.worker import Worker
-from scripts.bench_disk import NEW_LINKS, NO_WAIT, OLD_LINKS, POPULAR, DiskCrawl, link, show
+from scripts.bench_disk import NEW_LINKS, NO_WAIT, OLD_LINKS, POPULAR, DiskCrawl, fake_crawler, link, show
 from testbed.bench import command_line
 from testbed.redis_server import RunningRedis
 
@@ -66,7 +67,7 @@ class BenchCrawl:
         self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
         label = StoreLabel("bench", "quality")
         self.local = LocalCopy(self.frontier, self.partitions, folder, label, clock, indexed=True)
-        self.seen = SeenDupeFilter.from_crawler(get_crawler())
+        self.seen = SeenDupeFilter.from_crawler(fake_crawler())
         self.seen.use_store(self.local.seen, self.partitions.server_part)
         self.local.seen_set = self.seen.seen
         self.seen.open()
@@ -228,7 +229,7 @@ class Cost:
     """CPU seconds of this process and of Redis per page: the lowest of several rounds."""
 
     def __init__(self, server: RunningRedis | None) -> None:
-        self.server = server
+        self._server = server
         self._client: list[float] = []
         self._redis: list[float] = []
 
@@ -239,7 +240,7 @@ class Cost:
 
     def redis_time(self) -> float:
         """CPU seconds of Redis so far."""
-        return 0.0 if self.server is None else self.server.cpu_time()
+        return 0.0 if self._server is None else self._server.cpu_time()
 
     @property
     def client(self) -> float:
@@ -356,35 +357,42 @@ async def measure(args: Any, folder: Path) -> None:
     with RunningRedis(aof=True) as ours_redis, RunningRedis(aof=True) as their_redis:
         ours = Ours(ours_redis, folder / "ours", args.workers, args.partitions, args.rate)
         await ours.start()
-        systems: list[tuple[Any, Cost, Pages, int]] = [
-            (ours, Cost(ours_redis), Pages(args.servers), args.pages),
-            (Disk(folder / "disk", args.rate), Cost(None), Pages(args.servers), args.pages),
-            (ScrapyRedis(their_redis), Cost(their_redis), Pages(args.servers), args.pages // 10),
-        ]
-        before: dict[str, dict[str, Any]] = {}
-        for number in range(args.rounds + 1):
-            for system, cost, pages, count in systems:
-                if number == 1 and cost.server is not None:
-                    before[system.name] = cost.server.info("all") | {"calls": calls(system)}
-                batch = pages.next(count)
-                then, redis_then = time.process_time(), cost.redis_time()
-                await system.run(batch)
-                spent = time.process_time() - then, cost.redis_time() - redis_then
-                if number:  # the first one warms up
-                    cost.add(len(batch), *spent)
-        theirs = systems[-1][1]
-        total = theirs.client + theirs.redis
-        for system, cost, _, count in systems:
-            figures: dict[str, object] = {
-                "client us/page": f"{cost.client:.0f}",
-                "Redis us/page": f"{cost.redis:.1f}",
-                "times scrapy-redis": f"{total / (cost.client + cost.redis):.1f}",
-            }
-            if cost.server is not None:
-                after = cost.server.info("all") | {"calls": calls(system)}
-                figures |= traffic(before[system.name], after, system, args.rounds * count)
-            show(f"{system.name:12}", figures)
-        await ours.close()
+        one_redis = RunningRedis(aof=True)
+        with one_redis:
+            one = Ours(one_redis, folder / "one", 1, args.partitions, args.rate)
+            one.name = "one worker"
+            await one.start()
+            systems: list[tuple[Any, Cost, Pages, int]] = [
+                (ours, Cost(ours_redis), Pages(args.servers), 1),
+                (one, Cost(one_redis), Pages(args.servers), 1),
+                (Disk(folder / "disk", args.rate), Cost(None), Pages(args.servers), 1),
+                (ScrapyRedis(their_redis), Cost(their_redis), Pages(args.servers), 10),
+            ]
+            before: dict[str, dict[str, Any]] = {}
+            for number in range(args.rounds + 1):
+                for system, cost, pages, divisor in systems:
+                    if number == 1 and cost._server is not None:
+                        before[system.name] = cost._server.info("all") | {"calls": calls(system)}
+                    batch = pages.next(args.pages // divisor)
+                    then, redis_then = time.process_time(), cost.redis_time()
+                    await system.run(batch)
+                    spent = time.process_time() - then, cost.redis_time() - redis_then
+                    if number:  # the first one warms up
+                        cost.add(len(batch), *spent)
+            theirs = systems[-1][1]
+            total = theirs.client + theirs.redis
+            for system, cost, _, divisor in systems:
+                figures: dict[str, object] = {
+                    "client us/page": f"{cost.client:.0f}",
+                    "Redis us/page": f"{cost.redis:.1f}",
+                }
+                figures["times scrapy-redis"] = f"{total / (cost.client + cost.redis):.1f}"
+                if system.name in before:
+                    figures |= traffic(before[system.name], cost, system, args.rounds * (args.pages // divisor))
+                show(f"{system.name:12}", figures)
+            print("commands:", commands(before["workers"], ours_redis.info("all"), args.rounds * args.pages))
+            await one.close()
+            await ours.close()
 
 
 def calls(system: Any) -> int:
@@ -392,11 +400,13 @@ def calls(system: Any) -> int:
     return sum(crawl.control.calls for crawl in system.crawls) if isinstance(system, Ours) else 0
 
 
-def traffic(before: Mapping[str, Any], after: Mapping[str, Any], system: Any, pages: int) -> dict[str, object]:
+def traffic(before: Mapping[str, Any], cost: Cost, system: Any, pages: int) -> dict[str, object]:
     """Per page: commands, round trips, bytes."""
+    assert cost._server is not None
+    after = cost._server.info("all") | {"calls": calls(system)}
 
-    def growth(name: str) -> float:
-        return float(after[name] - before[name]) / pages
+    def growth(*names: str) -> float:
+        return float(sum(after[name] - before[name] for name in names)) / pages
 
     figures: dict[str, object] = {"commands/page": f"{growth('total_commands_processed'):.2f}"}
     if isinstance(system, Ours):
@@ -406,6 +416,18 @@ def traffic(before: Mapping[str, Any], after: Mapping[str, Any], system: Any, pa
         )
     figures["bytes in, out/page"] = f"{growth('total_net_input_bytes'):.0f}, {growth('total_net_output_bytes'):.0f}"
     return figures
+
+
+def commands(before: Mapping[str, Any], after: Mapping[str, Any], pages: int) -> str:
+    """Calls of each command per page and microseconds of each call."""
+    found = []
+    for name, stats in after.items():
+        if name.startswith("cmdstat_") and stats["calls"]:
+            old = before.get(name, {"calls": 0, "usec": 0})
+            count = stats["calls"] - old["calls"]
+            if count / pages > 0.001:
+                found.append(f"{name[8:]} {count / pages:.3f} x {(stats['usec'] - old['usec']) / count:.1f} us")
+    return ", ".join(found)
 
 
 def main() -> None:
