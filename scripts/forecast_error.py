@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crawlproject.frontier.dispatch import Dispatcher
+    from crawlproject.monitor.survey import Survey
 
 #: A forecast is right if it is within this factor of what came.
 FACTOR = 1.5
@@ -93,6 +94,8 @@ class Watched:
     forecaster: Forecaster = field(default_factory=Forecaster)
     looks: list[tuple[float, Forecast]] = field(default_factory=list)
     gathered: list[tuple[float, float]] = field(default_factory=list)
+    #: What the forecasts of a real crawl were made from, to make them again.
+    inputs: list[tuple[Look, Survey | None]] = field(default_factory=list)
     _surveyor: Surveyor | None = None
 
     def look(self, now: float, dispatcher: Dispatcher, pages: int, failed: int) -> None:

@@ -1,7 +1,8 @@
 """Caches of recent URLs in front of a slow seen-set (Broder, Najork & Wiener 2003, §3).
 
 A crawl finds the same URLs many times: a small cache answers most tests without a look-up, and without a fingerprint if
-it is asked for the URL itself.  One class per policy, with the paper's names.
+it is asked for the URL itself.  One class per policy, with the paper's names.  MIN and INFINITE, which a crawl cannot
+implement, are in ``scripts/url_cache.py``.
 
 Invariant: a cache never holds a key that was not added, so a hit always means "seen before".
 """

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Hit rate of URL caches by size, on the links of real crawls: reproduces Broder, Najork & Wiener 2003, §5.
+
+    scripts/url_cache.py [--data DIR] [--sizes 64,65536] [--out DIR]
+
+Traces: the links of all pages in the order of a breadth-first crawl, each link once per page.  ``uic`` (University of
+Illinois at Chicago, 2018), whole and ("cross") the links that N crawler processes, which share the hosts by a hash,
+send each other, each process with its own cache; ``cnr`` (CNR, 2000), which has no hosts, whole.
+
+Policies: MIN (clairvoyant; the bound), LRU, CLOCK, RANDOM, STATIC and INFINITE.  STATIC has the most popular URLs of
+the trace.  In the paper they are in the cache from the start (column "preloaded"), so that even a first request is a
+hit; a crawl that did so would never fetch them.  In all other columns, STATIC included, a first request is a miss.
+
+Prints a table; with --out writes url-cache.csv and url-cache.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from dataclasses import dataclass
+from hashlib import blake2b
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from crawlproject.seen import ClockCache, LruCache, RandomCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SIZES = [2**power for power in range(6, 19)]
+DEFAULT_SIZE = 2**16
+UIC_SEED = "https://www.cs.uic.edu/"
+
+#: The URL numbers that a crawler looks up in its cache, in order.
+Trace = np.ndarray
+
+
+@dataclass(frozen=True)
+class LinkGraph:
+    """Pages 0..n-1; the links of page p are ``links[indptr[p]:indptr[p + 1]]``: URL numbers, each once per page."""
+
+    indptr: np.ndarray
+    links: np.ndarray
+    #: The page of each URL, or -1.
+    page_of: np.ndarray
+    #: Host of each URL (pages are the first URLs); None if unknown.
+    hosts: list[str] | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """The hits of a policy with one cache size, summed over all processes of a trace."""
+
+    trace: str
+    policy: str
+    size: int
+    requests: int
+    hits: int
+
+    @property
+    def rate(self) -> float:
+        """Hits per request."""
+        return self.hits / self.requests
+
+
+def load_uic(graphs: Path) -> LinkGraph:
+    """The crawl of the University of Illinois at Chicago."""
+    import zstandard
+
+    arrays = np.load(graphs / "uic.graph.npz")
+    urls = zstandard.ZstdDecompressor().decompress((graphs / "uic.urls.txt.zst").read_bytes()).decode().split("\n")
+    rows = (graphs / "uic.hosts.tsv").read_text().splitlines()[1:]
+    names = [row.split("\t")[1] for row in rows]
+    hosts = [names[number] for number in arrays["host"]]
+    return LinkGraph(arrays["indptr"], arrays["links"], arrays["alias"], hosts, urls.index(UIC_SEED))
+
+
+def load_cnr(graphs: Path) -> LinkGraph:
+    """The crawl of CNR by UbiCrawler (Boldi & Vigna, WWW 2004); targets are sorted, and stored as gaps."""
+    arrays = np.load(graphs / "cnr-2000.graph.npz")
+    counts = arrays["outdegree"].astype(np.int64)
+    indptr = np.concatenate(([0], np.cumsum(counts)))
+    sums = np.cumsum(arrays["gaps"].astype(np.int64))
+    filled = np.flatnonzero(counts)
+    first = indptr[filled]
+    # A link is the page's own number plus the sum of the page's gaps up to it.
+    before = sums[first] - arrays["gaps"][first].astype(np.int64)
+    links = sums - np.repeat(before - filled, counts[filled])
+    pages = len(counts)
+    return LinkGraph(indptr, links, np.arange(pages), None, seed=int(np.argmax(counts)))  # it reaches all pages
+
+
+LOADERS: dict[str, Callable[[Path], LinkGraph]] = {"uic": load_uic, "cnr": load_cnr}
+
+
+def breadth_first(graph: LinkGraph) -> list[int]:
+    """The pages reachable from the seed, in breadth-first order."""
+    reached = np.zeros(len(graph.indptr) - 1, dtype=bool)
+    reached[graph.seed] = True
+    order = [graph.seed]
+    for page in order:  # grows in the loop
+        targets = graph.page_of[graph.links[graph.indptr[page] : graph.indptr[page + 1]]]
+        for target in targets[targets >= 0].tolist():
+            if not reached[target]:
+                reached[target] = True
+                order.append(target)
+    return order
+
+
+def links_in_order(graph: LinkGraph, order: list[int]) -> Iterator[np.ndarray]:
+    """The links of each page."""
+    for page in order:
+        yield graph.links[graph.indptr[page] : graph.indptr[page + 1]]
+
+
+def full_trace(graph: LinkGraph) -> list[Trace]:
+    """All links, for one cache."""
+    return [np.concatenate(list(links_in_order(graph, breadth_first(graph))))]
+
+
+def cross_traces(graph: LinkGraph, processes: int) -> list[Trace]:
+    """For each crawler process, the links on its pages to hosts of other processes."""
+    assert graph.hosts is not None
+    owner_of = {host: _hash(host) % processes for host in set(graph.hosts)}
+    owner = np.array([owner_of[host] for host in graph.hosts])
+    order = breadth_first(graph)
+    traces = []
+    for process in range(processes):
+        own = [
+            links[owner[links] != process] for links in links_in_order(graph, [p for p in order if owner[p] == process])
+        ]
+        traces.append(np.concatenate([np.empty(0, dtype=graph.links.dtype), *own]))
+    return traces
+
+
+def _hash(host: str) -> int:
+    return int.from_bytes(blake2b(host.encode(), digest_size=8).digest(), "big")
+
+
+def next_uses(trace: list[int]) -> list[int]:
+    """For each request, the position of the next request of the same URL; ``len(trace)`` or more if there is none."""
+    never = len(trace)
+    upcoming: dict[int, int] = {}
+    result = [never] * len(trace)
+    for time in range(len(trace) - 1, -1, -1):
+        result[time] = upcoming.get(trace[time], never)
+        upcoming[trace[time]] = time
+    return result
+
+
+def min_hits(trace: list[int], size: int, uses: list[int]) -> int:
+    """Hits of Belady's clairvoyant policy (§3.2): evicts the URL requested latest, also a new one. O(n log size).
+
+    The heap may hold a URL with a time before its next use; such stale entries are dropped when popped.
+    """
+    hits = 0
+    never = len(trace)
+    held: dict[int, int] = {}
+    latest: list[tuple[int, int]] = []
+    for time, url in enumerate(trace):
+        use = uses[time]
+        if url in held:
+            hits += 1
+            del held[url]
+        if use == never:
+            continue  # no cache could use it
+        if len(held) == size:
+            while held.get(latest[0][1]) != -latest[0][0]:
+                heappop(latest)
+            if -latest[0][0] <= use:
+                continue
+            del held[heappop(latest)[1]]
+        held[url] = use
+        heappush(latest, (-use, url))
+    return hits
+
+
+def measure(name: str, traces: list[Trace], sizes: list[int]) -> Iterator[Result]:
+    """Results of all policies and sizes, summed over the processes."""
+    lists = [trace.tolist() for trace in traces]
+    uses = [next_uses(trace) for trace in lists]
+    popularity = [np.sort(np.unique(trace, return_counts=True)[1])[::-1] for trace in traces]
+    requests = sum(map(len, lists))
+    for size in sizes:
+        yield Result(name, "MIN", size, requests, sum(map(min_hits, lists, [size] * len(lists), uses)))
+        for policy, cache_class in (("LRU", LruCache), ("CLOCK", ClockCache), ("RANDOM", RandomCache)):
+            caches = [cache_class(size) for _ in lists]
+            hits = sum(sum(map(cache.add, trace)) for cache, trace in zip(caches, lists, strict=True))
+            yield Result(name, policy, size, requests, hits)
+        preloaded = [counts[:size] for counts in popularity]
+        yield Result(name, "STATIC", size, requests, sum(int((counts - 1).sum()) for counts in preloaded))
+        yield Result(name, "preloaded", size, requests, sum(int(counts.sum()) for counts in preloaded))
+        distinct = sum(map(len, popularity))
+        yield Result(name, "INFINITE", size, requests, requests - distinct)
+
+
+POLICIES = ("MIN", "LRU", "CLOCK", "RANDOM", "STATIC", "preloaded", "INFINITE")
+
+
+def table(results: list[Result]) -> str:
+    """A Markdown table of hit rates in per cent, a row for each size."""
+    rates = {(result.size, result.policy): result.rate for result in results}
+    lines = ["| size | " + " | ".join(POLICIES) + " |", "|---:|" + "---:|" * len(POLICIES)]
+    for size in sorted({result.size for result in results}):
+        cells = " | ".join(f"{100 * rates[size, policy]:.1f}" for policy in POLICIES)
+        lines.append(f"| {size:,} | {cells} |")
+    return "\n".join(lines)
+
+
+def write_csv(results: list[Result], path: Path) -> None:
+    """A row for each result."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["trace", "policy", "size", "requests", "hits", "hit_rate"])
+        for each in results:
+            writer.writerow([each.trace, each.policy, each.size, each.requests, each.hits, f"{each.rate:.5f}"])
+
+
+def plot(results: list[Result], path: Path) -> None:
+    """Hit rate by size, a panel for each trace, the default size marked."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(result.trace for result in results))
+    figure, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.8), sharey=True, squeeze=False)
+    for name, axes in zip(names, panels[0], strict=True):
+        for policy, style in zip(POLICIES, ("k--", "o-", "s-", "^-", "v-", "v:", "k:"), strict=True):
+            own = [result for result in results if (result.trace, result.policy) == (name, policy)]
+            axes.plot(
+                [r.size for r in own], [100 * r.rate for r in own], style, label=policy, markersize=3, linewidth=1
+            )
+        axes.axvline(DEFAULT_SIZE, color="grey", linewidth=0.5)
+        axes.set_xscale("log", base=2)
+        axes.set_title(name)
+        axes.set_xlabel("entries in the cache")
+        axes.grid(visible=True, alpha=0.3)
+    panels[0][0].set_ylabel("hits, %")
+    panels[0][-1].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure, print, write; returns 1 if there is no data, else 0."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with graphs/")
+    parser.add_argument("--graphs", default="uic,cnr")
+    parser.add_argument("--processes", type=int, default=4, help="crawler processes of the cross trace (the paper: 4)")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--out", type=Path, help="folder for CSV and plot")
+    args = parser.parse_args(argv)
+    if not (args.data / "graphs").is_dir():
+        print(f"no graphs in {args.data}; name the folder with --data", file=sys.stderr)
+        return 1
+    sizes = sorted(map(int, args.sizes.split(",")))
+    results: list[Result] = []
+    for name in args.graphs.split(","):
+        graph = LOADERS[name](args.data / "graphs")
+        streams = {f"{name}, full": full_trace(graph)}
+        if graph.hosts is not None and args.processes > 1:
+            streams[f"{name}, cross"] = cross_traces(graph, args.processes)
+        whole = len(streams[f"{name}, full"][0])
+        for title, traces in streams.items():
+            length = sum(map(len, traces))
+            distinct = sum(len(np.unique(trace)) for trace in traces)
+            print(f"\n{title}: {length:,} links ({100 * length / whole:.1f}% of all), {distinct:,} URLs\n", flush=True)
+            own = list(measure(title, traces, sizes))
+            print(table(own), flush=True)
+            results += own
+    if args.out is not None:
+        args.out.mkdir(parents=True, exist_ok=True)
+        write_csv(results, args.out / "url-cache.csv")
+        plot(results, args.out / "url-cache.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""The clairvoyant cache against all choices there are, the traces by hand, and known rates on the real graphs."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawlproject.seen import ClockCache, LruCache
+from scripts.url_cache import (
+    LinkGraph,
+    breadth_first,
+    cross_traces,
+    full_trace,
+    load_cnr,
+    load_uic,
+    main,
+    measure,
+    min_hits,
+    next_uses,
+)
+from tests.data import real
+
+# 0 -> 2 1 5; 1 -> 0 6; 2 -> 3; 3 -> nothing; 4 is not reached. URL 5 is another address of page 3, 6 was not fetched.
+SMALL = LinkGraph(
+    indptr=np.array([0, 3, 5, 6, 6, 7]),
+    links=np.array([2, 1, 5, 0, 6, 3, 0]),
+    page_of=np.array([0, 1, 2, 3, 4, 3, -1]),
+    hosts=["a", "a", "b", "b", "c", "c", "c"],
+    seed=0,
+)
+
+
+def best_hits(trace: list[int], size: int) -> int:
+    """Hits of the best of all ways to evict or not to keep."""
+
+    @cache
+    def best(time: int, held: frozenset[int]) -> int:
+        if time == len(trace):
+            return 0
+        url = trace[time]
+        if url in held:
+            return 1 + best(time + 1, held)
+        choices = [held]
+        if len(held) < size:
+            choices.append(held | {url})
+        choices += [held - {other} | {url} for other in held]
+        return max(best(time + 1, choice) for choice in choices)
+
+    return best(0, frozenset())
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 5), max_size=14), st.integers(1, 4))
+def test_min_is_the_best_there_is(trace: list[int], size: int) -> None:
+    """No way to use the cache has more hits."""
+    assert min_hits(trace, size, next_uses(trace)) == best_hits(trace, size)
+
+
+def test_next_uses_by_hand() -> None:
+    """A at 0, 2 and 3; never is the length."""
+    assert next_uses([7, 8, 7, 7]) == [2, 4, 3, 4]
+
+
+def test_trace_is_in_the_order_of_a_breadth_first_crawl() -> None:
+    """Page 0, then those it links to, URL 5 leading to page 3, each page once."""
+    assert breadth_first(SMALL) == [0, 2, 1, 3]
+    assert full_trace(SMALL)[0].tolist() == [2, 1, 5, 3, 0, 6]
+
+
+def test_cross_traces_are_links_to_hosts_of_others() -> None:
+    """Every link between hosts is in one of them as often as processes keep the hosts apart; none within a host."""
+    traces = cross_traces(SMALL, processes=1000)  # so that a, b, c have three different ones
+    assert sorted(np.concatenate(traces).tolist()) == [2, 5, 6]
+    assert sum(map(len, cross_traces(SMALL, processes=1))) == 0
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> np.ndarray:
+    return np.array(draw(st.lists(st.integers(0, 20), min_size=1, max_size=200)))
+
+
+@settings(deadline=None, max_examples=50)
+@given(traces(), st.integers(1, 12))
+def test_no_policy_beats_min_nor_min_infinite(trace: np.ndarray, size: int) -> None:
+    """The order that theory asks for; what the paper preloads counts its first requests, too."""
+    hits = {result.policy: result.hits for result in measure("any", [trace], [size])}
+    assert max(hits[policy] for policy in ("LRU", "CLOCK", "RANDOM", "STATIC")) <= hits["MIN"] <= hits["INFINITE"]
+    assert hits["INFINITE"] == len(trace) - len(set(trace.tolist()))
+    assert hits["preloaded"] == hits["STATIC"] + min(size, len(set(trace.tolist())))
+
+
+def write_graph(data: Path, pages: int) -> None:
+    """A small web in the format of the uic graph: each page links to 0 and to three others."""
+    graphs = data / "graphs"
+    graphs.mkdir(parents=True)
+    links = np.array([[0, *((page * 7 + step) % pages for step in (1, 2, 3))] for page in range(pages)])
+    np.savez(
+        graphs / "uic.graph.npz",
+        indptr=np.arange(pages + 1) * 4,
+        links=links.ravel(),
+        alias=np.arange(pages),
+        host=np.arange(pages) % 5,
+    )
+    urls = ["https://www.cs.uic.edu/", *(f"https://h/{page}" for page in range(1, pages))]
+    (graphs / "uic.urls.txt.zst").write_bytes(zstandard.ZstdCompressor().compress("\n".join([*urls, ""]).encode()))
+    (graphs / "uic.hosts.tsv").write_text("id\thost\n" + "".join(f"{host}\th{host}\n" for host in range(5)))
+
+
+def test_script_on_a_small_web(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A table for each trace, a CSV with all results, a plot."""
+    write_graph(tmp_path / "data", 40)
+    out = tmp_path / "out"
+    arguments = ["--data", str(tmp_path / "data"), "--graphs", "uic", "--sizes", "4,16,64", "--out", str(out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "uic, full: 160 links (100.0% of all), 40 URLs" in printed
+    assert "uic, cross: " in printed
+    assert "| 64 | 75.0 | 75.0 | 75.0 | 75.0 | 75.0 | 100.0 | 75.0 |" in printed
+    rows = list(csv.DictReader((out / "url-cache.csv").read_text().splitlines()))
+    assert len(rows) == 2 * 3 * 7
+    assert (out / "url-cache.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_script_without_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Says where it looked, and fails."""
+    assert main(["--data", str(tmp_path)]) == 1
+    assert f"no graphs in {tmp_path}" in capsys.readouterr().err
+
+
+class MarkedClock(ClockCache):
+    """CLOCK with a mark on new keys, too, as the rates known for it were measured."""
+
+    def add(self, key: int) -> bool:
+        hit = super().add(key)
+        self._marks[self._places[key]] = 1
+        return hit
+
+
+@pytest.fixture
+def graphs() -> Path:
+    """The real graphs, which lie beside some checkouts."""
+    return real("graphs")
+
+
+@pytest.mark.long
+def test_known_rates_on_uic(graphs: Path) -> None:
+    """To 0.001, what others measured on the same links (README of the data)."""
+    trace = full_trace(load_uic(graphs))[0]
+    known = {256: (0.773, 0.735, 0.680, 0.727), 4_096: (0.829, 0.789, 0.781, 0.788)}
+    for size, expected in known.items():
+        rates = {result.policy: result.rate for result in measure("uic", [trace], [size])}
+        marked = sum(map(MarkedClock(size).add, trace.tolist())) / len(trace)
+        measured = (rates["MIN"], rates["LRU"], rates["RANDOM"], marked)
+        assert measured == pytest.approx(expected, abs=0.001)
+        assert rates["INFINITE"] == pytest.approx(0.856, abs=0.001)
+        assert rates["CLOCK"] > rates["LRU"]  # new keys come without a mark
+
+
+@pytest.mark.long
+def test_known_rates_on_cnr(graphs: Path) -> None:
+    """The same for the larger graph, which has 3.2 million links."""
+    trace = full_trace(load_cnr(graphs))[0].tolist()
+    for size, expected in {256: 0.787, 65_536: 0.883}.items():
+        assert sum(map(LruCache(size).add, trace)) / len(trace) == pytest.approx(expected, abs=0.001)
+    assert 1 - len(set(trace)) / len(trace) == pytest.approx(0.899, abs=0.001)
