@@ -141,7 +141,7 @@ def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
         sites = ",".join(site.origins)
         with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/,5/,6/") as process:
             client = open_console(process, job, port)
-            until(lambda: client.get("stats").get("monitor/connections") == 4)
+            until(lambda: client.get("stats").get("monitor/connections") == 4, process)
             client.post("stop")
             assert process.wait(TIMEOUT) == 0
 
