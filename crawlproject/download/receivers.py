@@ -40,6 +40,7 @@ class Receivers:
         self._stop = stop
         self._connected: list[list[object]] | None = None
         self._calls: list[tuple[Callable[..., Any], tuple[str, ...]]] = []
+        self._wants_all = False  # whether any takes one of ``_OF_ALL``
 
     def read(self, names: Sequence[str], instead: Callable[[Any], Any] = lambda receiver: receiver) -> None:
         """Find the receivers; ``names``: the arguments of the signal, besides those of all (``_OF_ALL``).
@@ -47,6 +48,7 @@ class Receivers:
         ``instead``: receiver -> what to call, with the same arguments.
         """
         self._calls = [(instead(receiver), _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
+        self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
     def look(self, names: Sequence[str]) -> None:
         """``read`` if the receivers have changed since. O(receivers)."""
@@ -55,6 +57,10 @@ class Receivers:
             self._connected = copied(found)
             self.read(names)
 
+    def are_methods_of(self, kind: type) -> bool:
+        """Whether each receiver found is a method of a ``kind``."""
+        return all(type(getattr(receiver, "__self__", None)) is kind for receiver, _ in self._calls)
+
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         return iter(dispatcher.liveReceivers(dispatcher.getAllReceivers(self._crawler.signals.sender, self._signal)))
 
@@ -62,7 +68,8 @@ class Receivers:
         """Call each receiver; errors are logged, as by Scrapy. Returns the first that raised ``stop``, if any."""
         if not self._calls:
             return None
-        values |= {"spider": self._crawler.spider, "signal": self._signal, "sender": self._crawler.signals.sender}
+        if self._wants_all:
+            values |= {"spider": self._crawler.spider, "signal": self._signal, "sender": self._crawler.signals.sender}
         stopped = None
         for receiver, names in self._calls:
             try:

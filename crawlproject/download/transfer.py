@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
@@ -27,6 +27,7 @@ from crawlproject.download.answer_repair import read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.receivers import Receivers, connected, copied
 from crawlproject.download.request_head import head_of, headers_of
+from crawlproject.download.response_class import class_of
 from crawlproject.download.timing import Exchange
 
 if TYPE_CHECKING:
@@ -94,13 +95,6 @@ class Limits:
     loss_is_logged: bool = False
 
 
-@lru_cache(maxsize=256)
-def _class_of(content_type: bytes) -> type[Response] | None:
-    """The class of responses of this type; None if Scrapy would look at more than the type."""
-    kind = responsetypes.from_content_type(content_type)
-    return None if kind is Response else kind
-
-
 def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     """The same as ``Headers(lines)``, in a third of its time."""
     headers = Headers()
@@ -138,7 +132,7 @@ class Transfer:
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
         self._to, self._last, self._noted, self._left = to, last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._headers = Headers()
+        self._headers: Headers  # from the head on
         self._status = 0
         self._protocol = "HTTP/1.1"
         self._piece = b""  # the first one: most bodies have only this
@@ -253,7 +247,7 @@ class Transfer:
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
         headers, body, kind = self._headers, self._take_body(), None
         if not dict.__contains__(headers, b"Content-Encoding") and (types := dict.get(headers, b"Content-Type")):
-            kind = _class_of(types[-1])
+            kind = class_of(types[-1])
         if kind is None:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(
