@@ -324,8 +324,11 @@ class Link:
         name = self.host.rstrip(".") if self.tls is not None else None
         connected = CLOCK()
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
+            make = getattr(loop, "_make_socket_transport", None) if self.tls is None else None
+            if make is not None:  # of asyncio's own loops; two turns of the loop less than ``create_connection``
+                protocol.connection_made(make(sock, protocol))
+            else:
+                await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
         except BaseException:
             sock.close()
             raise
