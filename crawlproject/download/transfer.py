@@ -25,7 +25,7 @@ from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, g
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
-from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.download.request_head import head_of, headers_of
 from crawlproject.download.response_class import class_of
 from crawlproject.download.timing import Exchange
@@ -57,13 +57,11 @@ class BodySignals:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._headers, self._bytes = Receivers(crawler, _HEADERS), Receivers(crawler, _BYTES)
-        self._connected: list[list[object]] | None = None
+        self._connections = Connections(crawler, (_HEADERS, _BYTES))
 
     def look(self) -> None:
         """Find the receivers, if they have changed. O(1)."""
-        found = connected(self._crawler, (_HEADERS, _BYTES))
-        if found != self._connected:
-            self._connected = copied(found)
+        if self._connections.have_changed():
             self._headers.read(("headers", "body_length", "request"))
             self._bytes.read(("data", "request"))
 
