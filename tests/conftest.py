@@ -1,7 +1,7 @@
 """What tests of several folders share."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
 from testbed.redis_server import NO_SERVER, RunningRedis, find_redis_server
+from tests.waiting import alarm
 
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
 COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -48,6 +49,16 @@ def spread(items: list[pytest.Item]) -> list[pytest.Item]:
     for group, end in ((waiting, 0.8), (single, 0.9), (others, 1.0)):
         placed += [(end * number / len(group), tests) for number, tests in enumerate(group)]
     return [test for _, tests in sorted(placed, key=lambda each: each[0]) for test in tests]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """A test that hangs fails, in its fixtures as well, and the others go on."""
+    with alarm(item.nodeid):
+        yield
+
+
+pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
 
 
 @pytest.fixture(scope="session")

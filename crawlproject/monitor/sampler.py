@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.forecast import Forecast
     from crawlproject.monitor.survey import Survey
 
 #: Present rates are means over about this many seconds.
@@ -129,18 +130,16 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        self._forecaster.add(
-            Look(
-                now=now,
-                done=done,
-                pages=common["pages"],
-                queued=queued,
-                gathered=frontier.quality.gathered,
-                waiting=waiting,
-                polite_pace=0.0 if survey is None else survey.drains.pace,
-                sessions=dispatcher.open_sessions,
-                session_limit=dispatcher.max_sessions,
-            )
+        look = Look(
+            now=now,
+            done=done,
+            pages=common["pages"],
+            queued=queued,
+            gathered=frontier.quality.gathered,
+            waiting=waiting,
+            polite_pace=0.0 if survey is None else survey.drains.pace,
+            sessions=dispatcher.open_sessions,
+            session_limit=dispatcher.max_sessions,
         )
         return Figures(
             **common,
@@ -152,7 +151,7 @@ class CrawlFigures:
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
-            forecast=self._forecaster.forecast(survey),
+            forecast=self._forecast(crawl, look, survey),
             held_back=held_back(
                 Moment(
                     crawl=crawl,
@@ -167,3 +166,13 @@ class CrawlFigures:
                 )
             ),
         )
+
+    def _forecast(self, crawl: CrawlFrontier, look: Look, survey: Survey | None) -> Forecast:
+        if is_closing(self._crawler):  # at once, whatever is queued
+            return self._forecaster.halt(look, "")
+        if crawl.is_paused:
+            return self._forecaster.halt(look, "the crawl is paused")
+        if not crawl.is_allowed():
+            return self._forecaster.halt(look, "the store cannot be reached")
+        self._forecaster.add(look)
+        return self._forecaster.forecast(survey)

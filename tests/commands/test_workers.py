@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,9 +34,9 @@ from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, ru
 from tests.commands import worker_project
 from tests.commands.private_server import private_server
 from tests.processes import Forked, run_python, running
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 300.0  # seconds, for what must come of itself
 
 needs_backend = pytest.mark.skipif(
     importlib.util.find_spec("crawlproject.backends.redis") is None, reason="no backend over Redis"
@@ -62,15 +61,6 @@ def short_path() -> Iterator[Path]:
         yield Path(folder)
 
 
-def until(condition: Callable[[], Any]) -> Any:
-    """Wait for what another process does; returns what ``condition`` returned."""
-    end = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return result
-
-
 class Command:
     """``scrapy workers`` under way."""
 
@@ -86,8 +76,7 @@ class Command:
 
     def wait_for(self, pattern: str, times: int = 1) -> None:
         """Until it has told something."""
-        until(lambda: len(re.findall(pattern, self.told)) >= times or self.process.poll() is not None)
-        assert len(re.findall(pattern, self.told)) >= times, self.told
+        until(lambda: len(re.findall(pattern, self.told)) >= times, self.process, lambda: f"{pattern}\n{self.told}")
 
     def redis(self) -> Redis:
         """A client of its private server."""
@@ -154,7 +143,7 @@ def test_a_killed_worker_is_replaced_and_ctrl_c_stops_all(
     last = command.pids(2)
     assert len(first & last) == 1
     command.process.send_signal(signal.SIGINT)
-    assert command.process.wait(PATIENCE) == 0, command.told
+    assert command.process.wait() == 0, command.told
     assert "2 workers ended (shutdown)" in command.told
     assert "1 death of workers" in command.told
     assert not any(map(psutil.pid_exists, first | last))
@@ -207,7 +196,7 @@ def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Comma
     until(kept)
     assert command.pids(1) == pids
     command.process.terminate()
-    assert command.process.wait(PATIENCE) == 0, command.told
+    assert command.process.wait() == 0, command.told
 
 
 def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_path: Path) -> None:
@@ -281,14 +270,14 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
         command = start(*slow, **REAL)
         until(fetched(30))
         command.process.send_signal(signal.SIGINT)
-        assert command.process.wait(PATIENCE) == 0, command.told
+        assert command.process.wait() == 0, command.told
         first = urls_in(tmp_path)
         assert 0 < len(first) < 240
         assert repeats(web.records()) == []
         command = start(*slow, **REAL)
         until(fetched(len(first) + 30))
         command.process.kill()
-        command.process.wait(PATIENCE)
+        command.process.wait()
         done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
         assert done.returncode == 0, done.stderr
         records = web.records()
@@ -311,7 +300,7 @@ def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
         with command.redis() as client:
             info = read_info(client.hgetall("{web}:info"))  # type: ignore[arg-type]
         os.kill(max(info.values(), key=lambda figures: figures["partitions"])["pid"], signal.SIGKILL)
-        assert command.process.wait(PATIENCE) == 0, command.told
+        assert command.process.wait() == 0, command.told
         assert missing(web.web, web.records()) == []
     assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)
     assert "2 workers ended (finished)" in command.told

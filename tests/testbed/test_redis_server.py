@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from redis.retry import Retry
 
 from testbed import redis_server
 from testbed.redis_server import RedisServerError, RunningRedis, find_redis_server
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("redis_program")
@@ -71,8 +71,7 @@ def test_server_dies_with_its_parent(tmp_path: Path) -> None:
         pid = int(parent.stdout.readline())
         assert is_alive(pid)
         parent.kill()
-    while is_alive(pid):
-        time.sleep(0.01)
+    until(lambda: not is_alive(pid))
 
 
 @pytest.mark.parametrize("unix", [False, True])
