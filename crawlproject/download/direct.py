@@ -324,11 +324,7 @@ class Link:
         name = self.host.rstrip(".") if self.tls is not None else None
         connected = CLOCK()
         try:
-            make = getattr(loop, "_make_socket_transport", None) if self.tls is None else None
-            if make is not None:  # of asyncio's own loops; two turns of the loop less than ``create_connection``
-                protocol.connection_made(make(sock, protocol))
-            else:
-                await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
+            await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
         except BaseException:
             sock.close()
             raise

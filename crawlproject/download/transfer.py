@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
@@ -27,7 +27,6 @@ from crawlproject.download.answer_repair import read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.download.request_head import head_of, headers_of
-from crawlproject.download.response_class import class_of
 from crawlproject.download.timing import Exchange
 
 if TYPE_CHECKING:
@@ -91,6 +90,13 @@ class Limits:
     fails_on_loss: bool
     #: Whether the loss of a body was logged: once, as the message promises.
     loss_is_logged: bool = False
+
+
+@lru_cache(maxsize=256)
+def _class_of(content_type: bytes) -> type[Response] | None:
+    """The class of responses of this type; None if Scrapy would look at more than the type."""
+    kind = responsetypes.from_content_type(content_type)
+    return None if kind is Response else kind
 
 
 def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
@@ -245,7 +251,7 @@ class Transfer:
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
         headers, body, kind = self._headers, self._take_body(), None
         if not dict.__contains__(headers, b"Content-Encoding") and (types := dict.get(headers, b"Content-Type")):
-            kind = class_of(types[-1])
+            kind = _class_of(types[-1])
         if kind is None:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(

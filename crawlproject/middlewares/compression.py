@@ -11,11 +11,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
 
-from crawlproject.download.body_budget import MIN_WATCHED, crawl_budget
+from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.compressed_parts import check_parts
 from crawlproject.download.off_loop import LARGE, off_loop
-from crawlproject.download.response_class import class_of
-from crawlproject.requests.answers import has_header, header
+from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -124,41 +123,7 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
         """Decompress within the budget: the result may be a thousand times as large as the input."""
         if self._budget is None or not has_header(response.headers, b"Content-Encoding"):
             return super().process_response(request, response)
-        return self._simple(request, response) or self._in_turn(self._budget, request, response)
-
-    def _simple(self, request: Request, response: Response) -> Response | None:
-        """What the other way would return, if the body is a small gzip file; most pages are. None if it is not.
-
-        The budget does not watch bodies of this size.
-        """
-        headers, body = response.headers, response.body
-        length = int.from_bytes(body[-4:], "little")
-        max_size = request.meta.get("download_maxsize", self._max_size) or MIN_WATCHED
-        warn_size = request.meta.get("download_warnsize", self._warn_size) or MIN_WATCHED
-        kind = class_of(header(headers, b"Content-Type") or b"")
-        is_simple = dict.get(headers, b"Content-Encoding") in _GZIP and request.method != "HEAD" and kind is not None
-        if not is_simple or not 0 < length < min(max_size, warn_size, MIN_WATCHED) or len(body) > LARGE:
-            return None
-        content = _gunzip(body, MIN_WATCHED)
-        if content is None or kind is None:
-            return None
-        answer = kind(
-            response.url,
-            response.status,
-            None,
-            content,
-            flags=response.flags,
-            request=response.request,
-            certificate=response.certificate,
-            ip_address=response.ip_address,
-            protocol=response.protocol,
-        )
-        dict.update(answer.headers, headers)  # the constructor would copy them one by one
-        dict.__delitem__(answer.headers, b"Content-Encoding")
-        if self.stats is not None:
-            self.stats.inc_value("httpcompression/response_bytes", len(content))
-            self.stats.inc_value("httpcompression/response_count")
-        return answer
+        return self._in_turn(self._budget, request, response)
 
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
         with budget.resumed(response) as share:

@@ -20,11 +20,7 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.compressed_parts import MAX_PARTS
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.middlewares import compression
-from crawlproject.middlewares.compression import (
-    ON_LOOP,
-    OffLoopCompressionMiddleware,
-    TolerantCompressionMiddleware,
-)
+from crawlproject.middlewares.compression import ON_LOOP, OffLoopCompressionMiddleware
 
 SIZE = 200 * LARGE
 
@@ -110,60 +106,3 @@ def test_the_parts_of_a_body_are_bounded(encodings: str, parts: int) -> None:
         with pytest.raises(IgnoreRequest, match="parts"):
             asyncio.run(process())
     assert crawler.stats.get_value("httpcompression/broken", 0) == (parts > MAX_PARTS)
-
-
-#: Bodies that are small gzip files, and what only resembles them: truncated, with a wrong length, two in one, large,
-#: too large, empty, not gzip.
-BODIES = {
-    "page": gzip.compress(b"<html><p>a"),
-    "truncated": gzip.compress(b"<html><p>" * 99)[:-3],
-    "wrong length": gzip.compress(b"<html>")[:-4] + (7).to_bytes(4, "little"),
-    "wrong checksum": gzip.compress(b"<html>")[:-8] + b"1234" + (6).to_bytes(4, "little"),
-    "two": gzip.compress(b"<html>") + gzip.compress(b"<p>b"),
-    "more": gzip.compress(b"<html>") + b"abcdefgh",
-    "large": gzip.compress(b"<p>x" * LARGE),
-    "empty": gzip.compress(b""),
-    "plain": b"<html>",
-    "nothing": b"",
-}
-HEADERS: list[dict[str, Any]] = [
-    {"Content-Type": "text/html; charset=latin-1"},
-    {"Content-Type": "text/html", "Set-Cookie": ["a=1", "b=2"], "Content-Encoding": "x-gzip"},
-    {"Content-Type": "text/html", "Content-Encoding": "GZIP"},
-    {"Content-Type": "text/html", "Content-Encoding": "gzip, odd"},
-    {"Content-Type": "image/png"},
-    {"Content-Type": ["image/png", "text/plain"]},
-    {"Content-Disposition": "attachment; filename=a.html"},
-]
-
-
-@pytest.mark.parametrize("settings", [{}, {"DOWNLOAD_MAXSIZE": 8, "DOWNLOAD_WARNSIZE": 4}, {"DOWNLOAD_WARNSIZE": 0}])
-@pytest.mark.parametrize("name", BODIES)
-def test_response_is_that_of_scrapys_middleware(name: str, settings: dict[str, int]) -> None:
-    """Whichever way a body takes; ``TolerantCompressionMiddleware`` calls Scrapy's method for each."""
-
-    def answered(kind: Callable[[Any], Any], headers: dict[str, Any], method: str) -> list[Any]:
-        crawler = get_crawler(settings_dict=settings)
-        given = {"Content-Encoding": "gzip"} | headers
-        response = Response("http://a.example/b", 203, given, BODIES[name], ["flag"], protocol="HTTP/1.1")
-
-        async def process() -> Any:
-            result = kind(crawler).process_response(Request(response.url, method=method), response)
-            return await result if isinstance(result, Awaitable) else result
-
-        try:
-            answer = asyncio.run(process())
-        except IgnoreRequest:
-            return [IgnoreRequest]
-        assert crawler.stats is not None
-        counts = {key: count for key, count in crawler.stats.get_stats().items() if key.endswith(("_bytes", "_count"))}
-        fields = [getattr(answer, field) for field in Response.attributes if field != "headers"]
-        return [type(answer), fields, dict(answer.headers), getattr(answer, "encoding", None), counts]
-
-    for headers in HEADERS:
-        for method in ("GET", "HEAD"):
-            ours, slow = (
-                answered(kind, headers, method)
-                for kind in (OffLoopCompressionMiddleware.from_crawler, TolerantCompressionMiddleware.from_crawler)
-            )
-            assert ours == slow, headers
