@@ -297,6 +297,25 @@ def plain() -> Site:
     return Site(render, frozenset(["/", *paths]))
 
 
+def reports() -> Site:
+    """Reports of every night, below indexes of years, months and nights that have nothing but dates."""
+    nights = [f"{month}/{night}" for month in range(1, 13) for night in range(1, 11)]
+    days = [f"/{night}/index.html" for night in nights]
+    results = [f"/{night}/{kind}.html" for night in nights for kind in ("smoke", "slow")]
+
+    def render(path: str) -> str | None:
+        if path == "/":
+            return html("Reports", "", [f"/{month}/index.html" for month in range(1, 13)])
+        if found := _by(path, r"/([0-9]+)/index\.html"):
+            return html("Reports", "", [day for day in days if day.startswith(f"/{found[0]}/")])
+        if path in days:
+            start = path.removesuffix("index.html")
+            return html("Reports", "", [f"{start}smoke.html", f"{start}slow.html"])
+        return html("Results", words(path, 9), []) if path in results else None
+
+    return Site(render, frozenset(["/", *(f"/{month}/index.html" for month in range(1, 13)), *days, *results]))
+
+
 def _month_page(year: int, month: int, links: list[str]) -> str:
     return html(f"{MONTHS[month - 1]} {year}", f"No events in {MONTHS[month - 1]} {year}.", links)
 
@@ -388,7 +407,7 @@ def two_that_lead_on() -> Site:
             return None
         return html("Page", "Lorem ipsum", [f"/p/{found[0] + 1}", f"/print/p/{found[0] + 1}"])
 
-    return Site(render, frozenset(["/"]), budget=30)
+    return Site(render, frozenset(["/"]), budget=32)
 
 
 def forms() -> Site:
@@ -483,6 +502,7 @@ REAL = {
     "forum": forum(),
     "wiki": wiki(),
     "plain": plain(),
+    "reports": reports(),
 }
 TRAPS = {
     "shop": shop(),

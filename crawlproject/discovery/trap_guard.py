@@ -18,7 +18,7 @@ from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demot
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
+from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
@@ -107,7 +107,13 @@ class TrapGuard:
         meta = response.meta
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
-        page = self._guard.page(url, lambda: _marks_of(response), is_copy=is_copy, is_known=FETCHED_BEFORE in meta)
+        page = self._guard.page(
+            url,
+            lambda: _marks_of(response),
+            is_copy=is_copy,
+            is_known=FETCHED_BEFORE in meta,
+            was_last=WAS_LAST in meta,
+        )
         if page is not None:
             self._observe(page, url, links)
         if not self._rules:

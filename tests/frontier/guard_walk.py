@@ -71,7 +71,7 @@ class Walk:
                 at.add(place)
                 self.fetched.append(place)
                 self._seen.add(place)
-                self._read(place, shown)
+                self._read(place, shown, was_last=entry is not None and entry.priority == DEMOTED)
 
     def _push(self, entry: Entry) -> None:
         self._pushes += 1
@@ -82,8 +82,8 @@ class Walk:
         rank = {"breadth": self._pushes, "depth": -self._pushes, "links": -self._found[entry.url]}[self._order]
         heappush(self._heap, (entry.priority == DEMOTED, rank, self._pushes, entry.url))
 
-    def _read(self, url: str, shown: Shown) -> None:
-        page = None if self.guard is None else self.guard.page(url, shown.marks)
+    def _read(self, url: str, shown: Shown, *, was_last: bool) -> None:
+        page = None if self.guard is None else self.guard.page(url, shown.marks, was_last=was_last)
         new = []
         for link in dict.fromkeys(shown.links):
             if page is not None and page.refuses_some and page.refuses(link):

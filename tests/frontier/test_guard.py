@@ -72,13 +72,16 @@ class OneServer:
         assert server is not None
         self.server = server
         self.guard = Guard(limits, self.frontier.server)
+        self.last: set[str] = set()  # demoted paths
 
     def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
         """The demoted ``links`` of a page with ``marks``."""
         shown = frozenset(marks)
-        page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy)
+        page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy, was_last=path in self.last)
         assert page is not None
-        return {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
+        demoted = {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
+        self.last |= demoted
+        return demoted
 
 
 def test_a_calendar_ends_after_a_few_months() -> None:

@@ -75,18 +75,27 @@ class Guard:
         self.name_of: Callable[[str], str | None] = remembering(self._name_of)
 
     def page(
-        self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False
+        self,
+        url: str,
+        marks: Callable[[], Marks | None],
+        *,
+        is_copy: bool = False,
+        is_known: bool = False,
+        was_last: bool = False,
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
         ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
         watched.  ``is_copy``: its content was seen before.  ``is_known``: the page was seen before: it is no evidence.
+        ``was_last``: it was fetched as a URL that ranks last.
         """
         key = server_key(url)
         server = self.server_of(key)
         if server is None or self.is_released(key):
             return None
-        return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
+        page = GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
+        page.was_last = page.was_last or was_last
+        return page
 
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
@@ -139,7 +148,10 @@ class GuardedPage:
     A page whose pattern is not watched counts as new, because there is nothing to compare it with.
     """
 
-    __slots__ = ("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched", "server", "spent")
+    __slots__ = (
+        *("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched"),
+        *("server", "spent", "was_last"),
+    )
 
     def __init__(
         self,
@@ -151,6 +163,8 @@ class GuardedPage:
         is_copy: bool,
     ) -> None:
         self.server = server
+        #: Whether its URL ranked last, as doubted ones do.
+        self.was_last = is_doubted(name)
         #: After ``learn``: patterns that this page has shown to be endless.
         self.spent: list[str] = []
         self._guard = guard
@@ -198,6 +212,7 @@ class GuardedPage:
         """Learn from the page's ``new`` links; returns those to be demoted. O(length) each."""
         guard, limits = self._guard, self._guard.limits
         sideways: set[str] = set()
+        others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
         own = 0
         has_news = False
@@ -216,8 +231,14 @@ class GuardedPage:
                 has_news = self._leads_to(name) or has_news
                 if is_last(self.server.guard, name, limits):
                     last.add(url)
+                elif self._is_doubtful(name):
+                    others.add(url)
         self._count(own, len(sideways), has_news=has_news)
-        return last | sideways if self._demotes(has_news=has_news) else last
+        if not self._watched:
+            return last
+        if self._shows_nothing(has_news=has_news):
+            return last | sideways | others
+        return last | sideways if self._ranks_last() else last
 
     def is_own(self, url: str) -> bool:
         """Whether ``url`` is on the page's server."""
@@ -265,22 +286,28 @@ class GuardedPage:
         if self._marks is None:
             return
         for pattern, found in zip(self._watched, (own, sideways), strict=False):
-            pattern.count(own=found, is_new=self._is_new, has_news=has_news)
+            pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self.was_last)
             self._guard.budget.keep(pattern)
             if pattern.same <= 1 and (self._is_new or has_news):
                 known.revive(pattern.name)
             elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):
                 self.spent.append(pattern.name)
 
-    def _demotes(self, *, has_news: bool) -> bool:
-        """Whether the page's links to its own pattern, or script, rank last."""
-        limits = self._guard.limits
-        if not self._watched:
+    def _is_doubtful(self, name: str) -> bool:
+        known = self.server.guard
+        pattern = None if known is None else known.patterns.get(name)
+        return pattern is not None and pattern.is_doubtful
+
+    def _shows_nothing(self, *, has_news: bool) -> bool:
+        """Whether the page and the ones before it showed nothing new, so that its links rank last."""
+        limits, pattern = self._guard.limits, self._watched[0]
+        if self._is_new or has_news or not pattern.patience(limits):
             return False
-        pattern = self._watched[0]
-        is_barren = not (self._is_new or has_news)
-        if is_barren and limits.max_same > 0 and (self._family is not None or pattern.same >= limits.DEMOTED_FROM):
-            return True
+        return self._family is not None or pattern.is_doubtful
+
+    def _ranks_last(self) -> bool:
+        """Whether its pattern's URLs rank last."""
+        limits, pattern = self._guard.limits, self._watched[0]
         return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
 
 
