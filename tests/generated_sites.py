@@ -410,6 +410,21 @@ def two_that_lead_on() -> Site:
     return Site(render, frozenset(["/"]), budget=32)
 
 
+def in_turn() -> Site:
+    """Endless pages that say nothing: months lead only to weeks, weeks to days, days to months."""
+    kinds = ("months", "weeks", "days")
+
+    def render(path: str) -> str | None:
+        if path == "/":
+            return html("Diary", "Welcome", ["/months/1"])
+        found = re.fullmatch("/(months|weeks|days)/([0-9]+)", path)
+        if found is None:
+            return None
+        return html("Diary", "Nothing yet", [f"/{kinds[kinds.index(found[1]) - 2]}/{int(found[2]) + 1}"])
+
+    return Site(render, frozenset(["/"]), budget=80)
+
+
 def forms() -> Site:
     """A calendar each day of which has a form for a new event."""
 
@@ -521,6 +536,7 @@ TRAPS = {
     "deeper": deeper(),
     "past the end": past_the_end(),
     "two": two_that_lead_on(),
+    "in turn": in_turn(),
     "forms": forms(),
     "sharing": sharing(),
 }

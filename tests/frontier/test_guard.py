@@ -8,7 +8,8 @@ import pytest
 
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, demoted, is_dropped
+from crawlproject.frontier.guard import judge as guard
+from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
     MAX_MARKS,
     MAX_PATTERNS,
@@ -77,7 +78,7 @@ class OneServer:
     def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
         """The demoted ``links`` of a page with ``marks``."""
         shown = frozenset(marks)
-        page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy, was_last=path in self.last)
+        page = self.guard.page(SITE + path, lambda: shown, Visit(is_copy, was_last=path in self.last))
         assert page is not None
         demoted = {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
         self.last |= demoted
@@ -164,6 +165,19 @@ def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
     demoted_from_them = [False, False, False, False, True, True, False, False]
     for number, (mark, is_demoted) in enumerate(zip(marks_shown, demoted_from_them, strict=True)):
         assert (one.learn(f"/p/{number}", [f"/p/{number + 1}"], mark) != set()) == is_demoted
+
+
+def test_patterns_that_lead_only_to_each_other_end_on_a_large_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many links their pages have, so that none is far from the home page."""
+    monkeypatch.setattr(guard, "WATCHED_FROM_PAGES", 20)
+
+    def site(path: str) -> list[str]:
+        name, number = ("b", 0) if path == "/" else (path[1], int(path[3:]))
+        return [f"/{'a' if name == 'b' else 'b'}/{3 * number + each}" for each in range(3)]
+
+    done = walk(site)
+    assert sorted(done.servers[SITE].guard.spent) == ["/a/#", "/b/#"]
+    assert len(done.fetched) < 1000
 
 
 def test_two_patterns_that_lead_to_each_other_are_seen_through() -> None:
@@ -312,7 +326,7 @@ def test_a_page_fetched_again_says_nothing() -> None:
     before = one.server.guard.to_state()["patterns"]
     for number in range(1, 4):
         for _ in range(5):
-            page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), is_known=True)
+            page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), Visit(is_known=True))
             assert page.learn([]) == set()
     assert one.server.guard.to_state()["patterns"] == before
 

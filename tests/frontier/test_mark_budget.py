@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard.judge import Guard
+from crawlproject.frontier.guard.judge import Guard, Visit
 from crawlproject.frontier.guard.mark_budget import PER_PATTERN, MarkBudget
 from crawlproject.frontier.guard.watched_patterns import GuardLimits, Pattern, ServerGuard
 from crawlproject.frontier.state import StateReader
@@ -32,7 +32,7 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
     for number in range(20 * PAGES):
         for server, key in enumerate(keys):
             url = f"{key}/p/{number}"
-            page = guard.page(url, lambda: MARKS, was_last=url in last)
+            page = guard.page(url, lambda: MARKS, Visit(was_last=url in last))
             assert page is not None
             last |= page.learn([f"{key}/p/{number + 1}"])
             dropped[server] += page.spent

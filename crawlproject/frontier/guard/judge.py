@@ -8,7 +8,7 @@ same, their links to the pattern rank last; after some more such pages, the patt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.visit_ids import may_have_id
@@ -42,8 +42,28 @@ DEMOTED = -1
 COPIES, REFUSED = "copies", "refused"
 REASONS = frozenset((COPIES, REFUSED))
 
+#: Links from a seed, and pages of a server, from which every pattern is watched: patterns may be endless that lead only
+#: to each other.
+WATCHED_FROM_DEPTH, WATCHED_FROM_PAGES = 32, 1_000
+
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
+
+
+class Visit(NamedTuple):
+    """What is known of a page before its content is compared."""
+
+    #: Its content was seen before.
+    is_copy: bool = False
+    #: The page itself was seen before, so it is no evidence.
+    is_known: bool = False
+    #: Its URL ranked last.
+    was_last: bool = False
+    #: Links from a seed.
+    depth: int = 0
+
+
+PLAIN_VISIT = Visit()
 
 
 def demoted(entry: Entry) -> Entry:
@@ -78,24 +98,18 @@ class Guard:
         self,
         url: str,
         marks: Callable[[], Marks | None],
-        *,
-        is_copy: bool = False,
-        is_known: bool = False,
-        was_last: bool = False,
+        visit: Visit = PLAIN_VISIT,
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
         ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
-        watched.  ``is_copy``: its content was seen before.  ``is_known``: the page was seen before: it is no evidence.
-        ``was_last``: it was fetched as a URL that ranks last.
+        watched.
         """
         key = server_key(url)
         server = self.server_of(key)
         if server is None or self.is_released(key):
             return None
-        page = GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
-        page.was_last = page.was_last or was_last
-        return page
+        return GuardedPage(self, server, self.name_of(url), marks, visit)
 
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
@@ -149,8 +163,8 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched"),
-        *("server", "spent", "was_last"),
+        *("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_was_last", "_watched"),
+        *("server", "spent"),
     )
 
     def __init__(
@@ -158,24 +172,24 @@ class GuardedPage:
         guard: Guard,
         server: Server,
         name: str | None,
-        marks: Callable[[], Marks | None] | None,
-        *,
-        is_copy: bool,
+        marks: Callable[[], Marks | None],
+        visit: Visit,
     ) -> None:
         self.server = server
-        #: Whether its URL ranked last, as doubted ones do.
-        self.was_last = is_doubted(name)
         #: After ``learn``: patterns that this page has shown to be endless.
         self.spent: list[str] = []
         self._guard = guard
         self._name = name
         self._family = family_of(name)
-        self._marks = marks
-        self._is_copy = is_copy
+        self._marks = None if visit.is_known else marks
+        self._is_copy = visit.is_copy
+        self._was_last = visit.was_last or is_doubted(name)
         self._is_new = True
         self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
-        if is_doubted(name) or (known is not None and (name in known.patterns or self._family in known.patterns)):
+        is_watched = known is not None and (name in known.patterns or self._family in known.patterns)
+        is_far = visit.depth >= WATCHED_FROM_DEPTH or server.pages >= WATCHED_FROM_PAGES
+        if is_watched or is_doubted(name) or (name is not None and is_far):
             self._watch()
 
     @property
@@ -286,7 +300,7 @@ class GuardedPage:
         if self._marks is None:
             return
         for pattern, found in zip(self._watched, (own, sideways), strict=False):
-            pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self.was_last)
+            pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self._was_last)
             self._guard.budget.keep(pattern)
             if pattern.same <= 1 and (self._is_new or has_news):
                 known.revive(pattern.name)
