@@ -316,6 +316,30 @@ def reports() -> Site:
     return Site(render, frozenset(["/", *(f"/{month}/index.html" for month in range(1, 13)), *days, *results]))
 
 
+def problems() -> Site:
+    """Problems by number: one list describes them, another has nothing but their codes."""
+    count, each = 400, 10
+    paths = [f"/problem-{number}a" for number in range(count)]
+    last = count // each
+
+    def render(path: str) -> str | None:
+        if path in paths:
+            return html(words(path, 2), words(path, 30), [])
+        found = re.fullmatch(r"/(?:(all|codes)/page/([0-9]+))?", path)
+        if found is None or not 1 <= int(found[2] or 1) <= last:
+            return None
+        number = int(found[2] or 1)
+        shown = paths[(number - 1) * each : number * each]
+        label = words if found[1] != "codes" else lambda entry, _: f"{len(entry)}{entry[9:].upper()}"
+        anchors = "".join(f'<a href="{entry}">{label(entry, 3)}</a>' for entry in shown)
+        links = [f"/{found[1] or 'all'}/page/{number + 1}", *(["/codes/page/1"] if path == "/" else [])]
+        return html("Problems", "All of them", links, anchors)
+
+    lists = [f"/{name}/page/{number}" for name in ("all", "codes") for number in range(1, last + 1)]
+    lists.remove("/all/page/1")
+    return Site(render, frozenset(["/", *lists, *paths]))
+
+
 def _month_page(year: int, month: int, links: list[str]) -> str:
     return html(f"{MONTHS[month - 1]} {year}", f"No events in {MONTHS[month - 1]} {year}.", links)
 
@@ -518,6 +542,7 @@ REAL = {
     "wiki": wiki(),
     "plain": plain(),
     "reports": reports(),
+    "problems": problems(),
 }
 TRAPS = {
     "shop": shop(),

@@ -107,7 +107,7 @@ class TrapGuard:
         meta = response.meta
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
-        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0))
+        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
         page = self._guard.page(url, lambda: _marks_of(response), visit)
         if page is not None:
             self._observe(page, url, links)

@@ -71,7 +71,9 @@ class Walk:
                 at.add(place)
                 self.fetched.append(place)
                 self._seen.add(place)
-                self._read(place, shown, Visit(was_last=entry.priority == DEMOTED, depth=entry.depth))
+                self._read(
+                    place, shown, Visit(was_last=entry.priority == DEMOTED, depth=entry.depth, links=tuple(shown.links))
+                )
 
     def _push(self, entry: Entry) -> None:
         self._pushes += 1

@@ -9,6 +9,7 @@ same, their links to the pattern rank last; after some more such pages, the patt
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.visit_ids import may_have_id
@@ -27,7 +28,7 @@ from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import TrapRules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.guard.watched_patterns import Marks
@@ -46,6 +47,10 @@ REASONS = frozenset((COPIES, REFUSED))
 #: to each other.
 WATCHED_FROM_DEPTH, WATCHED_FROM_PAGES = 32, 1_000
 
+#: Minimum links to other pages that make a page of a list new: a form or a print version leads back to one page.  Links
+#: of a page that are examined for this.
+MIN_ENTRIES, MAX_ENTRIES = 3, 1_000
+
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
@@ -61,6 +66,8 @@ class Visit(NamedTuple):
     was_last: bool = False
     #: Links from a seed.
     depth: int = 0
+    #: The canonical URLs that it links to, known ones included.
+    links: Sequence[str | None] = ()
 
 
 PLAIN_VISIT = Visit()
@@ -163,7 +170,7 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_was_last", "_watched"),
+        *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
         *("server", "spent"),
     )
 
@@ -184,6 +191,7 @@ class GuardedPage:
         self._marks = None if visit.is_known else marks
         self._is_copy = visit.is_copy
         self._was_last = visit.was_last or is_doubted(name)
+        self._links = visit.links
         self._is_new = True
         self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
@@ -247,7 +255,7 @@ class GuardedPage:
                     last.add(url)
                 elif self._is_doubtful(name):
                     others.add(url)
-        self._count(own, len(sideways), has_news=has_news)
+        has_news = self._count(own, len(sideways), has_news=has_news)
         if not self._watched:
             return last
         if self._shows_nothing(has_news=has_news):
@@ -290,15 +298,17 @@ class GuardedPage:
             pattern.own += 1
         return not is_doubted(name) and (pattern is None or pattern.is_promising(self._guard.limits))
 
-    def _count(self, own: int, sideways: int, *, has_news: bool) -> None:
+    def _count(self, own: int, sideways: int, *, has_news: bool) -> bool:
+        """Count the page in its pattern; returns whether one of its links may lead to something new."""
         if sideways and not self._watched:
             self._watch()
         known = self.server.guard
         if known is None:
-            return
+            return has_news
         known.listed += 1
         if self._marks is None:
-            return
+            return has_news
+        has_news = self._lists_others() or has_news
         for pattern, found in zip(self._watched, (own, sideways), strict=False):
             pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self._was_last)
             self._guard.budget.keep(pattern)
@@ -306,6 +316,30 @@ class GuardedPage:
                 known.revive(pattern.name)
             elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):
                 self.spent.append(pattern.name)
+        return has_news
+
+    def _lists_others(self) -> bool:
+        """Whether it links to several pages of other patterns, known ones included, that no earlier page linked to.
+
+        Only pages without new text are compared, and the first one.  O(MAX_ENTRIES).
+        """
+        if not self._watched or self._family is not None or is_endless_by_nature(self._watched[0].name):
+            return False
+        pattern = self._watched[0]
+        if self._is_new and pattern.listed:
+            return False
+        urls = [url for url in self._links[:MAX_ENTRIES] if url and self._is_entry(url)]
+        targets = frozenset(crc32(url.encode()) & 0xFFFFFFFE for url in urls)
+        return pattern.count_fresh(targets) >= MIN_ENTRIES
+
+    def _is_entry(self, url: str) -> bool:
+        """Whether ``url`` has another pattern, which may show something new."""
+        known, name = self.server.guard, self._guard.name_of(url) if self.is_own(url) else self._name
+        if name is None or known is None:
+            return True
+        pattern = known.patterns.get(name)
+        is_open = pattern is None or pattern.is_promising(self._guard.limits)
+        return name != self._name and is_open and not is_endless_by_nature(name)
 
     def _is_doubtful(self, name: str) -> bool:
         known = self.server.guard

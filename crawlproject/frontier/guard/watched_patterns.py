@@ -148,14 +148,22 @@ class Pattern:
 
         O(MAX_MARKS): 0.1 ms.
         """
+        fresh = self._fresh(marks)
+        numbers = sum(mark & 1 for mark in fresh)
+        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
+
+    def count_fresh(self, marks: Marks) -> int:
+        """Number of ``marks`` that no earlier page had; remembers them. O(MAX_MARKS)."""
+        return len(self._fresh(marks))
+
+    def _fresh(self, marks: Marks) -> Marks:
         fresh = marks.difference(self.marks)
         if fresh:
             if len(self.marks) + len(fresh) > MAX_MARKS:
                 self.marks = array("I", sorted(marks)[:MAX_MARKS])
             else:
                 self.marks = self.marks + array("I", sorted(fresh))
-        numbers = sum(mark & 1 for mark in fresh)
-        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
+        return fresh
 
     def count(self, *, own: int, is_new: bool, has_news: bool, was_last: bool) -> None:
         """Count a page with ``own`` links to the pattern.
