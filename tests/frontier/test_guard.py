@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
@@ -165,6 +166,15 @@ def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
     demoted_from_them = [False, False, False, False, True, True, False, False]
     for number, (mark, is_demoted) in enumerate(zip(marks_shown, demoted_from_them, strict=True)):
         assert (one.learn(f"/p/{number}", [f"/p/{number + 1}"], mark) != set()) == is_demoted
+
+
+def test_a_chain_by_uuids_ends_like_one_by_numbers() -> None:
+    """All of them have one pattern."""
+
+    def site(path: str) -> list[str]:
+        return [f"/doc/{uuid5(NAMESPACE_URL, path)}"]
+
+    assert len(walk(site).fetched) == len(walk(chain).fetched)
 
 
 def test_patterns_that_lead_only_to_each_other_end_on_a_large_server(monkeypatch: pytest.MonkeyPatch) -> None:
