@@ -1,7 +1,7 @@
 """What tests of several folders share."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -9,10 +9,12 @@ import pytest
 import scrapy.core.downloader.handlers.http11  # noqa: F401 - costs 1 s if imported last: it looks for callers in all modules
 from hypothesis import HealthCheck, settings
 
+from crawlproject.commands.private_redis import PrivateRedisError, find_server
 from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
-from testbed.redis_server import NO_SERVER, RunningRedis, find_redis_server
+from testbed.redis_server import RunningRedis
+from tests.waiting import alarm
 
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
 COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -50,6 +52,16 @@ def spread(items: list[pytest.Item]) -> list[pytest.Item]:
     return [test for _, tests in sorted(placed, key=lambda each: each[0]) for test in tests]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """A test that hangs fails, in its fixtures as well, and the others go on."""
+    with alarm(item.nodeid):
+        yield
+
+
+pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
+
+
 @pytest.fixture(scope="session")
 def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
     """The small set, set up and not started."""
@@ -67,10 +79,10 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
 @pytest.fixture(scope="session")
 def redis_program() -> Path:
     """The program of a Redis server."""
-    program = find_redis_server()
-    if program is None:
-        pytest.skip(NO_SERVER)
-    return program
+    try:
+        return Path(find_server())
+    except PrivateRedisError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

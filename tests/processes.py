@@ -82,7 +82,7 @@ class Forked:
             return self.wait(0)
         return None
 
-    def wait(self, timeout: float | None = None) -> int:
+    def wait(self, timeout: float | None = HUNG) -> int:
         """Wait for the end; returns the exit code. Raises ``subprocess.TimeoutExpired`` after ``timeout`` seconds."""
         with self._lock:
             if self.returncode is None:
@@ -101,7 +101,7 @@ class Forked:
             raise RuntimeError("the fork server has ended")
         return int(line)
 
-    def communicate(self, timeout: float | None = None) -> tuple[None, str | None]:
+    def communicate(self, timeout: float | None = HUNG) -> tuple[None, str | None]:
         """Wait for the end; returns None and what the process wrote to its standard error, if that is a file."""
         self.wait(timeout)
         if self._stderr is None or self._stderr.closed:

@@ -16,9 +16,10 @@ import pytest
 
 from testbed.children import free_port
 from testbed.web import WebSpec, running_web
-from tests.crawl.test_console import open_console, wait_for
+from tests.crawl.test_console import open_console
 from tests.monitor.console.client import client_of
 from tests.processes import HUNG, run_python, running
+from tests.waiting import until
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "console.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -70,11 +71,11 @@ def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
         line = shlex.split(workers.replace("seeds.txt", str(seeds)))
         with running(["-m", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             for number in (1, 2):
-                wait_for((job / f"worker-{number}" / f"console-{port + number - 1}.json").exists)
+                until((job / f"worker-{number}" / f"console-{port + number - 1}.json").exists)
             pause, delay, status = commands
             assert list(json.loads(_scrapy(pause))) == list(json.loads(_scrapy(delay))) == ["worker-1"]
             other = client_of(job / "worker-2" / f"console-{port + 1}.json")
-            wait_for(lambda: other.get("state")["orders"]["delays"] == {"example.org": 30})
+            until(lambda: other.get("state")["orders"]["delays"] == {"example.org": 30})
             assert other.get("state")["orders"]["paused"]
             assert json.loads(_scrapy(status))["orders"]["delays"] == {"example.org": 30}
             _scrapy(f"scrapy console {job} stop")

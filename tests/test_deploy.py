@@ -10,8 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ import pytest
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, fetches, running_web
 from tests.processes import HUNG
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -33,7 +33,6 @@ ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_D
 SLOW = "-d setting=DOWNLOAD_DELAY=3"
 #: The log of a job is a file: progress is lines in it.
 WITH_PROGRESS = "-d setting=PROGRESS=on"
-PATIENCE = 900.0  # seconds, where something must come of itself
 
 
 def sections() -> dict[str, list[str]]:
@@ -115,20 +114,11 @@ class User:
             )  # fmt: skip
             try:
                 told = (self.home / "scrapyd.log").read_text
-                until(lambda: f"Site starting on {self.port}" in told(), lambda: server.poll() is not None)
+                until(lambda: f"Site starting on {self.port}" in told(), server, told)
                 yield
             finally:
                 os.killpg(server.pid, signal.SIGTERM)
                 server.wait()
-
-
-def until(has_come: Callable[[], bool], has_failed: Callable[[], bool] = lambda: False) -> None:
-    """Wait for what another process does."""
-    end = time.monotonic() + PATIENCE
-    while not has_come():
-        assert not has_failed()
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @pytest.fixture

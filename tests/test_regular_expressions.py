@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import re._parser as parser  # type: ignore[import-not-found]
 import time
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -20,6 +23,10 @@ LENGTH, TIMES = 2_000, 4
 
 #: Seconds of CPU that the longer input may take, whatever the shorter one took: a quadratic one takes 0.016 s or more.
 ENOUGH = 0.008
+
+#: A parsed ``(?!)``.
+NEVER = repr(parser.parse("(?!)"))
+REPEATS = (parser.MAX_REPEAT, parser.MIN_REPEAT, parser.POSSESSIVE_REPEAT)
 
 #: Where the package has none of strangers' text.
 OURS = ("crawlproject.commands", "crawlproject.simulation")
@@ -147,3 +154,72 @@ def test_expression_is_linear(pattern: re.Pattern[Any], method: str) -> None:
 def test_quadratic_expression_is_found(expression: str) -> None:
     """The test fails where it must: for the one that took 157 s, and its like."""
     assert worst(re.compile(expression))[0] > 0
+
+
+def may_fail(item: Any) -> bool:
+    """Whether a part of a parsed expression can fail to match."""
+    operation, value = item
+    if operation in REPEATS:
+        return value[0] > 0
+    if operation is parser.BRANCH:
+        return all(any(map(may_fail, branch)) for branch in value[1])
+    if operation in (parser.SUBPATTERN, parser.ATOMIC_GROUP):
+        return any(map(may_fail, value[-1] if operation is parser.SUBPATTERN else value))
+    return True
+
+
+def is_undecided(body: Any) -> bool:
+    """Whether a group may fail after it has consumed something: not if ``(?!)`` is its last alternative."""
+    paths = alternatives(body)
+    return repr(paths[-1]) != NEVER and any(any(map(may_fail, path[1:])) for path in paths)
+
+
+def undecided(sequence: Any) -> Iterator[Any]:
+    """The bodies of possessive groups, at any depth, that may fail halfway."""
+    for operation, value in sequence:
+        if operation in REPEATS:
+            if operation is parser.POSSESSIVE_REPEAT and is_undecided(value[2]):
+                yield value[2]
+            yield from undecided(value[2])
+        elif operation is parser.BRANCH:
+            yield from (found for branch in value[1] for found in undecided(branch))
+        elif operation in (parser.SUBPATTERN, parser.ASSERT, parser.ASSERT_NOT):
+            yield from undecided(value[-1])
+        elif operation is parser.ATOMIC_GROUP:
+            yield from undecided(value)
+
+
+def alternatives(sequence: Any) -> list[Any]:
+    """What a group may begin with."""
+    operation, value = sequence[0]
+    if operation is parser.BRANCH and len(sequence) == 1:
+        return [found for branch in value[1] for found in alternatives(branch)]
+    if operation is parser.SUBPATTERN and len(sequence) == 1:
+        return alternatives(value[-1])
+    return [sequence]
+
+
+def test_possessive_groups_that_fail_halfway_are_found() -> None:
+    """As Python 3.11.2 reads them wrong: ``(?:ab)?+.`` finds "c" in "ac" there."""
+    for expression in ("(?:ab)?+", "(?:a|bc)*+", "x(y(?:[.,][0-9]++)*+)", "(?:a(?:b|c)|d)*+", "(?:a+b?c)*+"):
+        assert [*undecided(parser.parse(expression))], expression
+    for expression in (
+        "a*+",
+        "(?:ab)*",
+        "(?:ab|(?!))?+",
+        "(?:a(?:b|c)|d|(?!))*+",
+        "(?:a|b)*+",
+        "(?:a*+b*)*+",
+        "(?:[ab]++c?+)*+",
+    ):
+        assert not [*undecided(parser.parse(expression))], expression
+
+
+@pytest.mark.parametrize(
+    "pattern", {pattern: name for (pattern, _), name in PATTERNS.items()}.items(), ids=itemgetter(1)
+)
+def test_all_releases_of_python_read_it_alike(pattern: tuple[re.Pattern[Any], str]) -> None:
+    """Up to 3.11.4 a possessive group that fails halfway keeps what it consumed (gh-106052); not before ``|(?!)``."""
+    source = pattern[0].pattern
+    text = source.decode("latin-1") if isinstance(source, bytes) else source
+    assert not [*undecided(parser.parse(text, pattern[0].flags & ~re.UNICODE))]

@@ -36,7 +36,7 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
     which names the setting of the directory, if the store cannot be opened.
     """
     argument = getattr(crawler.spider, "recrawl", None)
-    if isinstance(argument, str | int | float):
+    if isinstance(argument, str | int | float) and not isinstance(argument, bool):  # True: a project's own attribute
         options = replace(options, recrawl_age=age_seconds("recrawl", argument))
     if options.recrawl_age is not None and options.backend != "disk":
         raise ValueError(

@@ -68,7 +68,7 @@ _KNOWN_PIECES = 4096
 # Possessive, and starts only at the start of a word: linear.
 _with_digits = re.compile(rb"(?<![0-9a-z])[a-z]*+[0-9][0-9a-z]*+")
 # The lookbehind is after the first digit, so that re only stops at digits.
-_numbers = re.compile(rb"[0-9](?<![0-9a-z.,:/-][0-9])[0-9]*+(?:[.,][0-9]++)*+(?![0-9a-z:/-])").findall
+_numbers = re.compile(rb"[0-9](?<![0-9a-z.,:/-][0-9])[0-9]*+(?:[.,][0-9]++|(?!))*+(?![0-9a-z:/-])").findall
 _picture = re.compile(r"\.(?:jpe?g|png|gif|webp|svg|bmp|avif)\Z", re.IGNORECASE).search
 
 

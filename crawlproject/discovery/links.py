@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from dataclasses import replace
 from itertools import compress, pairwise
@@ -16,9 +17,10 @@ from crawlproject.requests.meta import DUPLICATE_OF, PAGE_LIMIT, QUALITY, SKIP_L
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
 from crawlproject.urls.known_urls import remembering
+from crawlproject.urls.link_filter import is_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
 
+logger = logging.getLogger(__name__)
+
 #: Name of a stat -> links.
 Counts: TypeAlias = "defaultdict[str, int]"
 
@@ -38,6 +42,10 @@ Counts: TypeAlias = "defaultdict[str, int]"
 #: is ASCII. The guard judges each such batch separately, like a page of its own.
 STEP = 2_500
 STEP_CHARACTERS = 250_000
+
+
+#: A domain without servers (RFC 2606).
+_NO_DOMAIN = "invalid"
 
 
 class Found(NamedTuple):
@@ -286,7 +294,10 @@ def is_read(response: Response) -> bool:
 
 def link_filter(crawler: Crawler) -> LinkFilter:
     """The link filter by ``LinkOptions``, ``FRONTIER_DENY_FILE``, ``URLLENGTH_LIMIT`` and the spider's ``allowed``
-    (domains, optionally with ports) or ``allowed_domains``. Raises ValueError."""
+    (domains, optionally with ports) or ``allowed_domains``; of a project's own spider only ``allowed_domains``.
+
+    Raises ValueError, not for what a project's own spider has.
+    """
     links = LinkOptions.of(crawler)
     rules = LinkFilter(
         denied=LimitOptions.of(crawler).denied,
@@ -296,10 +307,22 @@ def link_filter(crawler: Crawler) -> LinkFilter:
     )
     if links.max_length:
         rules = replace(rules, max_length=links.max_length)
-    name = next((name for name in ("allowed", "allowed_domains") if getattr(crawler.spider, name, None)), None)
+    spider = crawler.spider
+    if not hasattr(spider, "known_arguments"):  # neither one of this package nor derived from one
+        return replace(rules, allowed=_readable(getattr(spider, "allowed_domains", None) or ()))
+    name = next((name for name in ("allowed", "allowed_domains") if getattr(spider, name, None)), None)
     if name is None:
         return rules
     try:
-        return replace(rules, allowed=frozenset(getattr(crawler.spider, name)))
+        return replace(rules, allowed=frozenset(getattr(spider, name)))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
+
+
+def _readable(entries: Iterable[Any]) -> frozenset[str]:
+    """The valid entries of ``allowed_domains``. No URL belongs to the others, as in Scrapy, which ignores None."""
+    given = [entry for entry in entries if entry is not None]
+    bad = [entry for entry in given if not is_domain(entry)]
+    if bad:
+        logger.warning("allowed_domains: no URL belongs to %s: not a domain", ", ".join(map(repr, bad))[:200])
+    return frozenset(given).difference(bad) or frozenset(bad and [_NO_DOMAIN])

@@ -37,7 +37,9 @@ MAX_TAGS, MAX_TAG = 1_000_000, 65_536
 
 #: A comment, a CDATA section, or a tag with its attributes. Linear: no part can match what another one gave up.
 _markup = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[^<>\"']*+(?:(?:\"[^\"]*+\"|'[^']*+')[^<>\"']*+)*+", re.DOTALL
+    rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|"
+    rb"<[^<>\"']*+(?:\"[^\"]*+\"[^<>\"']*+|'[^']*+'[^<>\"']*+|(?!))*+",
+    re.DOTALL,
 ).finditer
 
 #: Bytes of UTF-16 decoded at a time: a call holds the interpreter lock, for 10 ms if no character is valid.

@@ -162,7 +162,7 @@ class TrapGuard:
         self._judge(server)
 
     def release(self, name: str) -> Iterator[None]:
-        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, and rank them as others again.
+        """Stop judging the servers that ``name`` (``frontier.orders``) covers, and rank them like others again.
 
         In steps of a few ms.  URLs that were dropped do not come back.  Raises ValueError for too many names.
         """

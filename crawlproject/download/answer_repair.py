@@ -37,11 +37,11 @@ _connection = re.compile(rb"\r\nconnection:([^\r\n]*)", re.IGNORECASE).findall
 _NO_TOKENS: frozenset[bytes] = frozenset()
 _NO_BODY = frozenset((204, 304))
 
-# A head that needs no repair: at most one header states where the body ends.
+# A head that needs no repair: at most one header states where the body ends. Linear: no header can be read in two ways.
 _TEXT = rb"(?![ \t\r\n])[^\r\n\0]++(?<![ \t])"
-_OTHERS = rb"(?:\r\n(?!(?i:content-length|transfer-encoding)[: \t])[!#$%&'*+.^_`|~0-9A-Za-z-]++: ?+" + _TEXT + rb")*+"
+_OTHERS = rb"(?:\r\n(?!(?i:content-length|transfer-encoding)[: \t])[!#$%&'*+.^_`|~0-9A-Za-z-]++: ?+" + _TEXT + rb")*"
 _END_OF_BODY = rb"(?:\r\n(?:(?i:content-length): ?+(\d{1,18})|(?i:transfer-encoding): ?+(chunked)))"
-_clean = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) " + _TEXT + _OTHERS + rb"(?:" + _END_OF_BODY + _OTHERS + rb")?+").fullmatch
+_clean = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) " + _TEXT + _OTHERS + rb"(?:" + _END_OF_BODY + _OTHERS + rb")?").fullmatch
 
 
 class BrokenAnswerError(ValueError):
@@ -177,7 +177,7 @@ class AnswerReader:
 
 
 class AnswerRepair(AnswerReader):
-    """Reads one response and writes it as RFC 9112 has it, for aiohttp's parser."""
+    """Reads one response and rewrites it to conform to RFC 9112, for aiohttp's parser."""
 
     def feed(self, data: bytes) -> bytes:
         """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).

@@ -84,8 +84,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
         self._newcomers = self._admission(NetworkOptions.of(crawler).prefetch)
         self._max_parked = sessions.max_parked
+        crawl = frontier_of(crawler)
+        # This handler is made with the first request: orders of the operator are in force already.
+        max_sessions = max(sessions.max_sessions, 0 if crawl is None else crawl.allowed_sessions)
         self._pool = ConnectionPool(
-            sessions.max_sessions + self._max_parked,
+            max_sessions + self._max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )

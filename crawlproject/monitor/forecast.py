@@ -100,6 +100,21 @@ class Look(NamedTuple):
     #: Connections in use, and the limit on them; 0 if unknown.
     sessions: int = 0
     session_limit: int = 0
+    #: Bytes received, items scraped.
+    bytes: int = 0
+    items: int = 0
+
+
+class Limits(NamedTuple):
+    """What ends the crawl: seconds, pages, bytes, items; inf: no limit."""
+
+    time: float = inf
+    pages: float = inf
+    bytes: float = inf
+    items: float = inf
+
+
+NO_LIMITS = Limits()
 
 
 class Range(NamedTuple):
@@ -111,7 +126,7 @@ class Range(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """``end`` is None if it is not known yet; ``why_not`` says why."""
+    """``end`` is None if it is not known; ``why_not`` says why (empty: the crawl is ending)."""
 
     end: Range | None
     why_not: str
@@ -124,18 +139,28 @@ class Forecast(NamedTuple):
 
 
 class Forecaster:
-    """Keeps at most ``MAX_LOOKS`` samples. ``max_time``, ``max_pages``: limits that end the crawl."""
+    """Keeps at most ``MAX_LOOKS`` samples."""
 
-    def __init__(self, max_time: float = inf, max_pages: float = inf) -> None:
-        self._max_time = max_time
-        self._max_pages = max_pages
+    def __init__(self, limits: Limits = NO_LIMITS) -> None:
+        self._limits = limits
         self._looks: list[Look] = []
+        #: Times of the first and the last sample, halted or not.
+        self._began = self._last = inf
+        #: The time halted so far: samples are kept as if it had not passed.
+        self._halted = 0.0
 
     def add(self, look: Look) -> None:
         """Add the next sample, in order of time. Amortised O(1)."""
-        self._looks.append(look)
+        self._began, self._last = min(self._began, look.now), look.now
+        self._looks.append(look._replace(now=look.now - self._halted))
         if len(self._looks) > MAX_LOOKS:
             del self._looks[1:-1:2]
+
+    def halt(self, look: Look, why_not: str) -> Forecast:
+        """A sample while no request may start: nothing can be forecast, and this time does not count for the pace."""
+        self._halted += max(0.0, look.now - self._last)
+        self._began, self._last = min(self._began, look.now), look.now
+        return Forecast(None, why_not, None, _share(look))
 
     def forecast(self, survey: Survey | None) -> Forecast:
         """From the samples so far, and the last survey of all servers. O(MAX_LOOKS)."""
@@ -145,27 +170,45 @@ class Forecaster:
         recent = _Recent.of(self._looks, RECENT, MIN_RECENT)
         share = _share(look)
         if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
-            end = self._limited(look, None)
-            return Forecast(end, "" if end else "too few pages yet", None, share)
+            return self._limited(look, None, Forecast(None, "too few pages yet", None, share))
         left = _Left.of(look, recent, survey)
         most, within = _most(self._looks, left)
         if recent.new >= TOO_MANY:
-            end = self._limited(look, None, recent.pages_per_second)
-            return Forecast(end, "" if end else "new URLs are found faster than pages are fetched", most, share, within)
-        end = Range(
-            *(factor * time for factor, time in zip((END_RANGE[0], 1.0, END_RANGE[1]), left.ends(), strict=True))
-        )
-        return Forecast(self._limited(look, end, recent.pages_per_second), "", most, share, within)
+            found = Forecast(None, "new URLs are found faster than pages are fetched", most, share, within)
+        else:
+            found = Forecast(_ranged(left.ends()), "", most, share, within)
+        return self._limited(look, recent, found)
 
-    def _limited(self, look: Look, end: Range | None, pages_per_second: float = 0.0) -> Range | None:
-        """``end``, or the crawl's limit if that comes first."""
-        left = self._max_time - (look.now - self._looks[0].now)
-        if pages_per_second > 0:
-            left = min(left, (self._max_pages - look.pages) / pages_per_second)
-        if left == inf:
-            return end
-        left = max(0.0, left)
-        return Range(left, left, left) if end is None else Range(*(min(each, left) for each in end))
+    def _limited(self, look: Look, recent: _Recent | None, found: Forecast) -> Forecast:
+        """``found``, or the crawl's limits if they come first."""
+        limits, time = self._limits, self._limits.time - (self._last - self._began)
+        counted = inf
+        if recent is not None:
+            counts = (
+                (limits.pages - look.pages, recent.pages_per_second),
+                (limits.bytes - look.bytes, recent.bytes_per_second),
+                (limits.items - look.items, recent.items_per_second),
+            )
+            counted = min((left / rate for left, rate in counts if rate > 0), default=inf)
+        limit = Range(*(max(0.0, min(each, time)) for each in _ranged((counted, counted, counted))))
+        if limit.likely == inf:
+            return found
+        end = found.end
+        if end is None:  # it may end before: when nothing is queued
+            end = Range(END_RANGE[0] * look.queued / recent.pace if recent is not None else 0.0, inf, inf)
+        return Forecast(
+            Range(*map(min, end, limit)),
+            "",
+            found.most_quality if found.most_quality is None or found.most_quality.likely <= limit.likely else None,
+            found.share,
+            found.most_within if found.most_within is None or found.most_within <= limit.likely else None,
+        )
+
+
+def _ranged(ends: tuple[float, float, float]) -> Range:
+    """The times of an end, with ``END_RANGE``."""
+    low, likely, high = ends
+    return Range(END_RANGE[0] * low, likely, END_RANGE[1] * high)
 
 
 class _Recent(NamedTuple):
@@ -174,6 +217,8 @@ class _Recent(NamedTuple):
     #: Requests per second.
     pace: float
     pages_per_second: float
+    bytes_per_second: float
+    items_per_second: float
     #: URLs per second that politeness allowed, on average; 0 if it is not known.
     polite_pace: float
     #: Connections in use, on average, and their share of those allowed; 0 if it is not known.
@@ -205,6 +250,8 @@ class _Recent(NamedTuple):
         return cls(
             pace=done / time,
             pages_per_second=(last.pages - since.pages) / time,
+            bytes_per_second=(last.bytes - since.bytes) / time,
+            items_per_second=(last.items - since.items) / time,
             polite_pace=sum(look.polite_pace for look in looks[start:]) / (len(looks) - start),
             sessions=sessions,
             fullness=min(1.0, sessions / last.session_limit) if last.session_limit else 0.0,

@@ -24,6 +24,17 @@ def duration(seconds: float) -> str:
     return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"
 
 
+def exact_duration(seconds: float) -> str:
+    """``45 s``, ``2 min 31 s``, ``3 h 20 min``, ``12 d 3 h``: two units, so that rates can be computed from it."""
+    units, left = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")), round(seconds)
+    found: list[str] = []
+    first = next((place for place, (length, _) in enumerate(units) if left >= length), len(units) - 1)
+    for length, unit in units[first : first + 2]:
+        count, left = divmod(left, length)
+        found += [f"{count} {unit}"] if count or not found else []
+    return " ".join(found)
+
+
 def size(count: float) -> str:
     """Bytes with a unit: ``1.3 MB``."""
     for unit in UNITS:

@@ -14,7 +14,7 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Forecaster, Look
+from crawlproject.monitor.forecast import Forecaster, Limits, Look
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.options.limits import LimitOptions
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.forecast import Forecast
     from crawlproject.monitor.survey import Survey
 
 #: Present rates are means over about this many seconds.
@@ -65,7 +66,9 @@ class CrawlFigures:
         self._pages, self._bytes, self._cpu = _Rate(), _Rate(), _Rate()
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
-        self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
+        self._forecaster = Forecaster(
+            Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
+        )
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
@@ -129,18 +132,18 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        self._forecaster.add(
-            Look(
-                now=now,
-                done=done,
-                pages=common["pages"],
-                queued=queued,
-                gathered=frontier.quality.gathered,
-                waiting=waiting,
-                polite_pace=0.0 if survey is None else survey.drains.pace,
-                sessions=dispatcher.open_sessions,
-                session_limit=dispatcher.max_sessions,
-            )
+        look = Look(
+            now=now,
+            done=done,
+            pages=common["pages"],
+            queued=queued,
+            gathered=frontier.quality.gathered,
+            waiting=waiting,
+            polite_pace=0.0 if survey is None else survey.drains.pace,
+            sessions=dispatcher.open_sessions,
+            session_limit=dispatcher.max_sessions,
+            bytes=common["bytes"],
+            items=common["items"],
         )
         return Figures(
             **common,
@@ -152,7 +155,7 @@ class CrawlFigures:
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
-            forecast=self._forecaster.forecast(survey),
+            forecast=self._forecast(crawl, look, survey),
             held_back=held_back(
                 Moment(
                     crawl=crawl,
@@ -167,3 +170,13 @@ class CrawlFigures:
                 )
             ),
         )
+
+    def _forecast(self, crawl: CrawlFrontier, look: Look, survey: Survey | None) -> Forecast:
+        if is_closing(self._crawler):  # at once, whatever is queued
+            return self._forecaster.halt(look, "")
+        if crawl.is_paused:
+            return self._forecaster.halt(look, "the crawl is paused")
+        if not crawl.is_allowed():
+            return self._forecaster.halt(look, "the store cannot be reached")
+        self._forecaster.add(look)
+        return self._forecaster.forecast(survey)

@@ -18,7 +18,7 @@ from crawlproject.records.selectors import (
     xpath,
 )
 from crawlproject.records.table import RuleError, Table
-from crawlproject.records.values import TYPES, ValueOptions, converter
+from crawlproject.records.values import TYPES, ValueOptions, converter, reads_dates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +87,8 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
             raise table.wrong(key, f"only for type {' and '.join(kinds)}, not {kind}")
     if locale is not None and not _is_locale(locale):
         raise table.wrong("locale", f"{locale!r:.80} is not a language such as de or de-CH")
+    if locale is not None and kind != "number" and date_format is None and not reads_dates(locale):
+        raise table.wrong("locale", f"{locale!r} is not a language whose dates can be read")
     pattern = None if true is None else _compiled(table, "true", true, regular_expression)
     return converter(kind, ValueOptions(locale, date_format, pattern))
 

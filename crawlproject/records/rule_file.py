@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from crawlproject.download.rendering.steps import wish
 from crawlproject.records.fields import field_rules, key_of, name_of, selector
 from crawlproject.records.rules import NO_PATTERNS, RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
@@ -100,10 +101,20 @@ def _site(table: Table, stem: str) -> SiteRules:
         if next_pages is None:
             raise RuleError(pagination.path, "needs one of css, xpath, json, regex")
         pagination.end()
-    render = table.any("render")
+    render = _render(table)
     records = tuple(_records(table.table("records")))
     table.end()
     return SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+
+
+def _render(table: Table) -> Any:
+    """For ``Request.meta["render"]``, checked."""
+    value = table.any("render")
+    try:
+        wish(value)
+    except ValueError as error:
+        raise table.wrong("render", str(error).removeprefix("render: ").removeprefix("render=")) from error
+    return value
 
 
 def _seeds(table: Table) -> Iterator[str]:

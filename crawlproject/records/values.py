@@ -34,7 +34,12 @@ COMMA_LANGUAGES = frozenset(
     )
 )
 #: Regions that differ from their language.
-POINT_REGIONS = frozenset(("de-ch", "de-li", "it-ch", "es-mx", "es-us", "es-gt", "es-hn", "es-ni", "es-pa", "es-pe"))
+POINT_REGIONS = frozenset(
+    (
+        *("de-ch", "de-li", "it-ch", "es-br", "es-bz", "es-cu", "es-do", "es-gt", "es-hn", "es-mx", "es-ni", "es-pa"),
+        *("es-pe", "es-pr", "es-sv", "es-us"),
+    )
+)
 
 # Digits with separators between them; a space only before three digits.  Then an exponent.
 _digits = re2.compile(r"(?:\d+(?:[.,'’٬٫]\d+|\s\d\d\d\b)*|[.,]\d+)(?:[eE][-+]?\d{1,3}\b)?")
@@ -58,7 +63,7 @@ class ValueOptions:
 
 
 def converter(kind: str, options: ValueOptions) -> Callable[[Any, str], Any]:
-    """The function that makes a value of type ``kind`` of a match and the page's base URL.
+    """The function that makes a value of type ``kind`` from a match and the page's base URL.
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """
@@ -145,8 +150,8 @@ def number(text: str, locale: str | None = None) -> int | float:
 
 def _decimal_sign(digits: str, locale: str | None) -> str:
     if locale is not None:
-        language = locale.replace("_", "-").lower()
-        return "," if language.partition("-")[0] in COMMA_LANGUAGES and language not in POINT_REGIONS else "."
+        region = locale.replace("_", "-").lower()
+        return "," if _language(locale) in COMMA_LANGUAGES and region not in POINT_REGIONS else "."
     comma, point = digits.rfind(","), digits.rfind(".")
     if comma < 0 or (point > comma and digits.count(".") == 1):
         return "," if digits.count(".") > 1 else "."
@@ -158,6 +163,19 @@ def _decimal_sign(digits: str, locale: str | None) -> str:
 def _date(text: str, options: ValueOptions, kind: str) -> date:
     moment = _moment(text, options.date_format, options.locale, int(time.time() // 60))
     return moment.date() if kind == "date" else moment
+
+
+def reads_dates(locale: str) -> bool:
+    """Whether dateparser knows the language; True without dateparser, which a date will ask for."""
+    try:
+        from dateparser.data.languages_info import language_order
+    except ImportError:
+        return True
+    return _language(locale) in language_order
+
+
+def _language(locale: str) -> str:
+    return locale.replace("_", "-").partition("-")[0].lower()
 
 
 @lru_cache(maxsize=4096)
@@ -177,9 +195,7 @@ def _moment(text: str, date_format: str | None, locale: str | None, _minute: int
     with needs_extra("a date without a format", "records"):
         import dateparser
     try:
-        found = dateparser.parse(
-            text, languages=[locale.replace("_", "-").partition("-")[0].lower()] if locale else None
-        )
+        found = dateparser.parse(text, languages=[_language(locale)] if locale else None)
     except Exception as error:
         raise ValueError(f"not a date: {text:.80}") from error
     if not isinstance(found, datetime):

@@ -11,11 +11,16 @@ A type that JSON lacks is written as an object with one key::
     {"$path": [class, text]}   {"$enum": [class, name]} or [class, value] of a flag
     {"$item": [class, {field: value}]}   Scrapy items, dataclasses, attrs classes
     {"$named": [class, [..]]}  named tuples
+    {"$page_method": {attribute: value}}   scrapy-playwright's
+
+Some values of other packages are written as their plain equals: texts of parsers, scalars of numpy, time zones (their
+offset).
 
 Classes of items, enumerations and named tuples are written as their path.  A path is resolved only in modules of the
 project that were imported when the codec was created (``project_modules``), and only from class to class, by lookup in
-their dictionaries; a value whose class cannot be found this way is not written.  Such an object is created without
-calling its class, by setting its fields, as pickle does.  (Only a combination of flags is created by its class.)
+their dictionaries; a value whose class cannot be found this way is not written.  (``PARSED_URLS`` are known.)  Such an
+object is created without calling its class, by setting its fields, as pickle does.  (Only a combination of flags is
+created by its class.)
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum, Flag
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import ParseResult, SplitResult
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -58,6 +64,19 @@ _FACTORIES: dict[str | None, Any] = {
 #: Packages whose texts, subclasses of ``str`` that refer to the parsed page, are written as ``str``.  The link
 #: extractors of Scrapy put such a text into ``meta`` (``link_text``).
 _PARSERS = ("lxml", "bs4")
+
+#: Packages whose time zones are written as the offset that they have at that time: ``dateutil`` and ``dateparser`` find
+#: them in texts.
+_ZONES = ("dateparser", "dateutil", "pytz")
+
+#: Kinds of numpy's scalars that equal a ``bool``, ``int``, ``float``, ``complex``, ``bytes`` or ``str``.
+_SCALARS = "biufcSU"
+
+#: Path -> named tuple of Python's own, as ``urlparse`` and ``urlsplit`` return them.
+PARSED_URLS: dict[str, type] = {f"{kind.__module__}:{kind.__qualname__}": kind for kind in (ParseResult, SplitResult)}
+
+#: Module of scrapy-playwright's ``PageMethod``, which spiders put into ``meta``; its attributes.
+_PLAYWRIGHT, _PAGE_METHOD = "scrapy_playwright.page", ("method", "args", "kwargs", "result")
 
 #: Exceptions while decoding a value that we did not write.
 _MALFORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, InvalidOperation)
@@ -141,6 +160,14 @@ class ValueCodec:
             return {"$named": [self._path(kind), [self.encode(item, depth) for item in value]]}
         if isinstance(value, str) and kind.__module__.partition(".")[0] in _PARSERS:
             return str.__str__(value)
+        if (
+            kind.__module__ == "numpy"
+            and getattr(getattr(value, "dtype", None), "kind", "") in _SCALARS
+            and not value.ndim
+        ):
+            return self.encode(value.item(), depth)
+        if kind is _page_method():
+            return {"$page_method": self._encode_dict(vars(value), depth)}
         if _is_item_class(kind):
             path = self._path(kind)
             _check_fields_are_all(value, kind, path)
@@ -161,6 +188,8 @@ class ValueCodec:
         return path
 
     def _find(self, path: str) -> type | None:
+        if path in PARSED_URLS:
+            return PARSED_URLS[path]
         module, _, names = path.partition(":")
         found: Any = self._modules.get(module)
         for name in names.split("."):
@@ -202,6 +231,8 @@ class ValueCodec:
                 return deque(self._decode(items), length)
             if tag in _DECODERS:
                 return _DECODERS[tag](value)
+            if tag == "$page_method":
+                return _decode_page_method(self._decode(value))
             if tag in ("$enum", "$named", "$item"):
                 path, content = value
                 return self._decode_object(tag, path, self._decode(content))
@@ -225,14 +256,32 @@ class ValueCodec:
         if issubclass(kind, Item):
             item = Item.__new__(kind)
             Item.__init__(item)
-            adapter = ItemAdapter(item)
             for name, each in content.items():
-                adapter[name] = each
+                Item.__setitem__(item, name, each)
             return item
         made = object.__new__(kind)
         for name, each in content.items():
             object.__setattr__(made, name, each)  # works for frozen classes, too
         return made
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether a value of numpy equals one of Python."""
+    return getattr(getattr(value, "dtype", None), "kind", "?") in _SCALARS and value.ndim == 0
+
+
+def _page_method() -> Any:
+    """scrapy-playwright's class; None if the project does not use it."""
+    return getattr(sys.modules.get(_PLAYWRIGHT), "PageMethod", None)
+
+
+def _decode_page_method(attributes: dict[str, Any]) -> Any:
+    kind = _page_method()
+    if kind is None or not attributes.keys() <= set(_PAGE_METHOD):
+        raise ValueError("not a PageMethod of scrapy-playwright, or its module is not imported")
+    made = object.__new__(kind)
+    vars(made).update(attributes)
+    return made
 
 
 def _is_named_tuple(kind: type) -> bool:
@@ -241,16 +290,14 @@ def _is_named_tuple(kind: type) -> bool:
 
 def _is_item_class(kind: type) -> bool:
     """Whether its objects consist of fields only: items, dataclasses, attrs classes."""
-    if issubclass(kind, Item):
-        return kind.__init__ is Item.__init__
-    return is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
+    return issubclass(kind, Item) or is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
 
 
 def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
     """Raise NotSerializableError if the object has further attributes, or cannot be created by ``object.__new__``."""
-    if issubclass(kind, Item):
-        return
     fields = set(ItemAdapter.get_field_names_from_class(kind) or ())
+    if issubclass(kind, Item):
+        fields.add("_values")  # the values of all fields
     held = set(getattr(value, "__dict__", ()))
     for base in kind.__mro__:
         held |= {name for name in _slots(base) if _has(value, name)}
@@ -288,6 +335,8 @@ def _encode_datetime(value: datetime) -> Any:
         return {"$datetime": [value.isoformat(), value.fold, None]}
     if type(zone) is ZoneInfo and zone.key is not None:
         return {"$datetime": [value.replace(tzinfo=None).isoformat(), value.fold, zone.key]}
+    if type(zone).__module__.partition(".")[0] in _ZONES:
+        return {"$datetime": [value.isoformat(), value.fold, None]}
     raise NotSerializableError(f"a time zone of {type(zone).__module__}.{type(zone).__qualname__}")
 
 

@@ -57,7 +57,7 @@ _has_long_authority = re.compile(
 ).match
 _ignored = str.maketrans("", "", "\t\n\r")  # by the URL standard, at any position
 
-_leading_dots = re.compile(r"(?:\./)?((?:\.\./)*+)(?!\.)").match
+_leading_dots = re.compile(r"(?:\./)?((?:\.\./|(?!))*+)(?!\.)").match
 
 # A link is plain if it only has to be joined to the directory of its base: characters that need no escape, escapes that
 # are already canonical, no ":" that could end a scheme, nothing that ends the host early.
@@ -66,9 +66,9 @@ _IN_NAME = r"[/A-Za-z0-9_.~!$&'()*+,;=@-]"
 _IN_PATH = r"[/A-Za-z0-9_.~!$&'()*+,;=@:-]"
 _IN_QUERY = r"[/A-Za-z0-9_.~!$&()*+,;=@:?-]"
 _plain_link = re.compile(
-    r"(https?://[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+)?+)?+"
-    rf"(/{_IN_PATH}*+(?:{_ESCAPE}{_IN_PATH}*+)*+|{_IN_NAME}*+(?:{_ESCAPE}{_IN_NAME}*+)*+)"
-    rf"(\?{_IN_QUERY}*+(?:{_ESCAPE}{_IN_QUERY}*+)*+)?"
+    r"(?:(https?://[A-Za-z0-9.-]{1,255}+(?::[0-9]{1,5}+|(?!))?+)|(?!))?+"
+    rf"(/{_IN_PATH}*+(?:{_ESCAPE}{_IN_PATH}*+|(?!))*+|{_IN_NAME}*+(?:{_ESCAPE}{_IN_NAME}*+|(?!))*+)"
+    rf"(\?{_IN_QUERY}*+(?:{_ESCAPE}{_IN_QUERY}*+|(?!))*+)?"
 ).fullmatch
 
 

@@ -42,7 +42,7 @@ _tokens = re.compile(r"[^\s,;]+").findall
 #: The target of a refresh by the HTML standard: "url=", and even the semicolon, may be missing. Linear.
 _refresh = re.compile(
     r"[ \t\n\f\r]*+(?:[0-9]|(?=\.))[0-9.]*+(?=[ \t\n\f\r;,])[ \t\n\f\r]*+[;,]?+[ \t\n\f\r]*+"
-    r"(?:url[ \t\n\f\r]*+=[ \t\n\f\r]*+)?+(?:'([^']+)|\"([^\"]+)|([^'\"].*))",
+    r"(?:url[ \t\n\f\r]*+=[ \t\n\f\r]*+|(?!))?+(?:'([^']+)|\"([^\"]+)|([^'\"].*))",
     re.IGNORECASE | re.DOTALL,
 ).match
 

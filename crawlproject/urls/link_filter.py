@@ -100,6 +100,14 @@ class LinkFilter:
         return self._server_reason(server) == "denied"
 
 
+def is_domain(entry: object) -> bool:
+    """Whether a ``LinkFilter`` accepts *entry* as a domain."""
+    try:
+        return isinstance(entry, str) and bool(_domain(entry))
+    except ValueError:
+        return False
+
+
 def _domain(entry: str) -> str:
     """*entry*, written by a user, as host or host:port as in canonical URLs."""
     match = _domain_parts(entry.strip())

@@ -51,7 +51,7 @@ _SAME_FORMATTING = 3  # maximum equal elements that are reopened ("Noah's Ark cl
 
 # An attribute by the HTML standard: "=" may be a name's first character, quotes count only after "=".
 _VALUE = r"\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+"
-_ATTRIBUTE = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:{_VALUE})?+)?+"
+_ATTRIBUTE = rf"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:{_VALUE})?+|(?!))?+"
 _tags = re.compile(
     r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style|textarea|title)\b.*?(?:</(?P=raw)|\Z)"
     rf"|<(?P<close>/?)(?P<name>[a-z][^\s/>]*)(?P<rest>(?:[\s/]++|{_ATTRIBUTE})*+)|<",

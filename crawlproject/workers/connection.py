@@ -36,7 +36,6 @@ from redis.exceptions import (
     ReadOnlyError,
     RedisClusterException,
     RedisError,
-    ResponseError,
 )
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
@@ -71,6 +70,8 @@ _OURS = {
     "single_connection_client",
 }
 _version = re.compile(r"(\d{1,5})\.(\d{1,5})").match
+#: How Redis 6 begins the error of a command that a script called; Redis 7 passes the error on as it is.
+_IN_SCRIPT = re.compile("^Error running script .*: -(?=[A-Z]{1,20} )")
 #: Characters of an error that are shown.
 _MAX_REASON = 300
 
@@ -221,7 +222,7 @@ def check_server(client: Any, name: str) -> list[str]:
             raise StoreError(name, reason)
     oldest = min(infos, key=lambda info: _numbers(info["redis_version"]) or MIN_VERSION)
     policy = str(oldest.get("maxmemory_policy", ""))
-    warnings = [] if policy else ["the server does not tell its maxmemory-policy: make sure that it is noeviction"]
+    warnings = [] if policy else ["the server does not report its maxmemory-policy: make sure that it is noeviction"]
     if policy.startswith("allkeys"):  # without maxmemory
         warnings.append(f"maxmemory-policy {policy} would delete parts of the crawl if there were a maxmemory")
     return warnings
@@ -253,7 +254,7 @@ def _numbers(version: object) -> tuple[int, int] | None:
 
 def reason_of(error: BaseException) -> str:
     """The reason why Redis cannot be used, in one line, from an error of the client."""
-    text = one_line(error)
+    text = _IN_SCRIPT.sub("", one_line(error))
     if failure := _cause(error, ssl.SSLError):
         return f"TLS failed: {one_line(failure)}"
     if isinstance(error, MasterNotFoundError):
@@ -262,11 +263,11 @@ def reason_of(error: BaseException) -> str:
         return f"wrong or missing user name or password: {text}"
     if isinstance(error, NoPermissionError):
         return f"the user may not do this: {text}"
-    if _is(error, OutOfMemoryError, "OOM"):
+    if isinstance(error, OutOfMemoryError) or text.startswith("OOM "):
         return f"its memory is full (maxmemory): {text}"
     if "WRONGTYPE" in text:
         return f"a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): {text}"
-    if _is(error, ReadOnlyError, "READONLY"):
+    if isinstance(error, ReadOnlyError) or text.startswith("READONLY "):
         return f"is a replica: {text}"
     if isinstance(error, BusyLoadingError):
         return f"is loading its data, try again later: {text}"
@@ -276,11 +277,6 @@ def reason_of(error: BaseException) -> str:
         hint = " (if it expects TLS, use rediss://)" if "closed" in text or "reset" in text else ""
         return f"cannot be reached: {text}{hint}"
     return text or type(error).__name__
-
-
-def _is(error: BaseException, kind: type[BaseException], code: str) -> bool:
-    """Whether Redis answered with ``code``; Redis 6 wraps the error of a command in a script in one of its own."""
-    return isinstance(error, kind) or (isinstance(error, ResponseError) and f": -{code} " in str(error))
 
 
 def one_line(error: BaseException) -> str:

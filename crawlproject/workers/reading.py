@@ -133,7 +133,10 @@ class _Reader:
             for first in range(0, count, PARTITIONS_AT_ONCE):
                 numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
                 crawl.records.update(zip(numbers, await control.scan(numbers), strict=True))
-                await asyncio.gather(*(self._read_partition(control, crawl, number) for number in numbers))
+                reads = (self._read_partition(control, crawl, number) for number in numbers)
+                for failure in await asyncio.gather(*reads, return_exceptions=True):  # none goes on after the first
+                    if failure is not None:
+                        raise failure
         finally:
             await self._connector.close()
         return crawl

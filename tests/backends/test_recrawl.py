@@ -4,16 +4,18 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends.recrawl import Recrawl
 from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.requests.codec import RequestCodec
+from crawlproject.scheduler import FrontierScheduler
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
@@ -138,3 +140,11 @@ def test_pages_put_back_are_off_their_servers_count_in_the_same_commit(tmp_path:
     assert server is not None
     assert (len(frontier), server.fetched) == (3, 0)
     store.close()
+
+
+@pytest.mark.parametrize("attribute", [True, False, ["/news"]])
+def test_an_attribute_of_a_projects_spider_is_no_age(attribute: object) -> None:
+    """The argument ``recrawl`` is a text or a number; a crawl in memory starts, and fetches nothing again."""
+    crawler = get_crawler()
+    crawler.spider = Spider("own", recrawl=attribute)
+    FrontierScheduler.from_crawler(crawler)

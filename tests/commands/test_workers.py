@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,15 +28,16 @@ from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_options import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
-from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary, summed
+from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
+from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
 from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, running_web
 from tests.commands import worker_project
 from tests.commands.private_server import private_server
 from tests.processes import Forked, run_python, running
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 300.0  # seconds, for what must come of itself
 
 needs_backend = pytest.mark.skipif(
     importlib.util.find_spec("crawlproject.backends.redis") is None, reason="no backend over Redis"
@@ -62,15 +62,6 @@ def short_path() -> Iterator[Path]:
         yield Path(folder)
 
 
-def until(condition: Callable[[], Any]) -> Any:
-    """Wait for what another process does; returns what ``condition`` returned."""
-    end = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return result
-
-
 class Command:
     """``scrapy workers`` under way."""
 
@@ -86,8 +77,7 @@ class Command:
 
     def wait_for(self, pattern: str, times: int = 1) -> None:
         """Until it has told something."""
-        until(lambda: len(re.findall(pattern, self.told)) >= times or self.process.poll() is not None)
-        assert len(re.findall(pattern, self.told)) >= times, self.told
+        until(lambda: len(re.findall(pattern, self.told)) >= times, self.process, lambda: f"{pattern}\n{self.told}")
 
     def redis(self) -> Redis:
         """A client of its private server."""
@@ -154,7 +144,7 @@ def test_a_killed_worker_is_replaced_and_ctrl_c_stops_all(
     last = command.pids(2)
     assert len(first & last) == 1
     command.process.send_signal(signal.SIGINT)
-    assert command.process.wait(PATIENCE) == 0, command.told
+    assert command.process.wait() == 0, command.told
     assert "2 workers ended (shutdown)" in command.told
     assert "1 death of workers" in command.told
     assert not any(map(psutil.pid_exists, first | last))
@@ -207,7 +197,7 @@ def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Comma
     until(kept)
     assert command.pids(1) == pids
     command.process.terminate()
-    assert command.process.wait(PATIENCE) == 0, command.told
+    assert command.process.wait() == 0, command.told
 
 
 def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_path: Path) -> None:
@@ -281,14 +271,14 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
         command = start(*slow, **REAL)
         until(fetched(30))
         command.process.send_signal(signal.SIGINT)
-        assert command.process.wait(PATIENCE) == 0, command.told
+        assert command.process.wait() == 0, command.told
         first = urls_in(tmp_path)
         assert 0 < len(first) < 240
         assert repeats(web.records()) == []
         command = start(*slow, **REAL)
         until(fetched(len(first) + 30))
         command.process.kill()
-        command.process.wait(PATIENCE)
+        command.process.wait()
         done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
         assert done.returncode == 0, done.stderr
         records = web.records()
@@ -311,7 +301,7 @@ def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
         with command.redis() as client:
             info = read_info(client.hgetall("{web}:info"))  # type: ignore[arg-type]
         os.kill(max(info.values(), key=lambda figures: figures["partitions"])["pid"], signal.SIGKILL)
-        assert command.process.wait(PATIENCE) == 0, command.told
+        assert command.process.wait() == 0, command.told
         assert missing(web.web, web.records()) == []
     assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)
     assert "2 workers ended (finished)" in command.told
@@ -732,10 +722,10 @@ def test_summary_adds_the_stats() -> None:
         {"frontier/pages": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
         {"frontier/pages": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
     ]
-    assert summary(summed(stats), 2, 10.0) == (
+    assert summary(joint_stats(stats), 2, 10.0) == (
         "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"
     )
-    assert summed([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
+    assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
     assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
 
 

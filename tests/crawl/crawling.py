@@ -14,7 +14,7 @@ from typing import Any
 from tests.processes import Forked, run_python, running
 
 #: Seconds after which a crawl is considered hung, even on a very busy machine.
-TIMEOUT = 300.0
+TIMEOUT = 600.0
 
 #: What a test crawl has besides the add-on: nothing from outside, no waiting.
 IMPOLITE: dict[str, Any] = {

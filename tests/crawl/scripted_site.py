@@ -29,6 +29,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.waiting import PATIENCE
+
 #: Closing sends a reset.
 _NO_LINGER = struct.pack("ii", 1, 0)
 
@@ -133,7 +135,7 @@ class Site:
             most = max(most, under_way)
         return most
 
-    def wait_for(self, count: int, timeout: float = 120.0) -> None:
+    def wait_for(self, count: int, timeout: float = PATIENCE) -> None:
         """Return when ``count`` requests have come."""
         with self.came:
             assert self.came.wait_for(lambda: len(self.asked) >= count, timeout), self.places()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from crawlproject.monitor.console.order_book import Orders
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import Record, WebSpec, running_web
@@ -24,6 +24,7 @@ from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
 from tests.crawl.workers import Workers, redis_settings, workers
 from tests.monitor.console.client import TIMEOUT, Client, client_of
 from tests.processes import Forked, run_python
+from tests.waiting import until
 
 SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
 HOSTILE = "<script>alert('title')</script>"
@@ -40,15 +41,6 @@ class Everywhere(dict[str, Any]):
         return Answer(page(*links, title=HOSTILE).body, headers={"Content-Type": "text/html"}, delay=0.01)
 
 
-def wait_for(found: Callable[[], Any]) -> Any:
-    """What ``found`` returns, as soon as it is true."""
-    end = time.monotonic() + TIMEOUT
-    while not (value := found()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return value
-
-
 def open_console(process: Forked, job: Path, port: int) -> Client:
     """The client of a crawl that has just been started."""
     ticket = job / f"console-{port}.json"
@@ -61,7 +53,7 @@ def open_console(process: Forked, job: Path, port: int) -> Client:
             return None
         return client_of(ticket) if ours else None
 
-    client: Client = wait_for(found)
+    client: Client = until(found)
     return client
 
 
@@ -93,6 +85,11 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             assert client.get("state")["figures"]["paused"]
             added = client.post("seeds", urls=[f"{three}/seed", f"{three}/seed", f"{four}/", "javascript:x"])
             assert {name: added[name] for name in ("new", "seen", "refused")} == {"new": 2, "seen": 1, "refused": 1}
+            assert added["done"] == "4 seeds: 2 new, 1 seen, 1 refused (scheme 1)"
+            assert client.post("seeds", urls=["x", 5, "", "http://", "http://a.example/" + "x" * 9000])["reasons"] == {
+                "length": 1,
+                "malformed": 4,
+            }
             client.post("block", name=one)
             client.post("sessions", limit=2)
             commits = _commits(client)
@@ -103,13 +100,13 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             assert shown["answers"]
             assert shown["robots"]["text"].startswith("User-agent")
             assert shown["best"][0]["url"].startswith(one)
-            wait_for(lambda: _commits(client) > commits)  # what the delay has changed, and the seeds before it
+            until(lambda: _commits(client) > commits)  # what the delay has changed, and the seeds before it
             process.kill()
             process.wait()
         before, known = len(site.asked), len(site.of(2))
         with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
             client = open_console(process, job, port)
-            orders = wait_for(lambda: _paused(client))
+            orders = until(lambda: _paused(client))
             assert orders["blocked"] == [one]
             assert orders["delays"] == {two: 0.5}
             assert orders["sessions"] == 2
@@ -117,11 +114,11 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             assert client.get("servers?state=blocked")["total"] == 1
             assert len(site.asked) == before, "a request of a paused crawl"
             client.post("resume")
-            wait_for(lambda: {"3/seed", "4/"} <= set(site.places()) and len(site.of(2)) > known + 4)
+            until(lambda: {"3/seed", "4/"} <= set(site.places()) and len(site.of(2)) > known + 4)
             assert not [one for one in site.asked[before:] if one.server == 1]
             assert _gap(site, before) >= 0.5
             client.post("unblock", name=one)
-            wait_for(lambda: any(one.server == 1 for one in site.asked[before:]))
+            until(lambda: any(one.server == 1 for one in site.asked[before:]))
             client.post("stop")
             assert process.wait(TIMEOUT) == 0
     stats = read_results(tmp_path, 0, "").stats
@@ -130,6 +127,23 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
     assert stats["frontier/sessions/max_open"] <= 2
     assert stats["console/actions"] == 3
     assert not list(job.glob("console-*.json")), "the token outlives the console"
+
+
+def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
+    """Each has its connection; else some would wait for one, at the end of the crawl for ever."""
+    job, port = tmp_path / "job", free_port()
+    orders = Orders(sessions=(4, 2))
+    (job / "frontier").mkdir(parents=True)
+    (job / "frontier" / "orders.json").write_text(json.dumps(orders.to_state()))
+    with scripted_site(6) as site:
+        site.script = Everywhere()
+        settings = settings_of(job, port, FRONTIER_MAX_SESSIONS=2, MONITOR_INTERVAL=0.1)
+        sites = ",".join(site.origins)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/,5/,6/") as process:
+            client = open_console(process, job, port)
+            until(lambda: client.get("stats").get("monitor/connections") == 4, process)
+            client.post("stop")
+            assert process.wait(TIMEOUT) == 0
 
 
 def _refusals(client: Client) -> None:
@@ -225,7 +239,7 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
             return
         again = settings | {"CONSOLE_PORT": 0, "FRONTIER_MAX_SESSIONS": 2}
         with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="1/") as process:
-            wait_for(lambda: "2/seed" in site.places(2))
+            until(lambda: "2/seed" in site.places(2))
 
 
 def test_scrapy_console(tmp_path: Path) -> None:
@@ -318,16 +332,16 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
             found = clients[0].get("workers")["actions"]
             return bool(found) and (found[0]["number"], found[0]["applied"]) == (number, workers)
 
-        first, second = wait_for(lambda: seen(0, 1))
+        first, second = until(lambda: seen(0, 1))
         pids = {worker["worker"]: worker["pid"] for worker in first["workers"]}
         assert pids == {worker["worker"]: worker["pid"] for worker in second["workers"]}
         assert [pids[each["own"]] for each in (first, second)] == [worker.process.pid for worker in crew.all]
-        wait_for(lambda: clients[0].get("workers")["pages"] >= 10)
-        server = wait_for(lambda: clients[1].get("servers")["rows"])[0]["server"]
+        until(lambda: clients[0].get("workers")["pages"] >= 10)
+        server = until(lambda: clients[1].get("servers")["rows"])[0]["server"]
         answer = clients[1].post("block", name="blocked.example")
         assert (answer["kept"], answer["number"]) == (True, 1)
         assert clients[1].get("state")["orders"]["blocked"] == ["blocked.example"]
-        wait_for(lambda: applied(1, 2))
+        until(lambda: applied(1, 2))
         assert clients[0].get("state")["orders"]["blocked"] == ["blocked.example"]
         assert clients[0].get("workers")["actions"][0]["what"] == "blocked.example is blocked"
         clients[0].post("unblock", name="blocked.example")
@@ -342,10 +356,10 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         clients[0].post("delay", name="a.example", seconds=30)
         assert list(console("status")) == ["worker-1", "worker-2"]
         assert list(console("server", server)) == ["worker-2"]
-        wait_for(lambda: applied(5, 2))
+        until(lambda: applied(5, 2))
         add(2)
-        wait_for(lambda: seen(0, 1, 2))
-        wait_for(lambda: applied(5, 3))
+        until(lambda: seen(0, 1, 2))
+        until(lambda: applied(5, 3))
         for client in clients:
             orders = client.get("state")["orders"]
             names = ("paused", "sessions", "delays", "blocked")
@@ -355,14 +369,14 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "sessions", "0", timeout=TIMEOUT)
         assert wrong.stderr == "scrapy console: worker-1: limit: must be a whole number from 1 to 10000\n"
         clients[2].post("resume")
-        wait_for(lambda: applied(6, 3))
+        until(lambda: applied(6, 3))
         assert not any(client.get("state")["orders"]["paused"] for client in clients)
-        wait_for(lambda: clients[2].get("state")["figures"]["pages"] > 0)
+        until(lambda: clients[2].get("state")["figures"]["pages"] > 0)
         for number in (1, 2):
             crew.interrupt(number)
-        assert wait_for(lambda: seen(0))[0]["own"] == first["own"]
+        assert until(lambda: seen(0))[0]["own"] == first["own"]
         redis_server.kill()
-        assert wait_for(lambda: clients[0].get("workers").get("error"))
+        assert until(lambda: clients[0].get("workers").get("error"))
         assert clients[0].get("state")["figures"]["pages"] > 0
         refused = clients[0].send("POST", "/api/pause", b"{}")
         assert refused.status == 503
@@ -390,23 +404,23 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
                 rows = other.get("servers?state=with%20URLs&sort=pages&limit=200")["rows"]
                 return [row["server"] for row in rows if row["pages"] > 1]
 
-            blocked, delayed = wait_for(lambda: len(crawled()) >= 2 and crawled()[:2])
+            blocked, delayed = until(lambda: len(crawled()) >= 2 and crawled()[:2])
             one.post("block", name=blocked)
             one.post("delay", name=delayed, seconds=4)
-            wait_for(lambda: one.get("workers")["actions"][0]["applied"] == 2)
+            until(lambda: one.get("workers")["actions"][0]["applied"] == 2)
             begin = len(crew.records())
-            wait_for(lambda: len(_asked(crew, delayed, begin)) >= 2)  # what was under way has ended
+            until(lambda: len(_asked(crew, delayed, begin)) >= 2)  # what was under way has ended
             begin = len(crew.records())
             crew.kill(1)
             redis.restart()
-            wait_for(lambda: one.send("GET", f"/api/server?key={blocked}").status == 200)
+            until(lambda: one.send("GET", f"/api/server?key={blocked}").status == 200)
             assert one.get(f"server?key={blocked}")["state"] == "blocked"
-            wait_for(lambda: len(_asked(crew, delayed, begin)) >= 3)
+            until(lambda: len(_asked(crew, delayed, begin)) >= 3)
             assert _asked(crew, blocked, begin) == []
             records = [*_asked(crew, delayed, 0, begin)[-1:], *_asked(crew, delayed, begin)]
             assert min(after.arrival - before.end for before, after in pairwise(records)) >= 4
             one.post("unblock", name=blocked)
-            wait_for(lambda: _asked(crew, blocked, begin))
+            until(lambda: _asked(crew, blocked, begin))
 
 
 def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:

@@ -26,7 +26,7 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
         missing = [f"/missing/{number}" for number in range(30)]
         site.script = {
             "1/robots.txt": Answer("User-agent: *\nDisallow: /\n"),
-            "4/robots.txt": Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 3\n"),
+            "4/robots.txt": Answer("User-agent: *\nDisallow: /private\nCrawl-delay: 1\n"),
             "4/": page(*missing[:2], "/private", "/busy", f"{refused}/x"),
             "4/busy": Answer(status=500),
         }
@@ -61,4 +61,4 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
     for count in ("status 404: 2", "status 500: 1", "forbidden by robots.txt: 1", "retries: 1", "server given up: 1"):
         assert count in counts
     assert not [line for line in told if "/missing" in line or "/busy" in line]
-    assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 3 s)" in line]
+    assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 1 s)" in line]

@@ -66,9 +66,8 @@ def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("places", [64, 1])
-def test_media_pipeline_gets_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: int) -> None:
+def test_media_pipeline_gets_its_files(tmp_path: Path, places: int) -> None:
     """Files requested at once arrive one after the other, also if only one connection is allowed."""
-    monkeypatch.setattr("tests.crawl.crawling.TIMEOUT", 20)  # it can hang
     settings = pipeline(tmp_path, FRONTIER_MAX_SESSIONS=places)
     ours = run(f"{INLINE}.FilesSpider", files, servers=2, settings=settings)
     assert [len(item["files"]) for item in ours.items()] == [5]

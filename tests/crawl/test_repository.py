@@ -24,8 +24,9 @@ from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running
 from tests.crawl.scripted_site import Answer, Asked, page, redirect, scripted_site
-from tests.crawl.test_resume import fetched, wait_for_fetches
+from tests.crawl.test_resume import fetched
 from tests.processes import HUNG, run_python
+from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -237,7 +238,8 @@ def test_no_page_is_acknowledged_without_its_record(tmp_path: Path) -> None:
     with running_web(spec) as web:
         for number in range(CRASHES):
             with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
-                wait_for_fetches(web, min(250, (number + 1) * 40 + chance.randrange(40)))
+                pages = min(250, (number + 1) * 40 + chance.randrange(40))
+                until(lambda pages=pages: len(fetched(web.records())) >= pages, process)  # type: ignore[misc]
                 process.kill()
                 kills += process.wait() == -signal.SIGKILL
         result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
@@ -281,7 +283,7 @@ def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
         running_web(spec) as web,
         crawling(WEB, tmp_path, settings=settings_for(tmp_path), seeds=web.seeds[0]) as process,
     ):
-        wait_for_fetches(web, 3)
+        until(lambda: len(fetched(web.records())) >= 3, process)
         second = crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[1])
         assert process.wait(HUNG) == 0
     assert second.stat("repository/index_failures") == 0

@@ -5,7 +5,6 @@ import json
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from testbed.web import WebSpec, duplicates, fetches, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.scripted_site import page, scripted_site
 from tests.processes import HUNG, Forked
+from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
@@ -80,7 +80,7 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
         with crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
-            wait_for_fetches(web, 40)
+            until(lambda: len(fetched(web.records())) >= 40, process)
             process.send_signal(signal.SIGINT)
             process.wait(HUNG)
         assert 40 <= len(fetched(web.records())) < 300
@@ -88,11 +88,6 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     assert result.stat("finish_reason") == "finished"
     assert len(fetched(web.records())) == 300
     assert duplicates(web.records()) == {}
-
-
-def wait_for_fetches(web: Any, count: int) -> None:
-    while len(fetched(web.records())) < count:
-        time.sleep(0.05)  # the log is a file: only its growth can be observed
 
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
@@ -148,8 +143,10 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     spec = WebSpec(servers=10, pages=200, seed=6, time_scale=0.05)
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=2)
     with running_web(spec) as web, crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
-        wait_for_fetches(web, 5)
+        until(lambda: len(fetched(web.records())) >= 5, process)
+        process.send_signal(signal.SIGSTOP)  # or it may end before the other starts
         second = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
+        process.send_signal(signal.SIGCONT)
         assert f"in use by pid {process.pid}" in second.log
         assert second.exit_code != 0
         process.wait(HUNG)

@@ -221,12 +221,13 @@ def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) ->
     script = {"1/list": page("/book/1"), "1/book/1": book("1", "1")}
     full = {
         "RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
-        "RECORDS_JOURNAL": "/dev/full",
+        "RECORDS_JOURNAL": f"{tmp_path}/full",
         "RECORDS_DB_PATIENCE": 0,
         "JOBDIR": f"{tmp_path}/job",
     }
     with shops(tmp_path, script, 1) as (site, rules):
         (tmp_path / "r.db").mkdir()  # no database
+        (tmp_path / "full").symlink_to("/dev/full")
         ended = crawled(site, rules, **full)
         assert ended.reason == "records_failed"
         assert ended.stat("records/lost") == 1

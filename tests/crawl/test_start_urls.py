@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import redis
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
 from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.waiting import until
 
 SPIDERS = "tests.crawl.start_urls_spiders"
 SETTINGS: dict[str, Any] = {
@@ -48,13 +48,6 @@ def client(redis_server: RunningRedis) -> Iterator[redis.Redis]:
 def work(spider: str, server: RunningRedis, **settings: Any) -> Crawl:
     """One worker, until it ends by itself."""
     return crawl(f"{SPIDERS}.{spider}", settings={**SETTINGS, "REDIS_URL": server.url, **settings})
-
-
-def until(condition: Callable[[], bool], process: Any) -> None:
-    """Wait; fail if the worker ends before."""
-    while not condition():
-        assert process.poll() is None
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import socketserver
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
 from tests.crawl.scripted_site import Site, page, scripted_site
 from tests.processes import Forked
+from tests.waiting import until
 
 SPIDER = "tests.crawl.ordinary_spiders.StartUrlsSpider"
 KEY = "{start_urls}:meta"
@@ -142,7 +143,7 @@ def test_keys_of_others(site: Site, redis_server: RunningRedis) -> None:
             assert reason in refusal(site, redis_server.url, FRONTIER_REDIS_KEY=name)
         for name, reason in {
             "c": "the key {c}:meta is not of a crawl: name another in FRONTIER_REDIS_KEY",
-            "d": "the key {d:3}:i is left of an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY",
+            "d": "the key {d:3}:i remains from an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY",
             "e": "a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): ",
         }.items():
             settings = {"FRONTIER_REDIS_KEY": name, "REDIS_START_URLS_KEY": "other"}
@@ -244,13 +245,6 @@ def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> 
         yield process, log
 
 
-def until(condition: Callable[[], bool], process: Forked) -> None:
-    """Wait; fail if the worker ends before."""
-    while not condition():
-        assert process.poll() is None
-        time.sleep(0.02)
-
-
 def finished(process: Forked, folder: Path, site: Site) -> Crawl:
     """The results of a worker that has fetched all pages."""
     process.wait()
@@ -287,7 +281,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
             client.script_flush()
             reason = ""
         if reason:
-            until(lambda: says + reason in log.read_text(), process)
+            until(lambda: says + reason in log.read_text(), process, log)
             count = -1
             while count != (count := len(site.places())):  # the lease is over: nothing is handed out
                 time.sleep(1)
@@ -310,8 +304,7 @@ def _fail_to_save(client: Any, server: RunningRedis) -> None:
     (server.folder / "dump.rdb").mkdir()
     client.config_set("save", "3600 1")
     client.bgsave()
-    while client.info("persistence")["rdb_last_bgsave_status"] == "ok":
-        time.sleep(0.02)
+    until(lambda: client.info("persistence")["rdb_last_bgsave_status"] != "ok")
 
 
 class Other(Spider):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from crawlproject.workers.keys import Keys
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.waiting import until
 from tests.workers.conftest import Server, running
 
 SPIDER = "tests.crawl.start_urls_spiders.PushedSpider"
@@ -75,11 +75,15 @@ def cluster(count: int = 3) -> Iterator[list[Server]]:
         for client, first, end in zip(clients, bounds, bounds[1:], strict=False):
             client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
             client.execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
-        state = b"cluster_state:ok", f"cluster_known_nodes:{count}".encode()
         for client in clients:
-            while not all(part in client.execute_command("CLUSTER", "INFO", NEVER_DECODE=True) for part in state):
-                time.sleep(0.01)
+            until(lambda client=client: is_complete(client, count))  # type: ignore[misc]
         yield nodes
+
+
+def is_complete(node: Any, count: int) -> bool:
+    """Whether a node knows all others, and all slots."""
+    told = node.execute_command("CLUSTER", "INFO", NEVER_DECODE=True)
+    return b"cluster_state:ok" in told and f"cluster_known_nodes:{count}".encode() in told
 
 
 def test_cluster(site: Site) -> None:

@@ -6,11 +6,11 @@ import gzip
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.links import STEP, LinkIntake, in_steps
+from crawlproject.discovery.links import STEP, LinkIntake, in_steps, link_filter
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
@@ -196,3 +196,24 @@ def test_seeds_are_sent_too() -> None:
         ["http://a.example/"],
         ["http://b.example/"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("domains", "followed"),
+    [
+        (["a.example/", "b.example", "https://c.example"], ["http://b.example/"]),
+        (["a.example/"], []),
+        ([None, "a.example"], ["http://a.example/"]),
+        ([], ["http://a.example/", "http://b.example/", "http://c.example/"]),
+        (None, ["http://a.example/", "http://b.example/", "http://c.example/"]),
+    ],
+)
+def test_wrong_domains_of_a_projects_spider_match_nothing(
+    domains: list[str | None] | None, followed: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in Scrapy, where the crawl starts, too; ``allowed`` is an attribute of this package's spiders only."""
+    crawler = get_crawler()
+    crawler.spider = Spider("own", allowed_domains=domains, allowed="/path")
+    rules = link_filter(crawler)
+    assert [url for url in (f"http://{one}.example/" for one in "abc") if rules.reason(url) is None] == followed
+    assert ("no URL belongs to 'a.example/'" in caplog.text) is ("a.example/" in (domains or ()))

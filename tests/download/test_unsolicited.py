@@ -6,7 +6,7 @@ import asyncio
 import select
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_network
 from types import SimpleNamespace
 from typing import Any
@@ -92,7 +92,8 @@ async def connected(*, tls: bool, direct: bool) -> AsyncIterator[tuple[Peer, Cli
     finally:
         await connection.close()
         for writer in peer.writers:
-            writer.transport.abort()
+            with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
+                writer.transport.abort()
         await asyncio.sleep(0)
         server.close()
 

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Look, Range
+from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Limits, Look, Range
 from crawlproject.monitor.survey import Drains, Survey, joint_pace, own_pace
 from crawlproject.monitor.surveyor import STEP, Surveyor
 from scripts.forecast_error import cases, run
@@ -30,7 +30,7 @@ def looks(pages: int = 1000, seconds: float = 100.0, until: float = 0.5) -> list
 
 
 def forecaster_of(found: list[Look], *limits: float) -> Forecaster:
-    forecaster = Forecaster(*limits)
+    forecaster = Forecaster(Limits(*limits))
     for look in found:
         forecaster.add(look)
     return forecaster
@@ -64,7 +64,10 @@ def test_what_cannot_be_known_is_not_told() -> None:
 
 
 def test_limits_end_the_crawl_before() -> None:
-    """By time and by pages; also of a crawl whose end cannot be known otherwise."""
+    """By time, pages, bytes or items; also of a crawl whose end cannot be known otherwise."""
+    counting = [each._replace(bytes=20_000 * each.pages, items=3 * each.pages) for each in looks()]
+    for limits in ((inf, inf, 20_000.0 * 600), (inf, inf, inf, 3.0 * 600)):
+        assert forecaster_of(counting, *limits).forecast(None).end == pytest.approx((7.0, 10.0, 14.0))
     by_time = forecaster_of(looks(), 60.0).forecast(None).end
     by_pages = forecaster_of(looks(), inf, 600).forecast(None).end
     assert by_time is not None
@@ -72,8 +75,37 @@ def test_limits_end_the_crawl_before() -> None:
     assert (by_time.likely, by_pages.likely) == (pytest.approx(10.0), pytest.approx(10.0))
     growing = [Look(float(i), 10.0 * i, 10 * i, 50 * i, 10.0 * i, 50.0 * i) for i in range(50)]
     limited = forecaster_of(growing, inf, 1000).forecast(None).end
-    assert limited is not None
-    assert limited.likely == pytest.approx(51.0)
+    assert limited == pytest.approx((0.7 * 51, 51.0, 1.4 * 51))
+    late = forecaster_of(growing, inf, 10_000).forecast(None).end
+    assert late == pytest.approx((0.7 * 2450 / 10, 951.0, 1.4 * 951))  # at the earliest when the queue is empty
+    soon = forecaster_of(growing[:5], 60.0).forecast(None).end
+    assert soon == (0.0, 56.0, 56.0)  # or at once, if nothing is found
+
+
+def test_no_quality_is_promised_after_the_end() -> None:
+    """80% would be gathered in 30 s: not if a limit ends the crawl before."""
+    for limits, is_shown in (((60.0,), False), ((inf, 600), False), ((100.0,), True), ((inf, 900), True)):
+        assert (forecaster_of(looks(), *limits).forecast(None).most_quality is not None) == is_shown
+    wide = discovering(165)
+    assert forecaster_of(wide).forecast(None).most_within is not None
+    assert forecaster_of(wide, wide[-1].now + 1.0).forecast(None).most_within is None
+
+
+def test_a_halted_crawl_has_no_forecast_and_keeps_its_pace() -> None:
+    """A pause of 1,000 s in the middle: no end is known meanwhile; afterwards it is as if there was none."""
+    found = looks()
+    forecaster = forecaster_of(found, 2000.0)
+    for second in range(1, 1001):
+        forecast = forecaster.halt(found[-1]._replace(now=50.0 + second), "the crawl is paused")
+        assert forecast == (None, "the crawl is paused", None, pytest.approx(0.5), None)
+    for look in looks(until=0.6)[len(found) :]:
+        forecaster.add(look._replace(now=look.now + 1000.0))
+    assert forecaster.forecast(None) == forecaster_of(looks(until=0.6)).forecast(None)
+    forecaster = Forecaster(Limits(75.0))
+    forecaster.halt(found[0]._replace(now=-20.0), "the crawl is paused")  # a limit of time counts pauses
+    for look in found:
+        forecaster.add(look)
+    assert forecaster.forecast(None).end == (5.0, 5.0, 5.0)
 
 
 def test_memory_is_bounded() -> None:

@@ -32,6 +32,7 @@ from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
 from tests.processes import HUNG, Forked, running
+from tests.waiting import until
 
 FIGURES = Figures(
     at=0.0,
@@ -70,6 +71,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "Quality" not in text(unknown)
+    assert "End" not in text(replace(FIGURES, forecast=Forecast(None, "", None, None)))  # the crawl is ending
     later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
     assert "Quality 78% of what is known, 80% of all within 40 s" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
@@ -158,13 +160,13 @@ def terminal(columns: int = 80, rows: int = 24) -> Iterator[Terminal]:
 
 def settled(written: Callable[[], str], wanted: str, process: Forked | None = None) -> str:
     """What was written, once ``wanted`` is in it; raises AssertionError if ``process`` has ended without it."""
-    last = ""
-    while wanted not in written():
+
+    def all_written() -> str:
         if process is not None and process.poll() is not None:
-            assert written() != last, f"the process has ended without {wanted!r}:\n{last}"
-            last = written()
             time.sleep(1)  # for what the thread has not read yet
-        time.sleep(0.01)
+        return written()
+
+    until(lambda: wanted in all_written(), process, written)
     return written()
 
 

@@ -6,9 +6,9 @@ import json
 import re
 import shutil
 import subprocess
-import time
 import urllib.parse
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from testbed.children import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import QUICK
 from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.waiting import until
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
 PAGE = (FOLDER.parent / "monitoring.md").read_text(encoding="utf-8")
@@ -206,12 +207,10 @@ def _result(server: Prometheus, expression: str) -> Any:
 
 def _wait_for_scrapes(server: Prometheus) -> None:
     """Until pages were seen by three scrapes, so that rates are known."""
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        try:
-            if _result(server, "count_over_time(crawlproject_pages_total[1m]) > 3"):
-                return
-        except OSError:
-            pass
-        time.sleep(0.3)
-    raise AssertionError("Prometheus has no values")
+
+    def are_known() -> bool:
+        with suppress(OSError):
+            return bool(_result(server, "count_over_time(crawlproject_pages_total[1m]) > 3"))
+        return False
+
+    until(are_known)

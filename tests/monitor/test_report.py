@@ -20,6 +20,7 @@ from tests.crawl.scripted_site import page as scripted_page
 from tests.crawl.scripted_site import scripted_site
 from tests.monitor.crawl_files import HOSTILE, large, samples, series_of, server, snapshot, write
 from tests.processes import run_python
+from tests.waiting import until
 
 
 class Parsed(HTMLParser):
@@ -42,9 +43,9 @@ def test_a_finished_crawl() -> None:
     """The sentences of the summary, traced by hand."""
     facts = Facts.of(series_of(samples(100, 3600.0, 1000)), snapshot([]))
     told = " ".join(summary(facts))
-    assert "In 60 min it fetched 1,000 pages (0.3 per second, 20.0 MB)" in told
+    assert "In 1 h it fetched 1,000 pages (0.3 per second, 20.0 MB)" in told
     assert "found 4,000 URLs on 100,000 servers" in told
-    assert "It gathered 91% of the quality of all URLs known; 80% of it after 41 min." in told
+    assert "It gathered 91% of the quality of all URLs known; 80% of it after 40 min 48 s." in told
     assert "most often (100% of the time) the limit was: politeness" in told
     assert "Failed, refused or dropped, most often: status 404 (90,000), timeout (10,000)." in told
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
@@ -58,6 +59,16 @@ def test_runs_are_joined() -> None:
     assert (facts.end["pages"], facts.end["elapsed"], facts.end["gathered"]) == (100, 200.0, 50.0)
     assert "and ran 2 times" in summary(facts)[0]
     assert "is running, or was interrupted" in summary(facts)[-1]
+
+
+def test_a_snapshot_of_a_running_crawl_says_when() -> None:
+    """A crawl that has just begun has no times yet."""
+    series = series_of(samples(100, 3600.0, 1000))
+    running = page(series, snapshot([], at=1.8e9 + 3540, stats={"downloader/request_count": 7}))
+    assert "Of the last run, as of 2027-01-15 08:59:00 UTC: 7 requests" in running
+    assert "None yet" not in running
+    assert "Of the last run: 1,200,000 requests" in page(series, snapshot([], at=1.8e9))
+    assert "<h2>Times</h2><p>None yet.</p>" in page(series, snapshot([], connect=[0] * 9, response=[], waits=[]))
 
 
 @pytest.mark.parametrize(
@@ -206,9 +217,7 @@ def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
         spider = "tests.crawl.ordinary_spiders.StartUrlsSpider"
         with crawling(spider, tmp_path, settings=settings, sites=",".join(site.origins), start="1/") as process:
             series = tmp_path / "job" / "report" / "series.jsonl"
-            while not series.exists() or len(series.read_text().splitlines()) < 3:
-                assert process.poll() is None
-                time.sleep(0.05)
+            until(lambda: series.exists() and len(series.read_text().splitlines()) >= 3, process)
             running = run_python("-m", "scrapy", "report", str(tmp_path / "job"))
             process.kill()
             process.wait()

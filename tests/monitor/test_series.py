@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.quantities import exact_duration
 from crawlproject.monitor.report.facts import REASONS
+from crawlproject.monitor.series import extension
+from crawlproject.monitor.series.extension import Series
 from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
@@ -181,6 +187,15 @@ def test_settings_that_differ_without_secrets() -> None:
     assert "hunter2" not in str(found)
 
 
+def test_deprecated_settings_of_scrapy_cause_no_warning() -> None:
+    """It would name a line of this package in the log of a project that sets them."""
+    names = ("CONCURRENT_REQUESTS_PER_IP", "DNS_RESOLVER")
+    settings = Settings(dict.fromkeys(names, 1), priority="project")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "CONCURRENT_REQUESTS_PER_IP" not in changed_settings(settings)  # Scrapy has no default for it
+
+
 def test_a_full_disk_is_an_error_of_the_caller(tmp_path: Path) -> None:
     """The writer can go on afterwards."""
     path = tmp_path / "series.jsonl"
@@ -200,3 +215,28 @@ def test_an_interval_that_nobody_wrote_is_not_believed(tmp_path: Path, interval:
     path = tmp_path / "series.jsonl"
     path.write_text(json.dumps({"version": 1, "at": 1.0, "interval": interval, "columns": COLUMNS}) + "\n")
     assert 1.0 <= SeriesWriter(path, 2.0).interval <= MAX_INTERVAL
+
+
+def test_a_young_crawl_has_snapshots(tmp_path: Path) -> None:
+    """After some seconds already, then at longer and longer intervals up to a minute."""
+    series, saved = Series(get_crawler(), tmp_path), []
+    series._writer = mock.Mock(interval=1.0)
+    with (
+        mock.patch.object(extension, "figures_of"),
+        mock.patch.object(extension, "sample_of"),
+        mock.patch.object(extension, "CLOCK") as clock,
+        mock.patch.object(series, "_save", side_effect=lambda: saved.append(clock.return_value)),
+    ):
+        for second in range(200):
+            clock.return_value = float(second)
+            series._look()
+    assert saved == [4, 12, 28, 60, 120, 180]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0 s"), (59.6, "1 min"), (151, "2 min 31 s"), (3600, "1 h"), (3661, "1 h 1 min"), (9e5, "10 d 10 h")],
+)
+def test_times_of_two_units(seconds: float, words: str) -> None:
+    """Exact enough that pages divided by them give the speed that stands beside."""
+    assert exact_duration(seconds) == words

@@ -25,7 +25,7 @@ deny = ["*?sort="]
 css = "a.next::attr(href)"
 
 [render]
-scroll = 3
+steps = ["scroll 3"]
 
 [records.book]
 pages = ["/book/*"]
@@ -57,7 +57,7 @@ def test_good_file() -> None:
     (book,) = site.records
     assert [field.name for field in book.fields] == ["isbn", "title", "price", "on", "authors"]
     assert book.key == ("isbn",)
-    assert site.render == {"scroll": 3}
+    assert site.render == {"steps": ["scroll 3"]}
     assert [site.follows(f"http://shop.example{path}") for path in ("/list", "/book/1", "/about", "/list?sort=x")] == [
         True,
         True,
@@ -99,7 +99,14 @@ def test_good_file() -> None:
         ("many = true", "many = true\nmany = false", "line 28: Cannot overwrite a value"),
         ("many = true", "many =", "line 27: Invalid value"),
         ("many = true", 'many = "x', "line 27: "),
-        ("[render]", "[records]", "line 13: records.scroll: must be a table, not 3"),
+        ('type = "date"', 'type = "date", locale = "zz"', "line 23: records.book.fields.on.locale: 'zz' is not a lang"),
+        ("[render]", "[records]", "line 13: records.steps: must be a table, not"),
+        (
+            "steps = [",
+            "step = [",
+            "line 12: render: {'step': ['scroll 3']}: must be one of never, auto, always, a list",
+        ),
+        ("scroll 3", "clack #more", "line 12: render: step 'clack #more': must be 'scroll', 'scroll N', 'click CSS'"),
     ],
 )
 def test_wrong_file_is_refused_with_its_line(old: str, new: str, told: str) -> None:

@@ -82,7 +82,7 @@ def _prepare(folder: Path, source: Path) -> None:
     _pip("install", "--no-deps", "--target", str(folder / "needed"), *NEEDED)
     [archive] = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+        tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # from Python 3.11.4
     shutil.rmtree(source / "scrapy")  # what is installed is tested
     shutil.copy(HERE / "handler_cases.py", source / HANDLER_TESTS)
 

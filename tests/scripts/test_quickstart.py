@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tests.processes import HUNG
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,10 +46,7 @@ def test_ctrl_c_ends_the_demonstration_quietly(tmp_path: Path) -> None:
     )
     assert demo.stdout is not None
     assert demo.stdout.readline().startswith("crawling")
-    deadline = time.monotonic() + HUNG
-    while len(marked(mark)) < 3 and demo.poll() is None and time.monotonic() < deadline:  # itself, web, crawl
-        time.sleep(0.02)
-    assert len(marked(mark)) == 3
+    until(lambda: len(marked(mark)) == 3, demo)  # itself, web, crawl
     os.killpg(demo.pid, signal.SIGINT)
     out, errors = demo.communicate(timeout=HUNG)
     assert (demo.returncode, out, errors) == (130, "", "")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier import Policy
 
 ARCHIVE = Path(__file__).parents[1] / "data" / "stores" / "format-4.tar.gz"
+#: From Python 3.11.4 on.
+FILTER = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 PLAIN, COPIES, FORUM, NEW = (f"http://{name}.example" for name in ("plain", "copies", "forum", "new"))
 POLITENESS = Politeness(mode="request", factor=10, min_delay=0.5, max_delay=60)
 #: The frontier's clock when the stores are opened, and what the wall clock shows more.
@@ -47,7 +49,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stores, unpacked; not to be changed."""
     folder = tmp_path_factory.mktemp("stores")
     with tarfile.open(ARCHIVE) as file:
-        file.extractall(folder, filter="data")
+        file.extractall(folder, **FILTER)  # type: ignore[arg-type]
     return folder
 
 

@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from testbed.cut_off import CutOff
 from testbed.redis_server import RunningRedis
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -57,25 +58,25 @@ def test_frozen_proxy_passes_late(proxy: CutOff, redis_server: RunningRedis) -> 
     """Connections are accepted, nothing passes; a command whose client has given up is executed afterwards."""
     direct = redis_server.client()
     with connect(proxy) as client, connect(proxy, timeout=0.05) as impatient:
-        wait_for(lambda: pings(impatient))
+        until(lambda: pings(impatient))
         client.ping()
         proxy.freeze()
         with pytest.raises(redis.TimeoutError):
             impatient.set("late", 1)
         assert direct.get("late") is None
         proxy.heal()
-        wait_for(lambda: direct.get("late") == b"1")
+        until(lambda: direct.get("late") == b"1")
         assert client.ping()
 
 
 def test_muted_proxy_keeps_answers_back(proxy: CutOff, redis_server: RunningRedis) -> None:
     """The command is executed, its client does not learn that."""
     with connect(proxy, timeout=0.05) as client:
-        wait_for(lambda: pings(client))
+        until(lambda: pings(client))
         proxy.mute()
         with pytest.raises(redis.TimeoutError):
             client.set("a", 1)
-        wait_for(lambda: redis_server.client().get("a") == b"1")
+        until(lambda: redis_server.client().get("a") == b"1")
     proxy.heal()
     with connect(proxy) as client:
         assert client.get("a") == b"1"
@@ -116,12 +117,3 @@ def pings(client: redis.Redis) -> bool:
         return bool(client.ping())
     except redis.TimeoutError:
         return False
-
-
-def wait_for(condition: object) -> None:
-    """Poll until it holds."""
-    assert callable(condition)
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)

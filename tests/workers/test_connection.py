@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import redis
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.connection import RedisAddress, RedisConnector, check_server, reason_of, safe_url
 from testbed.children import free_port
+from tests.waiting import until
 from tests.workers.certificates import write_certificates
 from tests.workers.conftest import Server, Start
 
@@ -143,8 +143,7 @@ def test_cluster(start: Start) -> None:
     server = start("--cluster-enabled", "yes", tcp=True)
     with redis.Redis(port=server.port, protocol=2) as node:
         node.execute_command("CLUSTER", "ADDSLOTS", *range(16384))
-        while b"cluster_state:ok" not in node.execute_command("CLUSTER", "INFO", NEVER_DECODE=True):
-            time.sleep(0.01)
+        until(lambda: b"cluster_state:ok" in node.execute_command("CLUSTER", "INFO", NEVER_DECODE=True))
     place = f"127.0.0.1:{server.port}"
     assert both(RedisAddress(f"redis+cluster://{place}")) == [b"\xff", True]
     assert both(RedisAddress(f"redis://{place}", params={"redis_cls": "redis.cluster.RedisCluster"})) == [b"\xff", True]
@@ -201,14 +200,22 @@ def test_server_that_drops_keys(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
-    [(("CONFIG", "SET", "maxmemory", "1"), "its memory is full"), (("REPLICAOF", "127.0.0.1", "1"), "is a replica")],
+    ("faults", "reason"),
+    [
+        ([("CONFIG", "SET", "maxmemory", "1")], "its memory is full"),
+        ([("REPLICAOF", "127.0.0.1", "1")], "is a replica"),
+        ([("CONFIG", "SET", "save", "3600 1"), ("CONFIG", "SET", "dbfilename", "folder"), ("BGSAVE",)], "MISCONF"),
+    ],
 )
 @pytest.mark.parametrize("in_script", [False, True])
-def test_reason_of_a_refused_write(start: Start, fault: tuple[str, ...], reason: str, in_script: bool) -> None:
+def test_reason_of_a_refused_write(start: Start, faults: list[tuple[str, ...]], reason: str, in_script: bool) -> None:
     """The same from a command and from a script, whose error Redis 6 wraps in one of its own."""
-    with redis.Redis(unix_socket_path=str(start().socket)) as client:
-        client.execute_command(*fault)
+    server = start()
+    (server.folder / "folder").mkdir()
+    with redis.Redis(unix_socket_path=str(server.socket)) as client:
+        for fault in faults:
+            client.execute_command(*fault)
+        until(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
         with pytest.raises(redis.RedisError) as caught:
             client.eval("return redis.call('SET', KEYS[1], 1)", 1, "a") if in_script else client.set("a", 1)
     assert reason_of(caught.value).startswith(reason)
@@ -233,7 +240,7 @@ def test_old_server() -> None:
 
 def test_server_that_tells_little() -> None:
     warnings = check_server(Fake(maxmemory_policy="", redis_version="cloud"), "redis://a")
-    assert warnings == ["the server does not tell its maxmemory-policy: make sure that it is noeviction"]
+    assert warnings == ["the server does not report its maxmemory-policy: make sure that it is noeviction"]
 
 
 @pytest.mark.parametrize(

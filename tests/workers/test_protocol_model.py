@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -51,9 +52,15 @@ def _fresh() -> list[tuple[str, int]]:
     return [(kind, seed) for kind in FAULTS for seed in range(int(first), int(end))]
 
 
+@cache
+def finished(kind: str, seed: int) -> Run:
+    """A run that several tests look at."""
+    return Run(kind, seed).run()
+
+
 @pytest.mark.parametrize(("kind", "seed"), [*RUNS, *_fresh()])
 def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind: str, seed: int) -> None:
-    run = Run(kind, seed).run()
+    run = finished(kind, seed)
     assert run.errors == [], "\n".join(run.simulation.trace[-60:])
 
 
@@ -63,7 +70,7 @@ def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind:
 )
 def test_without_crashes_each_page_is_fetched_once(kind: str, seed: int) -> None:
     """Also if workers come and go; if all of them are stopped at once; if changes are too many for one commit."""
-    run = Run(kind, seed).run()
+    run = finished(kind, seed)
     assert run.errors == []
     assert set(run.observer.fetched.values()) == {1}
 
@@ -92,7 +99,7 @@ async def _queued_servers(run: Run) -> set[str]:
 @pytest.mark.parametrize(("kind", "seed"), [("calls", 1), ("churn", 0)])
 def test_pages_are_counted_once(kind: str, seed: int) -> None:
     """Also if the answer to a worker that leaves is lost."""
-    run = Run(kind, seed).run()
+    run = finished(kind, seed)
     assert int(run.redis.hash_of(KEYS.meta)[b"pages"]) == sum(run.observer.fetched.values())
 
 

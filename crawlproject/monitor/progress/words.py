@@ -56,14 +56,15 @@ def topics(figures: Figures) -> list[Topic]:
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
     if figures.held_back:
         found.append(Topic("Held back by", (figures.held_back,)))
-    found.append(Topic("End", (end_words(figures.forecast),)))
+    if end := end_words(figures.forecast):
+        found.append(Topic("End", (end,)))
     return [Topic(label, tuple(map(printable, parts))) for label, parts in found]
 
 
 def end_words(forecast: Forecast) -> str:
-    """``in about 25 min (18 min to 40 min)``, or why that is not known."""
+    """``in about 25 min (18 min to 40 min)``, or why that is not known; empty while the crawl is ending."""
     if forecast.end is None:
-        return f"not known: {forecast.why_not}"
+        return forecast.why_not and f"not known: {forecast.why_not}"
     return range_words(forecast.end)
 
 

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
-from crawlproject.monitor.quantities import duration, size
+from crawlproject.monitor.quantities import duration, exact_duration, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ class Chart:
         chosen = (
             range(count) if self.kind == "bars" else sorted({round(i * (count - 1) / ROWS) for i in range(ROWS + 1)})
         )
-        first = self.labels if self.kind == "bars" else [duration(each or 0.0) for each in self.columns[0]]
+        first = self.labels if self.kind == "bars" else [exact_duration(each or 0.0) for each in self.columns[0]]
         return [[first[i], *(written(column[i], self.unit) for column in self.columns[1:])] for i in chosen if count]
 
 
@@ -105,7 +105,7 @@ def _quality(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
         f"have {theirs:.0%} after as many pages."
     )
     if half is not None:
-        words += f" Half of ours was there after {duration(half)}."
+        words += f" Half of ours was there after {exact_duration(half)}."
     curves = {"this crawl": facts.quality_share, "breadth-first, expected": facts.expected_share}
     return _lines(samples, ("quality", "Quality gathered"), words, curves, "percent")
 
@@ -118,7 +118,7 @@ def _progress(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
         _lines(
             samples,
             ("pages", "Pages fetched"),
-            f"{facts.end['pages']:,.0f} pages in {duration(facts.end['elapsed'])}.",
+            f"{facts.end['pages']:,.0f} pages in {exact_duration(facts.end['elapsed'])}.",
             {"pages": _column("pages")},
         ),
         _lines(

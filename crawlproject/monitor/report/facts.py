@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.quantities import counted, duration, size
+from crawlproject.monitor.quantities import counted, exact_duration, size
 from crawlproject.monitor.series.samples import HELD_BACK, is_number
 
 if TYPE_CHECKING:
@@ -89,6 +89,12 @@ class Facts:
         value = self.stats.get(name, 0)
         return value if is_number(value) else 0
 
+    @property
+    def as_of(self) -> str:
+        """``, as of`` the time of the snapshot; empty if that is the end of the crawl, or not known."""
+        at = self.snapshot.get("at")
+        return f", as of {written_time(at)} UTC" if is_number(at) and "finish_reason" not in self.stats else ""
+
     def quality_share(self, sample: Sample) -> float | None:
         """Quality gathered by then, of all that is known in the end."""
         whole = self.end["gathered"] + self.end["waiting"]
@@ -141,7 +147,7 @@ class Facts:
 _MAX_TIME = 253_402_300_000.0
 
 
-def _written(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+def written_time(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A time since the epoch; one from a damaged file is moved to a day that can be written."""
     return datetime.fromtimestamp(min(max(0.0, seconds), _MAX_TIME), UTC).strftime(form)
 
@@ -150,18 +156,18 @@ def summary(facts: Facts) -> list[str]:
     """Plain sentences."""
     end, stats = facts.end, facts.stats
     seconds = max(1.0, end["elapsed"])
-    began = _written(facts.began, "%Y-%m-%d %H:%M")
+    began = written_time(facts.began, "%Y-%m-%d %H:%M")
     runs = "" if facts.runs == 1 else f" and ran {facts.runs} times"
     pages, urls = counted(round(end["pages"]), "page"), counted(round(end["seen"]), "URL")
     found = [
         f"The crawl began on {began} UTC{runs}.",
-        f"In {duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, {size(end['bytes'])}) "
-        f"and found {urls} on {counted(round(end['servers']), 'server')}.",
+        f"In {exact_duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, "
+        f"{size(end['bytes'])}) and found {urls} on {counted(round(end['servers']), 'server')}.",
     ]
     share = facts.quality_share(end)
     if share is not None:
         most = facts.most_at(0.8)
-        after = f"; 80% of it after {duration(most)}" if most is not None and share >= 0.8 else ""
+        after = f"; 80% of it after {exact_duration(most)}" if most is not None and share >= 0.8 else ""
         early = facts.at(0.25)
         found.append(
             f"It gathered {share:.0%} of the quality of all URLs known{after}. After a quarter of the time it had "
@@ -178,7 +184,7 @@ def summary(facts: Facts) -> list[str]:
         kinds = [f"{kind} ({count:,})" for kind, count in list(facts.failures.items())[:3]]
         found.append(f"Failed, refused or dropped, most often: {', '.join(kinds)}.")
     reason = stats.get("finish_reason")
-    last = _written(facts.last)
+    last = written_time(facts.last)
     if reason:
         found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
     else:
@@ -207,7 +213,7 @@ def worker_row(facts: Facts) -> list[str]:
     """The row of a worker without its name."""
     end, seconds = facts.end, max(1.0, facts.end["elapsed"])
     held = next(iter(facts.held_back().items()), None)
-    last = _written(facts.last)
+    last = written_time(facts.last)
     return [
         f"{end['pages']:,.0f}",
         f"{end['pages'] / seconds:,.1f}",

@@ -75,7 +75,7 @@ def page(
         _section("Workers", _workers(workers)) if workers else "",
         _section("Over time", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
         _section("What held the crawl back", _pairs("Limit", "Share of the time", _shares(facts))),
-        _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars")),
+        _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars") or "<p>None yet.</p>"),
         _section("Answers, failures, refusals", _answers(facts)),
         _section("Politeness", _list(_politeness(facts))),
         _section("Duplicates, mirrors, traps", _pairs("What", "Count", _copies(facts))),
@@ -167,8 +167,9 @@ def _answers(facts: Facts) -> str:
         if name.startswith("downloader/response_status_count/") and is_number(count)
     }
     failures = {kind: f"{count:,}" for kind, count in list(facts.failures.items())[:MAX_ROWS]}
+    requests = f"{facts.stat('downloader/request_count'):,.0f} requests, robots.txt files among them"
     return (
-        f"<p>Of the last run: {facts.stat('downloader/request_count'):,.0f} requests, robots.txt files among them.</p>"
+        f"<p>Of the last run{facts.as_of}: {requests}.</p>"
         f'<div class="columns"><div><h3>Status codes</h3>{_pairs("Status", "Answers", statuses)}</div>'
         f"<div><h3>Failures, refusals, retries</h3>{_pairs('Kind', 'Count', failures)}</div></div>"
     )

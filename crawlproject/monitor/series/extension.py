@@ -39,8 +39,8 @@ logger = logging.getLogger(__name__)
 #: Seconds between two samples of the figures: forecasts need regular ones.
 LOOK = 1.0
 
-#: Seconds between two snapshots, 15 ms each.
-SNAPSHOT_INTERVAL = 60.0
+#: Seconds between two snapshots, 15 ms each; and until the second one, from which on this time doubles.
+SNAPSHOT_INTERVAL, FIRST_INTERVAL = 60.0, 4.0
 
 
 class Series:
@@ -52,6 +52,7 @@ class Series:
         self._writer: SeriesWriter | None = None
         self._task: AsyncioLoopingCall | LoopingCall | None = None
         self._sampled = self._saved = 0.0
+        self._interval = FIRST_INTERVAL
         self._settings: dict[str, str] = {}
         self._has_failed = False
         self._crawl: CrawlFrontier | None = None  # kept when the spider is closed
@@ -95,8 +96,8 @@ class Series:
             if now - self._sampled >= self._writer.interval - LOOK / 2:
                 self._sampled = now
                 self._writer.add(sample_of(figures))
-            if now - self._saved >= SNAPSHOT_INTERVAL:
-                self._saved = now
+            if now - self._saved >= self._interval:
+                self._saved, self._interval = now, min(SNAPSHOT_INTERVAL, 2 * self._interval)
                 self._save()
 
     def _save(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
@@ -87,6 +88,7 @@ def snapshot_of(
     }
     return {
         "version": VERSION,
+        "at": time.time(),
         "columns": COLUMNS,
         "servers": rows,
         "rest": rest,
@@ -110,12 +112,13 @@ def changed_settings(settings: BaseSettings) -> dict[str, str]:
     Secrets are not kept: neither values of settings that are named so, nor users and passwords in URLs.
     """
     changed = {}
+    defaults = vars(default_settings)
     for name in sorted(map(str, settings)):
         was_set = (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["project"]
-        if not was_set or (name not in DEFAULTS and not hasattr(default_settings, name)):
+        if not was_set or (name not in DEFAULTS and name not in defaults):
             continue
-        value = settings.get(name)
-        if str(value) == str(DEFAULTS[name] if name in DEFAULTS else getattr(default_settings, name)):
+        value = settings[name]  # ``get`` and the module's attributes warn of names that Scrapy has deprecated
+        if str(value) == str(DEFAULTS[name] if name in DEFAULTS else defaults[name]):
             continue
         value = value.copy_to_dict() if isinstance(value, BaseSettings) else value
         is_secret = SECRET.search(name) is not None and not isinstance(value, (bool, int, float))

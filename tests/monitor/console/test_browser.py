@@ -17,10 +17,11 @@ from testbed.redis_server import RunningRedis
 from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
-from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of, wait_for
+from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of
 from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -71,9 +72,9 @@ def crawl_of_one_site(folder: Path) -> Iterator[Client]:
             yield open_console(process, job, port)
 
 
-def until(page: Page, expression: str) -> None:
+def wait_in(page: Page, expression: str) -> None:
     """Return as soon as ``expression`` is true in ``page``, whose policy forbids that it waits itself."""
-    wait_for(lambda: page.evaluate(expression))
+    until(lambda: page.evaluate(expression))
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +93,8 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_looks(browser: Browser, crawl: Client, width: int, scheme: str, tmp_path: Path) -> None:
     """Nothing is wider than the screen, no chart is blank, no text lies on another; the screenshots are kept."""
     with opened(browser, crawl, width, scheme) as page:
-        until(page, "document.querySelectorAll('#charts canvas').length >= 5")
-        until(page, INKED)
+        wait_in(page, "document.querySelectorAll('#charts canvas').length >= 5")
+        wait_in(page, INKED)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(OVERLAPS) == []
         page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
@@ -150,7 +151,7 @@ def test_accessibility(browser: Browser, crawl: Client, width: int, scheme: str)
 def test_sort_search_and_turn_pages(browser: Browser, crawl: Client) -> None:
     """The server sorts, searches and pages."""
     with opened(browser, crawl) as page:
-        until(page, "document.querySelectorAll('#servers tbody tr').length >= 40")
+        wait_in(page, "document.querySelectorAll('#servers tbody tr').length >= 40")
         page.click("th >> text=server")
         page.wait_for_selector("th[aria-sort=ascending]")
         keys = page.locator("#servers tbody tr td:first-child").all_inner_texts()
@@ -159,10 +160,10 @@ def test_sort_search_and_turn_pages(browser: Browser, crawl: Client) -> None:
         page.wait_for_selector("th[aria-sort=descending]")
         page.fill("#search-text", "127.1.0.7:")
         page.click("#search button")
-        until(page, "document.querySelectorAll('#servers tbody tr').length == 1")
+        wait_in(page, "document.querySelectorAll('#servers tbody tr').length == 1")
         page.fill("#search-text", "nothing like this")
         page.click("#search button")
-        until(page, "document.querySelector('#servers-caption').textContent.startsWith('No server')")
+        wait_in(page, "document.querySelector('#servers-caption').textContent.startsWith('No server')")
 
 
 def test_every_action(browser: Browser, crawl: Client) -> None:
@@ -170,11 +171,12 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
     with opened(browser, crawl) as page, opened(browser, crawl, 390) as other:
         page.click("#pause")
         other.wait_for_selector("#state[data-state=paused]")
+        until(other, "document.querySelector('#figures').textContent.includes('Endsunknown: the crawl is paused')")
         other.click("#resume")
         page.wait_for_selector("#state[data-state=running]")
         page.fill("#sessions-limit", "5")
         page.click("#sessions-form button")
-        until(other, "document.querySelector('#sessions-limit').value === '5'")
+        wait_in(other, "document.querySelector('#sessions-limit').value === '5'")
         key = page.locator("#servers tbody button").first.inner_text()
         page.fill("#server-name", key)
         page.fill("#delay-seconds", "7.5")
@@ -216,7 +218,7 @@ def consoles(
             crew.add(CONSOLE_PORT=port)
         crew.wait_for_pages(pages)
         clients = [Client(port, token) for port in ports]
-        wait_for(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
+        until(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
         yield clients
 
 
@@ -240,7 +242,7 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
         assert faults(other) == []
         other.click("#resume")
         page.wait_for_selector("#state[data-state=running]")
-        page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")
+        page.wait_for_selector("#applied:has-text('Action 2 (the crawl continues) is applied by 2 of 2 workers')")
         redis_server.kill()
         page.click("#pause")
         page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")
@@ -250,7 +252,7 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
 def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_server: RunningRedis) -> None:
     """The workers' section, and a server's page over it: nothing serious, too wide or overlapping, at each size."""
     with consoles(tmp_path, redis_server, count=3, servers=40, pages=200) as clients:
-        wait_for(lambda: len(clients[0].get("workers")["workers"]) == len(clients))
+        until(lambda: len(clients[0].get("workers")["workers"]) == len(clients))
         clients[0].post("pause")
         clients[0].post("delay", name="127.1.0.7", seconds=30)
         clients[1].post("block", name=clients[1].get("servers")["rows"][0]["server"])
@@ -258,7 +260,7 @@ def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_ser
             with opened(browser, clients[0], width, scheme) as page:
                 page.wait_for_selector("#actions-list tbody tr:nth-child(3):has-text('3 of 3')")
                 page.wait_for_selector("#workers tbody tr:nth-child(3)")
-                until(page, INKED)
+                wait_in(page, INKED)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
                 assert page.evaluate(OVERLAPS) == []
                 assert faults(page, "#workers-section") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,13 +39,13 @@ def stream(served: Served) -> Iterator[socket.socket]:
         client.connect(("127.0.0.1", served.port))
         token = f"Authorization: Bearer {served.access.token}"
         client.sendall(f"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n{token}\r\n\r\n".encode())
-        served.run(until(lambda: served.hub.streams == 1))
+        served.run(reached(lambda: served.hub.streams == 1))
         yield client
 
 
-async def until(reached: Any) -> None:
-    """Let the server work until ``reached()``."""
-    while not reached():
+async def reached(condition: Callable[[], bool]) -> None:
+    """Let the server work until ``condition()``."""
+    while not condition():
         await asyncio.sleep(0.001)
 
 
@@ -88,6 +88,6 @@ def test_a_page_that_does_not_read_for_long_is_disconnected(monkeypatch: pytest.
             while served.hub.streams:
                 served.hub.publish()
                 await asyncio.sleep(0.001)
-            await until(lambda: served.buffered() == 0)
+            await reached(lambda: served.buffered() == 0)
 
         served.run(give_up())

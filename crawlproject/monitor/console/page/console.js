@@ -109,7 +109,7 @@ function showFigures(figures) {
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
     ["Ends", ends(figures)],
-    ["80% of quality", range(figures.most_quality) || within(figures.most_within)],
+    ["80% of quality", gathered(figures.most_quality) || within(figures.most_within)],
     ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
@@ -124,10 +124,11 @@ function showFigures(figures) {
 
 function range(found) {
   if (!found) return undefined;
-  if (found[2] <= 0) return "gathered";
   const [from, to] = [found[0], found[2]].map(seconds);
   return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
 }
+
+const gathered = (most) => (most && most[2] <= 0 ? "gathered" : range(most));
 
 const within = (most) => (typeof most === "number" ? `within ${seconds(most)}` : undefined);
 

@@ -7,9 +7,12 @@
     .flatMap(([unit, counts]) => counts.map((count) => count * unit));
 
   function words(seconds) {
-    const units = [[86400, "d"], [3600, "h"], [60, "min"]];
-    for (const [size, unit] of units) if (seconds >= 1.5 * size) return `${+(seconds / size).toFixed(1)} ${unit}`;
-    return `${+seconds.toFixed(1)} s`;
+    if (seconds < 60) return `${+seconds.toFixed(1)} s`;
+    if (seconds >= 86400) return `${+(seconds / 86400).toFixed(1)} d`;
+    const [size, unit] = seconds < 3600 ? [60, "min"] : [3600, "h"];
+    const sixtieths = Math.round(60 * seconds / size);
+    const [whole, rest] = [Math.floor(sixtieths / 60), sixtieths % 60];
+    return rest ? `${whole}:${String(rest).padStart(2, "0")} ${unit}` : `${whole} ${unit}`;
   }
   function written(value, unit) {
     if (value == null) return "–";
