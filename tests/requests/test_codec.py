@@ -30,9 +30,10 @@ from scrapy.http import JsonRequest
 from scrapy_playwright.page import PageMethod
 
 from crawlproject.frontier import Entry
+from crawlproject.frontier.guard.judge import demoted
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.requests.link_request import link_failed, link_request
-from crawlproject.requests.meta import THIS_RUN
+from crawlproject.requests.meta import THIS_RUN, WAS_LAST
 from crawlproject.requests.value_codec import MAX_DEPTH, NotSerializableError
 
 URL = "http://a.example/x"
@@ -284,6 +285,13 @@ def test_a_link_that_became_a_request_comes_back() -> None:
     """As when it is retried."""
     request = link_request(Entry(URL, 0.5, 0, 3, SPIDER.parse_item))
     assert same(round_trip(request), request)
+
+
+def test_the_request_of_a_demoted_link_says_so() -> None:
+    """The guard reads it: by then, everything of a higher rank has been read."""
+    entry = Entry(URL, 0.5, 0, 3, SPIDER.parse_item)
+    assert WAS_LAST not in link_request(entry).meta
+    assert link_request(demoted(entry)).meta[WAS_LAST]
 
 
 def test_keys_that_mean_something_to_one_run_are_not_written() -> None:
