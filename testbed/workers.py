@@ -66,7 +66,7 @@ def environment() -> dict[str, str]:
 
 
 class WorkersError(AssertionError):
-    """A worker failed, or the crawl does not go on; the message has the end of each worker's log."""
+    """A worker failed, or the crawl makes no progress; the message has the end of each worker's log."""
 
 
 class ResultFiles:

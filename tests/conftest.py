@@ -9,10 +9,11 @@ import pytest
 import scrapy.core.downloader.handlers.http11  # noqa: F401 - costs 1 s if imported last: it looks for callers in all modules
 from hypothesis import HealthCheck, settings
 
+from crawlproject.commands.private_redis import PrivateRedisError, find_server
 from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
-from testbed.redis_server import NO_SERVER, RunningRedis, find_redis_server
+from testbed.redis_server import RunningRedis
 from tests.waiting import alarm
 
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
@@ -78,10 +79,10 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
 @pytest.fixture(scope="session")
 def redis_program() -> Path:
     """The program of a Redis server."""
-    program = find_redis_server()
-    if program is None:
-        pytest.skip(NO_SERVER)
-    return program
+    try:
+        return Path(find_server())
+    except PrivateRedisError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -297,6 +297,49 @@ def plain() -> Site:
     return Site(render, frozenset(["/", *paths]))
 
 
+def reports() -> Site:
+    """Reports of every night, below indexes of years, months and nights that have nothing but dates."""
+    nights = [f"{month}/{night}" for month in range(1, 13) for night in range(1, 11)]
+    days = [f"/{night}/index.html" for night in nights]
+    results = [f"/{night}/{kind}.html" for night in nights for kind in ("smoke", "slow")]
+
+    def render(path: str) -> str | None:
+        if path == "/":
+            return html("Reports", "", [f"/{month}/index.html" for month in range(1, 13)])
+        if found := _by(path, r"/([0-9]+)/index\.html"):
+            return html("Reports", "", [day for day in days if day.startswith(f"/{found[0]}/")])
+        if path in days:
+            start = path.removesuffix("index.html")
+            return html("Reports", "", [f"{start}smoke.html", f"{start}slow.html"])
+        return html("Results", words(path, 9), []) if path in results else None
+
+    return Site(render, frozenset(["/", *(f"/{month}/index.html" for month in range(1, 13)), *days, *results]))
+
+
+def problems() -> Site:
+    """Problems by number: one list describes them, another has nothing but their codes."""
+    count, each = 400, 10
+    paths = [f"/problem-{number}a" for number in range(count)]
+    last = count // each
+
+    def render(path: str) -> str | None:
+        if path in paths:
+            return html(words(path, 2), words(path, 30), [])
+        found = re.fullmatch(r"/(?:(all|codes)/page/([0-9]+))?", path)
+        if found is None or not 1 <= int(found[2] or 1) <= last:
+            return None
+        number = int(found[2] or 1)
+        shown = paths[(number - 1) * each : number * each]
+        label = words if found[1] != "codes" else lambda entry, _: f"{len(entry)}{entry[9:].upper()}"
+        anchors = "".join(f'<a href="{entry}">{label(entry, 3)}</a>' for entry in shown)
+        links = [f"/{found[1] or 'all'}/page/{number + 1}", *(["/codes/page/1"] if path == "/" else [])]
+        return html("Problems", "All of them", links, anchors)
+
+    lists = [f"/{name}/page/{number}" for name in ("all", "codes") for number in range(1, last + 1)]
+    lists.remove("/all/page/1")
+    return Site(render, frozenset(["/", *lists, *paths]))
+
+
 def _month_page(year: int, month: int, links: list[str]) -> str:
     return html(f"{MONTHS[month - 1]} {year}", f"No events in {MONTHS[month - 1]} {year}.", links)
 
@@ -388,7 +431,22 @@ def two_that_lead_on() -> Site:
             return None
         return html("Page", "Lorem ipsum", [f"/p/{found[0] + 1}", f"/print/p/{found[0] + 1}"])
 
-    return Site(render, frozenset(["/"]), budget=30)
+    return Site(render, frozenset(["/"]), budget=32)
+
+
+def in_turn() -> Site:
+    """Endless pages that say nothing: months lead only to weeks, weeks to days, days to months."""
+    kinds = ("months", "weeks", "days")
+
+    def render(path: str) -> str | None:
+        if path == "/":
+            return html("Diary", "Welcome", ["/months/1"])
+        found = re.fullmatch("/(months|weeks|days)/([0-9]+)", path)
+        if found is None:
+            return None
+        return html("Diary", "Nothing yet", [f"/{kinds[kinds.index(found[1]) - 2]}/{int(found[2]) + 1}"])
+
+    return Site(render, frozenset(["/"]), budget=80)
 
 
 def forms() -> Site:
@@ -483,6 +541,8 @@ REAL = {
     "forum": forum(),
     "wiki": wiki(),
     "plain": plain(),
+    "reports": reports(),
+    "problems": problems(),
 }
 TRAPS = {
     "shop": shop(),
@@ -501,6 +561,7 @@ TRAPS = {
     "deeper": deeper(),
     "past the end": past_the_end(),
     "two": two_that_lead_on(),
+    "in turn": in_turn(),
     "forms": forms(),
     "sharing": sharing(),
 }

@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import call_later
 
 from crawlproject.backends.feeds import overwritten_feed
+from crawlproject.backends.held_file import HeldFile, hold_file
 from crawlproject.backends.recrawl import AGAIN, Recrawl, unpack_again
 from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
@@ -26,6 +27,7 @@ from crawlproject.storage.seen import DiskSeenStore
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
@@ -57,6 +59,7 @@ class DiskBackend(StoringBackend):
         self._directory = self.directory = options.directory
         self._timer: CallLaterResult | None = None
         self._has_failed = False
+        self._seen_file: HeldFile[Any] | None = None
         self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order_of(frontier)))
         self._load(frontier, seen)
         self._set_timer()
@@ -91,6 +94,10 @@ class DiskBackend(StoringBackend):
                 f"contains an earlier crawl, and -O (overwrite in FEEDS) would delete its items in {path}: "
                 "append with -o, or use another file",
             )
+
+    def follow(self, dupefilter: BaseDupeFilter) -> None:
+        """See ``Backend``."""
+        self._seen_file = hold_file(dupefilter)
 
     def pack(self, request: Request) -> Any:
         """See ``StoringBackend``."""
@@ -148,6 +155,8 @@ class DiskBackend(StoringBackend):
             if self._store.commit():
                 self._stats.inc_value("frontier/commits")
                 self._stats.max_value("frontier/commit_time", round(CLOCK() - start, 3))
+            if self._seen_file is not None:
+                self._seen_file.release()
         except StoreError as error:
             self._stats.inc_value("frontier/commit_errors")
             self._has_failed = True

@@ -1,4 +1,4 @@
-"""Items of feeds: none of an earlier run is overwritten or damaged, none is in memory when its page is done."""
+"""Protects the items in feeds: no run damages those of earlier runs, and none is lost once its page is done."""
 
 from __future__ import annotations
 

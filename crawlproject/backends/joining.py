@@ -1,4 +1,4 @@
-"""The start of a worker: creates the crawl in Redis, or joins the one that is there if both fit together."""
+"""Starts a worker: creates the crawl in Redis, or joins the existing one if their settings agree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Version of all that is stored in Redis: what keys and scripts mean, and blobs.
+#: Version of everything stored in Redis: the meaning of keys and scripts, and the format of blobs.
 FORMAT = "2"
 
 #: Characters of a value that a message shows.
@@ -54,7 +54,7 @@ class Joining:
         return found
 
     def join(self) -> str:
-        """Create the crawl, or join the one there is; returns its id."""
+        """Create the crawl, or join the existing one; returns its id."""
         found: dict[str, str] = self._call(lambda client: join(client, self._keys, self._ours))
         self._compare(found)  # others may have created it meanwhile
         return found["crawl"]
@@ -71,7 +71,7 @@ class Joining:
         found = self._fields(client)
         if not found and (left := self._left(client)) and not (found := self._fields(client)):
             self._refuse(
-                f"the key {left} is left of an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY"
+                f"the key {left} remains from an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY"
             )
         if found:
             self._compare(found)
@@ -79,7 +79,7 @@ class Joining:
         return found
 
     def _try(self, client: Any) -> None:
-        """Use all commands and a script once, so that what the user may not do is known now."""
+        """Use each command and a script once, so that missing permissions are found now."""
         prefix = f"{self._keys.meta}:trial"
         _run(client, trial(prefix))
         client.script_load(STATE)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scrapy import Request
+    from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
 
     from crawlproject.frontier.entry import Entry
@@ -69,6 +70,9 @@ class Backend(Protocol):
         May raise CloseSpider: the crawl then ends in order.
         """
         return None
+
+    def follow(self, dupefilter: BaseDupeFilter) -> None:
+        """Let the file of a project's own ``dupefilter``, now open, have only requests that are stored."""
 
     def may_start(self) -> bool:
         """Whether requests may start now; after False, the backend calls ``wake`` when they may. O(1).

@@ -70,7 +70,7 @@ NOT_SUMMED = (
     "seen/urls",
 )
 
-#: Queued URLs per session that are few: a worker that has fewer exchanges links more often.
+#: A worker with fewer queued URLs per session exchanges links more often.
 FEW_URLS = 20
 #: Characters of the reason why the list of workers cannot be read.
 MAX_REASON = 300
@@ -85,10 +85,10 @@ class RedisBackend(StoringBackend):
     place = "redis"
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        """Look at the crawl in Redis, and make the local copy.
+        """Check the crawl in Redis, and make the local copy.
 
-        Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used.  Then
-        nothing is left of it.
+        Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used; then
+        nothing is left behind.
         """
         super().__init__(crawler, frontier, seen)
         if not is_asyncio_available():
@@ -143,7 +143,7 @@ class RedisBackend(StoringBackend):
     def _check_feeds(self, fields: Mapping[str, str]) -> None:
         """Raise StoreError if a feed would overwrite items of an earlier run of this worker in the same crawl.
 
-        A file that is older than the crawl is none of its.
+        A file older than the crawl does not belong to it.
         """
         path = overwritten_feed(self._crawler)
         created = fields.get("created", "")
@@ -158,13 +158,13 @@ class RedisBackend(StoringBackend):
     # for the scheduler
 
     def opened(self) -> Awaitable[None] | None:
-        """Join the crawl: now something is written to Redis."""
+        """Join the crawl: the first write to Redis."""
         return self._open()
 
     async def _open(self) -> None:
         try:
             crawl = await asyncio.to_thread(self._joining.join)
-        except StoreError as error:  # since a moment ago
+        except StoreError as error:  # something has changed since the check
             logger.critical("Cannot start: %s", error)
             self.fail("store_failed")
             return
@@ -374,7 +374,7 @@ class RedisBackend(StoringBackend):
 
     def acted(self, mark: str) -> None:
         """See ``Crawl``."""
-        self._orders.told(mark)
+        self._orders.announced(mark)
         if self._orders.bad:
             self._stats.set_value("workers/orders/bad", self._orders.bad)
 
@@ -404,7 +404,7 @@ def _rounded(number: float) -> float:
 
 
 def summable(stats: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers among ``stats`` whose sum over several processes says something."""
+    """The numeric ``stats`` whose sum over several processes is meaningful."""
     return {
         name: value
         for name, value in stats.items()

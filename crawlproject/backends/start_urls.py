@@ -1,7 +1,7 @@
 """Start URLs that others put into Redis, as users of scrapy-redis know them.
 
 The worker that owns one fixed partition reads them: it queues them, and removes them from their key once Redis has them
-in the frontier.  A crash between the two only repeats.
+in the frontier.  After a crash between the two they are queued again, which changes nothing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of one start URL with all that belongs to it, at most.
+#: Maximum bytes of one start URL with its fields.
 MAX_BYTES = 1 << 20
-#: Bytes of one batch, about: the next one has more elements, or fewer.
+#: Approximate bytes of a batch; the number of elements of the next one follows from it.
 BATCH_BYTES = 1 << 20
 #: Elements of the first batch.
 FIRST_BATCH = 50

@@ -33,7 +33,7 @@ ACTIONS = {
     "seeds": ("URL... | -", "queue seeds; -: from standard input, one a line"),
 }
 
-#: Asked of each of several workers; anything else of one: all obey the same orders.
+#: Sent to each of several workers; all others go to one, because all workers obey the same orders.
 OF_ALL = frozenset(("status", "servers", "server", "stats", "log"))
 
 #: Seconds that the console may take to answer.
@@ -45,11 +45,11 @@ WRONG = 400
 
 
 class _RefusedError(ValueError):
-    """Every worker refuses this."""
+    """A refusal that every worker would repeat."""
 
 
 class Command(ScrapyCommand):
-    """Prints the answer as JSON; exit code 1, and one line on standard error, if there is none."""
+    """Prints the answer as JSON; without an answer, one line on standard error and exit code 1."""
 
     requires_project = False
     requires_crawler_process = False
@@ -102,7 +102,7 @@ class Command(ScrapyCommand):
             self._fail(str(error))
 
     def _ask_all(self, workers: list[Path], action: str, path: str, body: dict[str, Any] | None) -> None:
-        """Print the answers by worker, an action's by the first that carries it out.
+        """Print the answer of each worker; of an action, that of the first worker that carries it out.
 
         Exit code 1 if one could not be asked, or none knows the server; for an action, if none could or it is refused.
         """

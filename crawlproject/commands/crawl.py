@@ -29,7 +29,7 @@ class Command(crawl.Command):
         log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the spider; raises UsageError if there is none of this name."""
+        """Run the spider; raises UsageError if no spider has this name."""
         from crawlproject.commands.early import interrupted
 
         self._made: Crawler | None = None

@@ -64,7 +64,7 @@ def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
 
 
 def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
-    """One for each worker, those with most pages first; of what is no number or text, nothing."""
+    """One for each worker, most pages first; a value of a wrong type is None."""
     from crawlproject.workers.roster import worker_facts
 
     return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))

@@ -1,4 +1,4 @@
-"""The Redis server that ``scrapy workers`` starts for its own workers: on a Unix socket, gone when the command ends."""
+"""The Redis server that ``scrapy workers`` starts for its own workers: on a Unix socket, until the command ends."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Command(ScrapyCommand):
-    """Changes nothing but the report."""
+    """Changes only the report."""
 
     requires_crawler_process = False
 
@@ -41,7 +41,7 @@ class Command(ScrapyCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: beside the figures)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Print the path of the report; exit code 1 if there is nothing to make it of."""
+        """Print the path of the report; exit code 1 if there are no data for it."""
         from crawlproject.monitor.report.joint import worker_directories
         from crawlproject.monitor.report.writing import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME

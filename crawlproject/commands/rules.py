@@ -1,4 +1,4 @@
-"""``scrapy rules``: checks a rule file, shows what it gives of a page, writes a first one."""
+"""``scrapy rules``: checks a rule file, shows what it extracts from a page, writes a first rule file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Characters of a value that are shown.
 SHOWN = 70
 
-#: Of the fetch of one page: somebody waits for it, and no crawl or output of the project is touched.
+#: To fetch one page: a person waits for it, and it must not touch the project's crawls and output.
 SETTINGS = {
     "FRONTIER_MAX_FAILURES": 1,
     "ROBOTSTXT_MAX_FAILURES": 1,
@@ -72,7 +72,7 @@ class OnePage(Spider):
 
 
 class Command(ScrapyCommand):
-    """Writes nothing but to standard output; its log has only warnings, unless a level is given."""
+    """Writes to standard output only; its log has only warnings, unless a level is given."""
 
     def syntax(self) -> str:
         """Arguments of ``scrapy rules``."""
@@ -80,7 +80,7 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """One line for the list of commands."""
-        return "Check the rules of `scrapy crawl site` on a page, or write first ones"
+        return "Check the rules of `scrapy crawl site` on a page, or write a first rule file"
 
     def long_desc(self) -> str:
         """For ``--help``."""

@@ -15,7 +15,7 @@ SHIPPED_MODULE = "crawlproject.spiders"
 
 
 def unknown_spider(name: str, names: list[str], modules: Sequence[str]) -> UsageError:
-    """The error for a name that is none of ``names``, the spiders of ``modules`` (``SPIDER_MODULES``)."""
+    """The error for a name that is not among ``names``, the spiders of ``modules`` (``SPIDER_MODULES``)."""
     from crawlproject.options.all_settings import closest
 
     if name in SHIPPED and SHIPPED_MODULE not in modules:

@@ -19,7 +19,7 @@ from scrapy.exceptions import UsageError
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError
 from crawlproject.commands.worker_options import WorkerOptions
 from crawlproject.commands.worker_processes import Signals, Workers
-from crawlproject.commands.worker_view import WorkerView, counted, summary, summed
+from crawlproject.commands.worker_view import WorkerView, counted, summary
 from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.workers import WorkerSettings
 from crawlproject.workers.keys import Keys
@@ -72,6 +72,7 @@ class WorkerCrawl:
 
     def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
         """Start Redis and the workers, wait for their end; ``stack`` stops those that still run."""
+        from crawlproject.monitor.report.joint import joint_stats
         from crawlproject.workers.connection import RedisAddress, RedisConnector
 
         job = self._parsed.job
@@ -110,7 +111,7 @@ class WorkerCrawl:
 
         start = time.monotonic()
         is_well = Workers(workers, signals, view.show, watch).run()
-        sums = summed(stats for worker in workers if (stats := worker.stats()) is not None)
+        sums = joint_stats([stats for worker in workers if (stats := worker.stats()) is not None])
         view.show(summary(sums, count, time.monotonic() - start))
         deaths = sum(worker.deaths for worker in workers)
         if deaths:

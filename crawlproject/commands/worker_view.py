@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 #: Seconds between two lines: on a terminal, where the line is written over the last one; in a file.
 TERMINAL_INTERVAL, FILE_INTERVAL = 2.0, 60.0
@@ -19,7 +19,7 @@ Info = dict[str, dict[str, Any]]
 
 
 class InfoSource(Protocol):
-    """A Redis client, as far as the view needs one."""
+    """The part of a Redis client that the view needs."""
 
     def hgetall(self, name: str) -> Any:
         """Field -> value of a hash."""
@@ -96,7 +96,7 @@ class Progress:
 
     @property
     def pages(self) -> int:
-        """Of all workers seen, those gone among them."""
+        """Pages of all workers so far, including those that have left."""
         return round(sum(self._pages.values()))
 
     def add(self, info: Info, now: float) -> None:
@@ -136,19 +136,6 @@ def _number(value: Any) -> float:
 def counted(number: int, noun: str) -> str:
     """``1 worker``, ``2 workers``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def summed(stats: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums of the numeric stats of several crawls; of strings, such as reasons, those that differ."""
-    sums: dict[str, float] = {}
-    others: dict[str, dict[str, None]] = {}
-    for one in stats:
-        for name, value in one.items():
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                sums[name] = sums.get(name, 0) + value
-            elif isinstance(value, str):
-                others.setdefault(name, {})[value] = None
-    return {name: ", ".join(values) for name, values in others.items()} | sums
 
 
 def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:

@@ -15,6 +15,7 @@ same posts.
 from __future__ import annotations
 
 from array import array
+from operator import mod
 from typing import TYPE_CHECKING
 
 from crawlproject.content.plain_shingles import BINS
@@ -69,9 +70,9 @@ class NearDuplicates:
         """
         self._grow(self._count % len(self._tables))
         tables = self._tables
-        cells = [key % len(table) for key, table in zip(_keys(sketch), tables, strict=True)]
-        slots = {table[cell] - 1 for table, cell in zip(tables, cells, strict=True)} - {-1}
-        rated = sorted((-self._likeness(slot, sketch), slot) for slot in slots)
+        cells = list(map(mod, _keys(sketch), map(len, tables)))
+        slots = {table[cell] for table, cell in zip(tables, cells, strict=True)} - {0}
+        rated = sorted((-self._likeness(slot - 1, sketch), slot - 1) for slot in slots)
         alike = [self._pages[slot] for loss, slot in rated if -loss >= self._threshold]
         if not alike:
             self._keep(page, sketch, cells)

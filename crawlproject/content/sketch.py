@@ -98,7 +98,9 @@ def _opening(text: str) -> str:
 
 def _without_dates(text: str) -> str:
     """The words of *text* without dates, times, years and versions, which are not its subject; keeps plain numbers."""
-    return " ".join(word for word in text.split() if word.strip(_NUMERIC) or _is_plain(word.strip(punctuation)))
+    words = text.split()  # nearly all are letters only
+    kept = [word for word in words if word.isalpha() or word.strip(_NUMERIC) or _is_plain(word.strip(punctuation))]
+    return " ".join(kept)
 
 
 def _is_plain(number: str) -> bool:

@@ -31,7 +31,7 @@ def checked(quality: Quality, stats: StatsCollector) -> Quality:
 
 
 class _CheckedQuality:
-    """What is no number from 0 to ``MAX_QUALITY``, or raises, counts as 0.
+    """Anything but a number from 0 to ``MAX_QUALITY`` counts as 0, and so does an exception.
 
     Stats: ``frontier/quality/invalid``.
     """

@@ -118,8 +118,8 @@ class Discovery:
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         """Queue ``entries`` that other workers sent, in steps of at most 0.1 s. O(size).
 
-        The caller gives only entries of own servers.  It takes all steps; then each entry is queued, or counted.
-        Links found before raise the quality of their URL by what their page adds to it.
+        The caller gives only entries of own servers, and takes all steps; then each entry is queued or counted.  A link
+        to a known URL raises its quality by what the page with the link adds.
         """
         for start in range(0, len(entries), RECEIVED_STEP):
             if start:

@@ -44,7 +44,7 @@ class LinkGuard(Protocol):
         """Learn from a page of the server ``key``, after the frontier did."""
 
     def release(self, name: str) -> Iterator[None]:
-        """Judge the servers that ``name`` covers no longer, in steps of a few ms."""
+        """Stop judging the servers that ``name`` covers, in steps of a few ms."""
 
 
 class ServerLimits(Protocol):

@@ -258,6 +258,8 @@ class LinkIntake:
 
 def in_steps(hrefs: Sequence[str]) -> list[slice]:
     """At least one slice of ``hrefs``: of ``STEP`` links, or of fewer with ``STEP_CHARACTERS`` or more. O(links)."""
+    if len(hrefs) < STEP and sum(map(len, hrefs)) < STEP_CHARACTERS:  # nearly always
+        return [slice(0, len(hrefs))]
     ends = [0]
     characters = 0
     for end, href in enumerate(hrefs, 1):

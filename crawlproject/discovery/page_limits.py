@@ -43,7 +43,7 @@ class PageLimits:
         return bool(self._per_server or self._per_domain)
 
     def load(self, keys: Sequence[str]) -> None:
-        """Count the pages of the stored servers ``keys``: all known ones of their domains."""
+        """Count the pages of the stored servers ``keys``, which include all known servers of their domains."""
         for domain in {domain_of_server(key) for key in keys} if self._per_domain else ():
             self._pages.pop(domain, None)
             self._servers.pop(domain, None)

@@ -14,11 +14,11 @@ from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
-from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, demoted, is_dropped
+from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF
+from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
@@ -107,7 +107,8 @@ class TrapGuard:
         meta = response.meta
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
-        page = self._guard.page(url, lambda: _marks_of(response), is_copy=is_copy, is_known=FETCHED_BEFORE in meta)
+        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
+        page = self._guard.page(url, lambda: _marks_of(response), visit)
         if page is not None:
             self._observe(page, url, links)
         if not self._rules:
@@ -161,7 +162,7 @@ class TrapGuard:
         self._judge(server)
 
     def release(self, name: str) -> Iterator[None]:
-        """Judge the servers that ``name`` (``frontier.orders``) covers no longer, and rank them as others again.
+        """Stop judging the servers that ``name`` (``frontier.orders``) covers, and rank them like others again.
 
         In steps of a few ms.  URLs that were dropped do not come back.  Raises ValueError for too many names.
         """
@@ -220,7 +221,7 @@ class TrapGuard:
         requested = meta.get("redirect_urls")
         url = self._seen.canonicalizer.canonical(requested[0]) if requested else None
         if url is not None and is_doubted(self._guard.name_of(url)):
-            page = self._guard.page(url, marks, is_copy=marks is _nothing)
+            page = self._guard.page(url, marks, Visit(is_copy=marks is _nothing))
             if page is not None:
                 self.judge(page, [])
 

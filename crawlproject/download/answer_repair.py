@@ -177,7 +177,7 @@ class AnswerReader:
 
 
 class AnswerRepair(AnswerReader):
-    """Reads one response and writes it as RFC 9112 has it, for aiohttp's parser."""
+    """Reads one response and rewrites it to conform to RFC 9112, for aiohttp's parser."""
 
     def feed(self, data: bytes) -> bytes:
         """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).

@@ -37,6 +37,11 @@ class Connection:
         self.unused = asyncio.Event()
         self.unused.set()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its socket has been closed, and no other is being opened: there is nothing left to close."""
+        return False
+
     def abort(self) -> asyncio.Task[None]:
         """Close the socket in the next step of the event loop: requests in progress fail, further ones, too."""
         self.is_aborted = True

@@ -47,7 +47,7 @@ class DirectConnection(Connection):
         super().__init__(GuardedSockets(opening.guard), local_address)
         self._opening = opening
         self._protocol: DirectProtocol | None = None
-        self._connecting: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Task[Any] | None = None  # that opens the socket, and is cancelled by ``abort``
         #: The IP address of the server, and its TLS session, if any; of the current socket.
         self.address: Any = None
         self.ssl_object: Any = None
@@ -105,12 +105,12 @@ class DirectConnection(Connection):
         loop = asyncio.get_running_loop()
         self.sockets.expect(to_proxy=False)
         protocol = DirectProtocol(loop, self._opening.on_unsolicited)
-        connecting = self._connecting = loop.create_task(link.open(protocol, self.sockets, self.local_address, timing))
+        task = self._connecting = asyncio.current_task()
+        assert task is not None
         try:
-            await connecting
+            await link.open(protocol, self.sockets, self.local_address, timing)
         except asyncio.CancelledError:
-            connecting.cancel()
-            if self.is_aborted:
+            if self.is_aborted and not task.uncancel():
                 raise ConnectionAbortedError("the connection was aborted") from None
             raise
         finally:
@@ -123,6 +123,11 @@ class DirectConnection(Connection):
         self.address = peer_of(protocol.transport)
         self.ssl_object = protocol.transport.get_extra_info("ssl_object")
         return protocol
+
+    @property
+    def is_over(self) -> bool:
+        """See ``Connection``."""
+        return self._connecting is None and self._protocol is not None and self._protocol.closed.done()
 
     async def _close_now(self) -> None:
         if self._connecting is not None:
@@ -310,6 +315,9 @@ class ConnectionPool:
         if self._connections.get(server_key) is connection:
             del self._connections[server_key]
             before = self._closing.get(server_key)
+            if before is None and connection.is_over:
+                self._free(connection)
+                return
             closing = self._close(server_key, connection, before)
             self._closing[server_key] = asyncio.get_running_loop().create_task(closing)
 
@@ -319,11 +327,15 @@ class ConnectionPool:
                 await asyncio.wait([before])
             await connection.close()
         finally:
-            if connection.has_place:
-                connection.has_place = False
-                self._places.release()
+            self._free(connection)
             if self._closing.get(server_key) is asyncio.current_task():
                 del self._closing[server_key]
+
+    def _free(self, connection: Connection) -> None:
+        """Another connection may take the place of ``connection``, which is closed."""
+        if connection.has_place:
+            connection.has_place = False
+            self._places.release()
 
 
 class _Use:

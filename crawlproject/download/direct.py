@@ -324,7 +324,6 @@ class Link:
         name = self.host.rstrip(".") if self.tls is not None else None
         connected = CLOCK()
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
         except BaseException:
             sock.close()

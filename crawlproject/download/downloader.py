@@ -85,7 +85,7 @@ class MeasuredHandlers(DownloadHandlers):
 class FrontierDownloader(Downloader):
     """Ignores ``DOWNLOAD_DELAY``, which would occupy a connection while a server rests: the frontier enforces it.
 
-    With a project's own handler for http or https it also holds here, for requests that bypass the frontier, such as
+    With a project's own handler for http or https it also applies here, to requests that bypass the frontier, such as
     those of media pipelines.  Delays in ``DOWNLOAD_SLOTS``, also enforced by the frontier, have jitter only if the
     project sets it.
 

@@ -64,8 +64,8 @@ class NameLookupError(OSError):
     """A name has no address, or the look-up failed.
 
     ``kind``: ``nxdomain``, ``no_address``, ``servfail`` (no name server gave a usable answer), ``timeout``,
-    ``malformed`` (not a valid DNS name).  ``ttl``: how long (seconds) that is true, by the name server; None: it does
-    not say.
+    ``malformed`` (not a valid DNS name).  ``ttl``: how long (seconds) this holds according to the name server; None if
+    it does not say.
     """
 
     def __init__(self, name: str, kind: str, ttl: float | None = None) -> None:

@@ -25,7 +25,7 @@ from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, g
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
-from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.download.request_head import head_of, headers_of
 from crawlproject.download.timing import Exchange
 
@@ -56,13 +56,11 @@ class BodySignals:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._headers, self._bytes = Receivers(crawler, _HEADERS), Receivers(crawler, _BYTES)
-        self._connected: list[list[object]] | None = None
+        self._connections = Connections(crawler, (_HEADERS, _BYTES))
 
     def look(self) -> None:
         """Find the receivers, if they have changed. O(1)."""
-        found = connected(self._crawler, (_HEADERS, _BYTES))
-        if found != self._connected:
-            self._connected = copied(found)
+        if self._connections.have_changed():
             self._headers.read(("headers", "body_length", "request"))
             self._bytes.read(("data", "request"))
 
@@ -138,7 +136,7 @@ class Transfer:
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
         self._to, self._last, self._noted, self._left = to, last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._headers = Headers()
+        self._headers: Headers  # from the head on
         self._status = 0
         self._protocol = "HTTP/1.1"
         self._piece = b""  # the first one: most bodies have only this

@@ -31,7 +31,7 @@ class Start(NamedTuple):
 
     session: Session
     entry: Entry
-    #: The session's last request for certain: it can ask the server to close the connection.
+    #: Certainly the session's last request: it can ask the server to close the connection.
     is_last: bool
 
 

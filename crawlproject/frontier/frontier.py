@@ -100,7 +100,7 @@ class Frontier:
 
         Call before the first URL.
         """
-        self._queue.domains.tell_by(domain_of_server, end_of_host)
+        self._queue.domains.find_by(domain_of_server, end_of_host)
         self._queue.shares.limit(share)
         self._queue.look_ups.limit(share)
 
@@ -122,9 +122,9 @@ class Frontier:
 
         ``found_on``: key of the server whose page showed these URLs. ``entries`` must be all new URLs of that page, and
         may be empty: the frontier learns from them what the server's next pages will bring, and a session that waited
-        for them goes on or closes.  ``from_sitemap``: the page
-        came from a sitemap, so the frontier also learns what sitemap URLs bring.  ``elsewhere``: expected number of
-        further new URLs of that page, which another frontier queues.
+        for them continues or closes.  ``from_sitemap``: the page came from a sitemap, so the frontier also learns what
+        sitemap URLs bring.  ``elsewhere``: expected number of further new URLs of that page, which another frontier
+        queues.
         Raises ValueError for a URL without a server; the entries before it are queued.
         """
         changed: dict[Server, None] = {}
@@ -157,7 +157,7 @@ class Frontier:
                 self.servers.changed(source)
             self.servers.place(changed)
             if found_on is not None:
-                self._heard(found_on)
+                self._links_known(found_on)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
@@ -253,7 +253,7 @@ class Frontier:
     def gives_way(self, server: Server, now: float, *, is_full: bool) -> bool:
         """Whether ``server``, which has a session and has never answered, keeps another from having one. O(log n).
 
-        ``is_full``: no further session may be opened.  Not if another failure would give it up.
+        ``is_full``: no further session may be opened.  False if one more failure would give the server up.
         """
         if server.answered or server.failures + 1 >= self.max_failures > 0:
             return False
@@ -367,7 +367,7 @@ class Frontier:
     def name_missing(self, key: str, error: str) -> bool:
         """Learn that the name of the server ``key`` does not exist; returns whether the server is given up.
 
-        One that has answered is not: rather the name servers are out of order.  O(1), and ``give_up`` once.
+        One that has answered is not: a fault of the name servers is more likely.  O(1), and ``give_up`` once.
         """
         server = self.servers.get_or_add(key)
         if server.answered or not self.max_failures:
@@ -501,7 +501,7 @@ class Frontier:
     # Orders of the operator
 
     def block(self, name: str, *, blocked: bool) -> Iterator[None]:
-        """Block the servers that ``name`` (``orders.canonical_name``) covers, known ones and new ones, or unblock them.
+        """Block the servers that ``name`` (``orders.canonical_name``) covers, known and new, or unblock them.
 
         A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
         further request.  Servers that another name blocks stay blocked.  In steps of ``ORDER_STEP`` servers; take all.
@@ -672,7 +672,7 @@ class Frontier:
             session.step(SessionEvent.WAKE)
             self._refilled.append(session)
 
-    def _heard(self, key: str) -> None:
+    def _links_known(self, key: str) -> None:
         """The links of the last page of the server ``key`` are known."""
         server = self.servers.get(key)
         if server is not None and server.session is not None:

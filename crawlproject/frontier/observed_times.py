@@ -1,4 +1,4 @@
-"""Distributions of measured times, and counts of waits that were too short: of this run, and no part of any rank."""
+"""Distributions of measured times, and counts of waits that were too short: of this run; no rank depends on them."""
 
 from __future__ import annotations
 

@@ -117,9 +117,9 @@ class SharedOrders(Protocol):
         restore: Callable[[Mapping[str, str]], Awaitable[None]],
         apply: Callable[[str, str | None, str], Awaitable[None]],
     ) -> None:
-        """Call ``restore`` with the orders in force, now or when Redis answers; from then on ``apply`` for each that is
-        given: with its name, its value (None: it is no longer in force) and the id of the worker at whose console it
-        was given, "" if that is this one.
+        """Call ``restore`` with the orders in force, now or when Redis answers; from then on call ``apply`` for each
+        new order: with its name, its value (None: the order is no longer in force) and the id of the worker at whose
+        console it was given, "" for this worker.
 
         Nothing is fetched before ``restore`` has ended."""
 

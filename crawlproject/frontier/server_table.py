@@ -152,7 +152,7 @@ class ServerQueue:
         return min(known, new, key=self._turn)
 
     def _turn(self, server: Server) -> tuple[bool, float]:
-        """By which the best of several lines is found; the first is preferred among equals."""
+        """Orders the best servers of several lines: the lowest is next, the first of equal ones."""
         assert server.heap_item is not None
         return self.shares.is_full(server), server.heap_item[0]
 
@@ -180,7 +180,7 @@ class ServerQueue:
     def ask_newcomer(self, now: float, admitted: int) -> Server | None:
         """The best newcomer to be looked up; None if there is none. O(log servers).
 
-        None as well while ``admitted`` of them wait for a session, unless it ranks above all servers with one.  Those
+        Also None while ``admitted`` of them wait for a session, unless it ranks above all servers with one.  Those
         of full domains have ``admitted`` places with all others, and leave these as many of their own.
         """
         self.tick(now)
@@ -636,7 +636,7 @@ class ServerTable:
     def taken_over(self, key: str, contacted: float, closed_at: float | None) -> None:
         """Let the server ``key`` rest as if the process that had it before had contacted it at ``contacted``.
 
-        ``closed_at``: when the connection is gone that it may have; None: it had none.  O(log servers).
+        ``closed_at``: when a connection of that process is certainly closed; None: it had none.  O(log servers).
         """
         server = self._by_key[key]
         wait = server.least_wait(self.politeness_of(server), in_session=closed_at is not None)

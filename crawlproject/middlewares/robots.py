@@ -19,10 +19,12 @@ from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.download.receivers import Receivers
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -100,6 +102,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._outages: dict[str, _Outage] = {}
         self._seeds_logged = 0
         self._lines = FewLines(logger)
+        self._parsed = Receivers(crawler, signals.robots_parsed)
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)
@@ -209,9 +212,13 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     async def _keep(self, key: str, page: Request, copy: Copy) -> RobotParser:
         self._outages.pop(key, None)
         self._copies[key] = copy
-        await self.crawler.signals.send_catch_log_async(
-            signal=signals.robots_parsed, robotparser=copy.parser, request=page
-        )
+        self._parsed.look(("robotparser", "request"))
+        if self._parsed.are_methods_of(Discovery):  # nothing to await
+            self._parsed.send(robotparser=copy.parser, request=page)
+        else:
+            await self.crawler.signals.send_catch_log_async(
+                signal=signals.robots_parsed, robotparser=copy.parser, request=page
+            )
         return copy.parser
 
     def _unreachable(

@@ -100,6 +100,21 @@ class Look(NamedTuple):
     #: Connections in use, and the limit on them; 0 if unknown.
     sessions: int = 0
     session_limit: int = 0
+    #: Bytes received, items scraped.
+    bytes: int = 0
+    items: int = 0
+
+
+class Limits(NamedTuple):
+    """What ends the crawl: seconds, pages, bytes, items; inf: no limit."""
+
+    time: float = inf
+    pages: float = inf
+    bytes: float = inf
+    items: float = inf
+
+
+NO_LIMITS = Limits()
 
 
 class Range(NamedTuple):
@@ -124,11 +139,10 @@ class Forecast(NamedTuple):
 
 
 class Forecaster:
-    """Keeps at most ``MAX_LOOKS`` samples. ``max_time``, ``max_pages``: limits that end the crawl."""
+    """Keeps at most ``MAX_LOOKS`` samples."""
 
-    def __init__(self, max_time: float = inf, max_pages: float = inf) -> None:
-        self._max_time = max_time
-        self._max_pages = max_pages
+    def __init__(self, limits: Limits = NO_LIMITS) -> None:
+        self._limits = limits
         self._looks: list[Look] = []
         #: Times of the first and the last sample, halted or not.
         self._began = self._last = inf
@@ -156,25 +170,32 @@ class Forecaster:
         recent = _Recent.of(self._looks, RECENT, MIN_RECENT)
         share = _share(look)
         if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
-            return self._limited(look, 0.0, Forecast(None, "too few pages yet", None, share))
+            return self._limited(look, None, Forecast(None, "too few pages yet", None, share))
         left = _Left.of(look, recent, survey)
         most, within = _most(self._looks, left)
         if recent.new >= TOO_MANY:
             found = Forecast(None, "new URLs are found faster than pages are fetched", most, share, within)
         else:
             found = Forecast(_ranged(left.ends()), "", most, share, within)
-        return self._limited(look, recent.pages_per_second, found)
+        return self._limited(look, recent, found)
 
-    def _limited(self, look: Look, pages_per_second: float, found: Forecast) -> Forecast:
+    def _limited(self, look: Look, recent: _Recent | None, found: Forecast) -> Forecast:
         """``found``, or the crawl's limits if they come first."""
-        time = self._max_time - (self._last - self._began)
-        pages = (self._max_pages - look.pages) / pages_per_second if pages_per_second > 0 else inf
-        limit = Range(*(max(0.0, min(each, time)) for each in _ranged((pages, pages, pages))))
+        limits, time = self._limits, self._limits.time - (self._last - self._began)
+        counted = inf
+        if recent is not None:
+            counts = (
+                (limits.pages - look.pages, recent.pages_per_second),
+                (limits.bytes - look.bytes, recent.bytes_per_second),
+                (limits.items - look.items, recent.items_per_second),
+            )
+            counted = min((left / rate for left, rate in counts if rate > 0), default=inf)
+        limit = Range(*(max(0.0, min(each, time)) for each in _ranged((counted, counted, counted))))
         if limit.likely == inf:
             return found
         end = found.end
         if end is None:  # it may end before: when nothing is queued
-            end = Range(END_RANGE[0] * look.queued / pages_per_second if pages_per_second > 0 else 0.0, inf, inf)
+            end = Range(END_RANGE[0] * look.queued / recent.pace if recent is not None else 0.0, inf, inf)
         return Forecast(
             Range(*map(min, end, limit)),
             "",
@@ -196,6 +217,8 @@ class _Recent(NamedTuple):
     #: Requests per second.
     pace: float
     pages_per_second: float
+    bytes_per_second: float
+    items_per_second: float
     #: URLs per second that politeness allowed, on average; 0 if it is not known.
     polite_pace: float
     #: Connections in use, on average, and their share of those allowed; 0 if it is not known.
@@ -227,6 +250,8 @@ class _Recent(NamedTuple):
         return cls(
             pace=done / time,
             pages_per_second=(last.pages - since.pages) / time,
+            bytes_per_second=(last.bytes - since.bytes) / time,
+            items_per_second=(last.items - since.items) / time,
             polite_pace=sum(look.polite_pace for look in looks[start:]) / (len(looks) - start),
             sessions=sessions,
             fullness=min(1.0, sessions / last.session_limit) if last.session_limit else 0.0,

@@ -37,7 +37,7 @@ class StatsMetrics(Collector):
     """Scrapy's stats as metrics, read at each scrape. O(stats).
 
     The important ones have names, types and labels of their own (``metric_names``).  Every numeric stat outside
-    ``monitor/`` and ``workers/`` also is a ``scrapy_stat`` with its name as a label.
+    ``monitor/`` and ``workers/`` is also a ``scrapy_stat`` with its name as a label.
     """
 
     def __init__(self, stats: StatsCollector) -> None:

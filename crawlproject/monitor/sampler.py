@@ -14,7 +14,7 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Forecaster, Look
+from crawlproject.monitor.forecast import Forecaster, Limits, Look
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.options.limits import LimitOptions
@@ -66,7 +66,9 @@ class CrawlFigures:
         self._pages, self._bytes, self._cpu = _Rate(), _Rate(), _Rate()
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
-        self._forecaster = Forecaster(limits.ends_at_time, limits.ends_at_pages)
+        self._forecaster = Forecaster(
+            Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
+        )
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
@@ -140,6 +142,8 @@ class CrawlFigures:
             polite_pace=0.0 if survey is None else survey.drains.pace,
             sessions=dispatcher.open_sessions,
             session_limit=dispatcher.max_sessions,
+            bytes=common["bytes"],
+            items=common["items"],
         )
         return Figures(
             **common,

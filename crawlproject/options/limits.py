@@ -23,23 +23,27 @@ class LimitOptions(Options):
     max_pages_per_server: int
     max_pages_per_domain: int
     max_bytes: int
-    #: Pages and seconds at which this project's or Scrapy's settings end the crawl; inf: not at all.
+    #: Pages, bytes, items, seconds at which this project's or Scrapy's settings end the crawl; inf: not at all.
     ends_at_pages: float
+    ends_at_bytes: float
+    ends_at_items: float
     ends_at_time: float
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
         # No limits by default: the operator ends a broad crawl.
-        max_pages = reader.count("FRONTIER_MAX_PAGES", 0)
+        max_pages, max_bytes = reader.count("FRONTIER_MAX_PAGES", 0), reader.count("FRONTIER_MAX_BYTES", 0)
         of_scrapy = reader.number("CLOSESPIDER_PAGECOUNT", 0)
         return cls(
             denied=_denied(reader.path("FRONTIER_DENY_FILE")),
             max_pages=max_pages,
             max_pages_per_server=reader.count("FRONTIER_MAX_PAGES_PER_SERVER", 0),
             max_pages_per_domain=reader.count("FRONTIER_MAX_PAGES_PER_DOMAIN", 0),
-            max_bytes=reader.count("FRONTIER_MAX_BYTES", 0),
+            max_bytes=max_bytes,
             ends_at_pages=min(max_pages or inf, of_scrapy or inf),
+            ends_at_bytes=max_bytes or inf,
+            ends_at_items=reader.number("CLOSESPIDER_ITEMCOUNT", 0) or inf,
             ends_at_time=reader.number("CLOSESPIDER_TIMEOUT", 0.0) or inf,
         )
 

@@ -58,7 +58,7 @@ class RenderOptions(Options):
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. With ``RENDER`` other than never, also looks for the libraries and for Chromium."""
         options = cls(
-            # A rendered page costs 50 times the CPU of a fetched one: only who needs it should pay.
+            # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.
             mode=reader.choice("RENDER", NEVER, MODES),
             # Two for each of two processors: a page waits for the network half of its time.
             pages=reader.count("RENDER_PAGES", 4, least=1),

@@ -56,7 +56,7 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
 )
 
 
-#: Classes of SQLSTATE that are of one table: a function it lacks, data, constraints, names, permissions and types, a
+#: Classes of SQLSTATE that concern one table: a function it lacks, data, constraints, names, permissions and types, a
 #: view's condition, what its state does not allow, a trigger's error.
 _TABLE_STATES = ("0A", "22", "23", "42", "44", "55000", "P0")
 #: The same of SQLite, whose SQLITE_ERROR is for names, types and views.
@@ -278,7 +278,7 @@ def _nowhere(_rows: list[Row], reason: str) -> None:
 
 
 def _is_of_table(error: exc.SQLAlchemyError) -> bool:
-    """Whether an error says something of one table, rather than of the database or of the connection to it."""
+    """Whether an error concerns one table, rather than the database or the connection to it."""
     if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
         return False
     said = getattr(error, "orig", None)

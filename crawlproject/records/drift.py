@@ -137,7 +137,7 @@ class Drift:
 
     @classmethod
     def from_state(cls, state: Any) -> Drift:
-        """Raises ValueError for what ``to_state`` has not written."""
+        """Raises ValueError for anything but the result of ``to_state``."""
         drift = cls()
         try:
             if state["version"] != VERSION:

@@ -34,7 +34,7 @@ MAX_INTEGER = 2**63 - 1
 
 
 def kind_of(value: Any) -> Kind | None:
-    """The narrowest kind for a value; None for None, and for numbers that are none."""
+    """The narrowest kind for a value; None for None, infinity and NaN."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return None
     if isinstance(value, bool):
@@ -87,7 +87,7 @@ def digest_of(values: dict[str, Any]) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """For ``json.dumps(..., default=to_json)``: what JSON has not; ``from_json`` reads it back."""
+    """For ``json.dumps(..., default=to_json)``: what JSON lacks; ``from_json`` reads it back."""
     if isinstance(value, datetime):
         return {"$datetime": value.isoformat()}
     if isinstance(value, date):

@@ -24,11 +24,11 @@ class Same(IntFlag):
     """Whether both parsers make the same tree; 0: perhaps not."""
 
     YES = auto()
-    #: But for a line break at the beginning of ``<pre>``, ``<textarea>`` or ``<listing>``, which is no text in HTML5.
+    #: Except for a line break at the start of ``<pre>``, ``<textarea>`` or ``<listing>``, which is no text in HTML5.
     BUT_BREAKS = auto()
-    #: But for empty paragraphs, which ``</p>`` without ``<p>`` makes in HTML5.
+    #: Except for empty paragraphs, which ``</p>`` without ``<p>`` makes in HTML5.
     BUT_PARAGRAPHS = auto()
-    #: But for ``<tbody>`` and ``<colgroup>``, which HTML5 inserts.
+    #: Except for ``<tbody>`` and ``<colgroup>``, which HTML5 inserts.
     BUT_PARTS = auto()
 
 

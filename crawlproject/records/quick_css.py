@@ -27,7 +27,7 @@ MAX_STEPS = 8
 #: Elements whose place in the tree depends on the parser: HTML5 inserts ``tbody``.
 _MOVED = frozenset(("table", "tbody", "thead", "tfoot", "tr", "colgroup", "col", "caption"))
 _INSERTED = frozenset(("tbody", "colgroup"))
-#: Elements that one of both parsers reads as text, or does not see.
+#: Elements that one of the two parsers reads as text, or does not see.
 _ODD = frozenset(("template", "noscript", "svg", "math", "html", "head", "body", "frameset", "frame", "plaintext"))
 _OPERATORS = frozenset(("exists", "=", "~=", "|=", "^=", "$=", "*="))
 #: Attributes to which libxml2 gives their name as value, if they have none.

@@ -73,7 +73,8 @@ class JsonText:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One step or several: CSS or XPath, then a JSON path, then a regular expression. All are optional, one is not."""
+    """One step or several: CSS or XPath, then a JSON path, then a regular expression. Each is optional, but there is at
+    least one."""
 
     #: As written, for messages.
     text: str

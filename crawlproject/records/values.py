@@ -63,7 +63,7 @@ class ValueOptions:
 
 
 def converter(kind: str, options: ValueOptions) -> Callable[[Any, str], Any]:
-    """The function that makes a value of type ``kind`` of a match and the page's base URL.
+    """The function that makes a value of type ``kind`` from a match and the page's base URL.
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """

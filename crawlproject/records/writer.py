@@ -99,7 +99,7 @@ class Writer:
                 wait = MIN_RETRY
             except Exception as error:  # noqa: BLE001 - the thread must not end silently
                 is_done = False
-                self._tell_away(str(error) if isinstance(error, AwayError) else repr(error))
+                self._log_away(str(error) if isinstance(error, AwayError) else repr(error))
                 if self._stop.is_set():
                     if time.monotonic() >= self._deadline:
                         break
@@ -172,9 +172,9 @@ class Writer:
             if number:
                 self._count(stat, number)
         for some, reason in self._of_tables:
-            self._tell_aside(some[0].table, reason)
+            self._log_aside(some[0].table, reason)
         for row, reason in refused:
-            self._tell_refused(row, reason, is_lost=any(row is one for one in lost))
+            self._log_refused(row, reason, is_lost=any(row is one for one in lost))
 
     def _keep(self, rows: list[Row]) -> list[Row]:
         """Write rows to the journal beside; returns those of a form that it does not take. Raises AwayError."""
@@ -192,21 +192,21 @@ class Writer:
             raise AwayError(f"{self._aside.path}: {error}") from error
         return lost
 
-    def _tell_aside(self, table: str, reason: str) -> None:
+    def _log_aside(self, table: str, reason: str) -> None:
         if table not in self._tables_aside:
             self._tables_aside.add(table)
             self._count("records/db/tables_aside", 1)
             path = self._aside.path
             logger.error("The table %s accepts no rows (%s): its records are kept in %s", table, reason, path)
 
-    def _tell_refused(self, row: Row, reason: str, *, is_lost: bool) -> None:
+    def _log_refused(self, row: Row, reason: str, *, is_lost: bool) -> None:
         self._count("records/db/failed", 1)
         self._logged += 1
         if self._logged <= MAX_LOGGED:
             kept = "no file takes it either" if is_lost else f"it is kept in {self._aside.path}"
             logger.error("Record %s %.100r of %s is refused (%s): %s", row.table, row.key, row.site, reason, kept)
 
-    def _tell_away(self, reason: str) -> None:
+    def _log_away(self, reason: str) -> None:
         if not self._is_away:
             self._is_away = True
             self._count("records/db/away", 1)

@@ -6,6 +6,7 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Protocol
 
+from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.requests.meta import LAST_OF_SESSION, QUALITY
@@ -36,6 +37,7 @@ class RequestEntries:
         self._backend = backend
         self._quality = quality
         self._stats = stats
+        self._lines = FewLines(logger)
 
     def entry(self, request: Request, payload: bytes | None = None) -> Entry:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
@@ -57,7 +59,9 @@ class RequestEntries:
             return self._backend.unpack(entry)
         except ValueError as error:
             self._stats.inc_value("frontier/unreadable")
-            logger.error("Stored request cannot be read: %s: %s", entry.url, error)
+            self._lines.log(
+                logging.ERROR, "Stored request cannot be read, and stays in the store: %s: %s", entry.url, error
+            )
             return None
 
     def start(self, entry: Entry, *, is_last: bool) -> Request | None:

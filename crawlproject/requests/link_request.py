@@ -9,8 +9,9 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlproject.download.address_guard import AddressRefused
+from crawlproject.frontier.guard.judge import DEMOTED
 from crawlproject.requests.failures import FETCH_FAILURES, in_words
-from crawlproject.requests.meta import BY_TYPE, QUALITY
+from crawlproject.requests.meta import BY_TYPE, QUALITY, WAS_LAST
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
@@ -20,12 +21,10 @@ logger = logging.getLogger(__name__)
 
 def link_request(entry: Entry) -> Request:
     """The request for a URL from ``Links``; the entry's payload is its callback."""
-    return Request(
-        entry.url,
-        callback=entry.payload,
-        errback=link_failed,
-        meta={"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True},
-    )
+    meta = {"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True}
+    if entry.priority == DEMOTED:
+        meta[WAS_LAST] = True
+    return Request(entry.url, callback=entry.payload, errback=link_failed, meta=meta)
 
 
 def request_of(entry: Entry) -> Request:

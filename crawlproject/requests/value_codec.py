@@ -256,9 +256,8 @@ class ValueCodec:
         if issubclass(kind, Item):
             item = Item.__new__(kind)
             Item.__init__(item)
-            adapter = ItemAdapter(item)
             for name, each in content.items():
-                adapter[name] = each
+                Item.__setitem__(item, name, each)
             return item
         made = object.__new__(kind)
         for name, each in content.items():
@@ -291,16 +290,14 @@ def _is_named_tuple(kind: type) -> bool:
 
 def _is_item_class(kind: type) -> bool:
     """Whether its objects consist of fields only: items, dataclasses, attrs classes."""
-    if issubclass(kind, Item):
-        return kind.__init__ is Item.__init__
-    return is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
+    return issubclass(kind, Item) or is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")
 
 
 def _check_fields_are_all(value: Any, kind: type, path: str) -> None:
     """Raise NotSerializableError if the object has further attributes, or cannot be created by ``object.__new__``."""
-    if issubclass(kind, Item):
-        return
     fields = set(ItemAdapter.get_field_names_from_class(kind) or ())
+    if issubclass(kind, Item):
+        fields.add("_values")  # the values of all fields
     held = set(getattr(value, "__dict__", ()))
     for base in kind.__mro__:
         held |= {name for name in _slots(base) if _has(value, name)}

@@ -49,7 +49,7 @@ class SeenUrls(Protocol):
         """Note that ``keys`` were added to the store in another way: a Bloom filter must know them. O(1) each."""
 
     def dropped(self) -> None:
-        """Note that keys were removed from the store: a cache must not answer for it. O(cache).
+        """Note that keys were removed from the store: a cache must not answer for them. O(cache).
 
         A Bloom filter keeps them: in front of a store each costs a look-up, alone it takes them for seen.
         """

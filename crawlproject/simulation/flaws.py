@@ -21,7 +21,7 @@ class Flaws:
     #: Share of the servers with a Crawl-delay, and its seconds.
     crawl_delays: float = 0.03
     crawl_delay: float = 1.0
-    #: Median and spread of what the first answer of a connection takes longer than the next ones (seconds).
+    #: Median and spread of the additional time (seconds) of the first answer on a connection.
     first_extra: float = 0.05
     first_spread: float = 0.7
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of a level's links in memory, and at most: 50 million links of 80 characters.
+#: Maximum bytes of a level's links in memory, and in all: 50 million links of 80 characters.
 IN_MEMORY, MAX_BYTES = 1_000_000, 4_000_000_000
 
 #: Bytes read at once: some 800 links.

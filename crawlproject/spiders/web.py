@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -201,7 +203,7 @@ class WebSpider(Spider):
             last_modified=last_modified.decode("latin-1") if last_modified else None,
             length=_length(response),
             server=server_key(response.url),
-            fetched_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            fetched_at=_in_iso(time.time_ns() // 1_000_000),
             dns_time=meta.get("dns_time"),
             connect_time=meta.get("connect_time"),
             tls_time=meta.get("tls_time"),
@@ -257,6 +259,16 @@ def _refreshed(response: Response) -> list[str]:
     refresh = header(response.headers, b"Refresh")
     target = refresh_target(refresh.decode("utf-8", "replace")) if refresh else None
     return [resolve(target, response.url) or target] if target else []  # a bad one is counted with the links
+
+
+def _in_iso(milliseconds: int) -> str:
+    """A time since 1970 as ``datetime.isoformat`` writes it, which takes ten times as long."""
+    return f"{_second_in_iso(milliseconds // 1000)}.{milliseconds % 1000:03d}+00:00"
+
+
+@lru_cache(maxsize=1)
+def _second_in_iso(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _length(response: Response) -> int:

@@ -95,7 +95,7 @@ class DiskFetchedPages:
             yield int.from_bytes(key[: _number.size], "big"), path, page
 
     def drop(self, first: int, end: int) -> None:
-        """Remove the pages of the servers ``first`` to ``end`` - 1, uncommitted ones, too. O(uncommitted changes)."""
+        """Remove the pages of the servers ``first`` to ``end`` - 1, also uncommitted ones. O(uncommitted changes)."""
         start, stop = number_range(first, end)
         self._changes = {key: value for key, value in self._changes.items() if not start <= key < stop}
         self._store.drop([(TABLE, start, stop)])

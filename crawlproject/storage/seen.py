@@ -74,7 +74,7 @@ class DiskSeenStore:
         self._set_count(self._count + len(new))
 
     def drop(self, first: int, end: int) -> Iterator[None]:
-        """Remove the keys ``first`` to ``end`` - 1, uncommitted ones, too. A generator of steps of some 10 ms.
+        """Remove the keys ``first`` to ``end`` - 1, including uncommitted ones. A generator of steps of some 10 ms.
 
         Add no key of the range before its end.  Call ``SeenUrls.dropped`` of a seen-set in front of this store.
         O(keys in the range), to count them: about 1 µs each.  Raises StoreError.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
@@ -112,6 +112,14 @@ def _tree(text: str, part: Part) -> LexborHTMLParser:
     return LexborHTMLParser(part.within + text[part.start : part.end], options=_OPTIONS, encoding=False)
 
 
+class _Element(NamedTuple):
+    """An element and what it is asked for several times; each time selectolax makes it again."""
+
+    node: LexborNode
+    tag: str | None
+    attributes: dict[str, str | None]
+
+
 class _Found:
     """Collects the results from a document's trees."""
 
@@ -131,12 +139,13 @@ class _Found:
 
     def read(self, parser: LexborHTMLParser) -> None:
         """Read the next part."""
-        head: list[LexborNode] = []
+        head: list[_Element] = []
         for node in parser.css(_SELECTOR):
-            if node.tag in _LINK_TAGS:
-                self._read_link(node)
+            tag = node.tag
+            if tag in _LINK_TAGS:
+                self._read_link(node, tag)
             else:
-                head.append(node)
+                head.append(_Element(node, tag, node.attributes))
         self._read_refresh(head)
         self._bases += _bases(head)
         self._canonicals += _canonicals(head)
@@ -150,19 +159,18 @@ class _Found:
             self._media += media[: MAX_LINKS - len(self._media)]
             self._pictures += _pictures(parser)[: MAX_PICTURES - len(self._pictures)]
 
-    def _read_link(self, node: LexborNode) -> None:
+    def _read_link(self, node: LexborNode, tag: str | None) -> None:
         if len(self._hrefs) >= self._max_links or self._chars > MAX_HREF_CHARS:
             self._truncated += 1
             return
         attributes = node.attributes
         if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
             return
-        self._add(_href(attributes, "src" if node.tag == "frame" else "href"))
+        self._add(_href(attributes, "src" if tag == "frame" else "href"))
 
-    def _read_refresh(self, head: list[LexborNode]) -> None:
-        for node in head:
-            attributes = node.attributes
-            if node.tag == "meta" and (attributes.get("http-equiv") or "").lower() == "refresh":
+    def _read_refresh(self, head: list[_Element]) -> None:
+        for _, tag, attributes in head:
+            if tag == "meta" and (attributes.get("http-equiv") or "").lower() == "refresh":
                 target = refresh_target(attributes.get("content") or "")
                 if target is not None and len(self._hrefs) < self._max_links:
                     self._add(target)
@@ -231,24 +239,23 @@ def _href(attributes: dict[str, str | None], name: str = "href") -> str:
     return (attributes.get(name) or attributes.get("xlink:href") or "").strip(_HTML_WHITESPACE)
 
 
-def _bases(head: list[LexborNode]) -> list[str]:
+def _bases(head: list[_Element]) -> list[str]:
     """The URL of the first base element; it is used only if it is http(s)."""
-    return [_href(node.attributes) for node in head if node.tag == "base"][:1]
+    return [_href(attributes) for _, tag, attributes in head if tag == "base"][:1]
 
 
-def _canonicals(head: list[LexborNode]) -> list[str]:
+def _canonicals(head: list[_Element]) -> list[str]:
     """The page's first canonical link; "" if it has no ``href``."""
-    links = (node.attributes for node in head if node.tag == "link")
+    links = (attributes for _, tag, attributes in head if tag == "link")
     own = (_href(link) for link in links if "canonical" in _tokens((link.get("rel") or "").lower()))
     return list(islice(own, 1))
 
 
-def _read_robots(head: list[LexborNode], found: dict[str, frozenset[str]]) -> None:
+def _read_robots(head: list[_Element], found: dict[str, frozenset[str]]) -> None:
     """Add the directives of the meta elements to *found*."""
-    for node in head:
-        if node.tag != "meta":
+    for _, tag, attributes in head:
+        if tag != "meta":
             continue
-        attributes = node.attributes
         content = (attributes.get("content") or "").lower()
         if not ("nofollow" in content or "noindex" in content or "none" in content):  # mostly descriptions
             continue
@@ -258,9 +265,9 @@ def _read_robots(head: list[LexborNode], found: dict[str, frozenset[str]]) -> No
             found[name] = found.get(name, frozenset()) | forbidden
 
 
-def _titles(head: list[LexborNode]) -> list[str | None]:
+def _titles(head: list[_Element]) -> list[str | None]:
     """The text of the first title element outside SVG, white space collapsed; None if blank."""
-    first = next((node for node in head if node.tag == "title" and not _is_in_svg(node)), None)
+    first = next((node for node, tag, _ in head if tag == "title" and not _is_in_svg(node)), None)
     return [] if first is None else [" ".join(first.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None]
 
 

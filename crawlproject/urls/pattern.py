@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 
-# Numbers, and hexadecimal numbers of at least eight digits with a decimal digit.
-_number = re.compile(r"(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])|[0-9]+")
+# UUIDs; hexadecimal numbers of at least eight digits with a decimal digit; numbers.
+_number = re.compile(
+    r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])"
+    r"|(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])|[0-9]+"
+)
 _final_date = re.compile(r"/(?:19|20)[0-9]{2}[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12][0-9]|3[01]))?/?\Z")
 _numbers_in_a_row = re.compile(r"#(?:[/,._-]+#)+")
 _digit = re.compile(r"[0-9]").search

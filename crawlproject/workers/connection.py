@@ -222,7 +222,7 @@ def check_server(client: Any, name: str) -> list[str]:
             raise StoreError(name, reason)
     oldest = min(infos, key=lambda info: _numbers(info["redis_version"]) or MIN_VERSION)
     policy = str(oldest.get("maxmemory_policy", ""))
-    warnings = [] if policy else ["the server does not tell its maxmemory-policy: make sure that it is noeviction"]
+    warnings = [] if policy else ["the server does not report its maxmemory-policy: make sure that it is noeviction"]
     if policy.startswith("allkeys"):  # without maxmemory
         warnings.append(f"maxmemory-policy {policy} would delete parts of the crawl if there were a maxmemory")
     return warnings

@@ -173,7 +173,7 @@ class Control:
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
         self._extra: list[tuple[Any, ...]] = []  # commands for it
-        self._told: list[Any] | None = None  # their answers
+        self._along: list[Any] | None = None  # their answers
         #: Round trips so far.
         self.calls = 0
 
@@ -314,8 +314,8 @@ class Control:
             (self._record(partition, fields), length)
             for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
         ]
-        told = {name: worker_info(value) for name, value in texts(infos).items()}
-        return (mark or b"").decode("ascii", "replace"), told, rows
+        found = {name: worker_info(value) for name, value in texts(infos).items()}
+        return (mark or b"").decode("ascii", "replace"), found, rows
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""
@@ -367,15 +367,15 @@ class Control:
     def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
         """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.
 
-        The first of both that is a round trip also carries out ``commands``; then ``told`` has their answers.
+        The first of both that is a round trip also carries out ``commands``; then ``along_answers`` has their answers.
         """
         self._wanted, self._read = dict(last), None
-        self._extra, self._told = list(commands), None
+        self._extra, self._along = list(commands), None
 
-    def told(self) -> list[Any] | None:
+    def along_answers(self) -> list[Any] | None:
         """The answers, or errors, to the commands for ``read_along``; None if there was no round trip. Once only."""
-        told, self._told = self._told, None
-        return told
+        answers, self._along = self._along, None
+        return answers
 
     async def _run_along(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Like ``_run``, with the commands for ``read_along`` at the end, whose errors are not raised."""
@@ -383,7 +383,7 @@ class Control:
         answers = await self._run([], scripts, [*reads, *extra], free=len(extra))
         end = len(answers) - len(extra)
         if extra and answers:
-            self._told = answers[end:]
+            self._along = answers[end:]
         return answers[:end]
 
     async def messages(self, last: Mapping[int, bytes]) -> Inboxes:
@@ -578,7 +578,7 @@ def _started(pid: int) -> str:
 
 
 def join(client: Any, keys: Keys, fields: Mapping[str, str]) -> dict[str, str]:
-    """Create the crawl with ``fields`` unless there is one; returns the fields of the one there is.
+    """Create the crawl with ``fields`` unless there is one; returns the fields of the existing one.
 
     ``client``: a synchronous one.  Raises RedisError, also if the key has another type.
     """

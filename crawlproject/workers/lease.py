@@ -2,7 +2,7 @@
 
 A worker renews its lease by a *beat*, a command to Redis.  By its own clock it counts from before the last confirmed
 beat was sent: Redis has received the beat later, so the worker always stops before the others may take over.  Its clock
-must go on while the machine sleeps (CLOCK_BOOTTIME).
+must keep running while the machine sleeps (CLOCK_BOOTTIME).
 """
 
 from __future__ import annotations

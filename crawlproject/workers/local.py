@@ -63,7 +63,7 @@ class LocalCopy:
         self._next: dict[int, int] = {}  # partition -> next server number
         self._ends: dict[int, int] = {}  # the same of a partition that is being restored
         self._rows: dict[int, int] = {}  # partition -> rows stored
-        self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers met nevertheless
+        self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers seen nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
         self._servers.load(frontier, clock())
         self._servers.longest_wait = max(self._servers.longest_wait, longest_rest)
@@ -78,7 +78,7 @@ class LocalCopy:
         self._servers.clock_error = age + MILLISECOND
 
     def on_frontier_clock(self, redis_time: float) -> float:
-        """A time of Redis's clock on the frontier's: later by what Redis's answer took, never earlier."""
+        """A time of Redis's clock on the frontier's: never earlier, and later by at most the time of Redis's answer."""
         return redis_time - self._servers.clock_offset
 
     def partition_of_url(self, url: str) -> int:

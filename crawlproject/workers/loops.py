@@ -24,7 +24,7 @@ LOG_EVERY = 60.0
 
 
 class BuriedError(Exception):
-    """Other workers took this one for dead."""
+    """Other workers have declared this one dead."""
 
 
 class GoneError(Exception):

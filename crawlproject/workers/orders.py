@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 KEPT, MAX_ROW = 1000, 10_000
 #: Digits of an action's number.
 MAX_DIGITS = 18
-#: Rows read besides those that the last beat has told of.
+#: Rows read in addition to those that the last beat announced.
 SLACK = 16
 #: Actions of this worker that it gives again if Redis loses them.
 MAX_OWN = 100
@@ -87,11 +87,11 @@ class SharedOrders:
         self._own: deque[Action] = deque(maxlen=MAX_OWN)
         self._control: Control | None = None
         self._crawl = ""
-        self._told: str | None = None  # by the last beat
+        self._announced: str | None = None  # by the last beat
         self._restore: Restore | None = None
         self._apply: Apply | None = None
         self._is_known = False
-        self._is_behind = False  # the last beat has told of an action that is not applied yet
+        self._is_behind = False  # the last beat announced an action that is not applied yet
         self._wake: Callable[[], None] = _nothing
         self._applying = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -139,9 +139,9 @@ class SharedOrders:
         await self._follow()
         return action.number
 
-    def told(self, mark: str) -> None:
-        """A beat has told the mark of the last action in Redis. O(1)."""
-        self._told = mark
+    def announced(self, mark: str) -> None:
+        """A beat has reported the mark of the last action in Redis. O(1)."""
+        self._announced = mark
         if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
             return
         self._is_behind = True
@@ -166,13 +166,13 @@ class SharedOrders:
         control, restore = self._control, self._restore
         if control is None or restore is None:
             return
-        mark, orders = ("", {}) if self._told == "" else await control.orders()
+        mark, orders = ("", {}) if self._announced == "" else await control.orders()
         try:
             await restore(orders)
             self._orders = orders
         except Exception:
             self.bad += 1
-            logger.exception("The orders of the console cannot be restored at once: each is applied by itself")
+            logger.exception("The orders of the console cannot be restored together: each is applied separately")
             for order, value in orders.items():
                 await self._change(order, value, "")
         self.number, self._id = _parsed(mark)
@@ -180,7 +180,7 @@ class SharedOrders:
 
     async def _catch_up(self) -> None:
         assert self._control is not None
-        missed = _parsed(self._told or "")[0] - self.number
+        missed = _parsed(self._announced or "")[0] - self.number
         mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
         if _parsed(mark) == (self.number, self._id):
             return
@@ -200,7 +200,7 @@ class SharedOrders:
                 self._own = deque((action if each.id == action.id else each for each in self._own), MAX_OWN)
 
     def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
-        """Those after the last one that was applied; None if that cannot be told."""
+        """Those after the last one that was applied; None if that is not known."""
         ids = ["" if action is None else action.id for action in actions]
         if self._id in ids:
             start = ids.index(self._id) + 1

@@ -68,7 +68,7 @@ class Part:
     _kept_bytes: int = 0
 
     def confirmed(self, commit: Commit, now: float) -> None:
-        """Redis has ``commit``; nothing new if it was told before."""
+        """Redis has ``commit``; no effect if that is known already."""
         if self.kept and self.kept[-1][1].seq >= commit.seq:
             return
         if commit.settles:

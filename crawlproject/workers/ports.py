@@ -56,7 +56,7 @@ class Crawl(Protocol):
         """Note counts of this worker by name, about once a second."""
 
     def acted(self, mark: str) -> None:
-        """Redis has the mark of the operator's last action (``orders``), told by each beat. O(1)."""
+        """Redis has the mark of the operator's last action (``orders``), reported by each beat. O(1)."""
 
     def stats(self) -> Mapping[str, float]:
         """Numeric stats of this process that can be summed over all workers. O(stats)."""

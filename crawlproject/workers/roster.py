@@ -41,16 +41,16 @@ class WorkerState:
     id: str
     #: Seconds until its lease ends; negative: since it has ended.
     lease: float
-    #: What it says of itself: host, pid, started, pages, ...
+    #: Its description of itself: host, pid, started, pages, ...
     info: Mapping[str, Any]
 
 
 def worker_facts(worker: WorkerState) -> dict[str, Any]:
     """A worker's description of itself (``FIGURES``); None for a value of another type."""
-    told = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
+    figures = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
     started = _checked(worker.info.get("started"), float)
     since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
-    return {"worker": worker.id, **told, "since": since, "lease": round(worker.lease, 1)}
+    return {"worker": worker.id, **figures, "since": since, "lease": round(worker.lease, 1)}
 
 
 def _checked(value: Any, kind: type) -> Any:
@@ -61,8 +61,8 @@ def _checked(value: Any, kind: type) -> Any:
 
 
 async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
-    """The workers that are not buried, as ``worker_facts`` has them, the state of the crawl and the pages of all; and
-    the last actions of the operator, the latest first, with the number of workers that have applied each.
+    """The state of the crawl, the pages of all workers, and ``worker_facts`` of those not buried; the operator's last
+    actions, the latest first, with the number of workers that have applied each.
 
     O(workers): no partition is read, nothing is written.  Raises what a call to Redis raises, and ValueError for
     damaged data.
@@ -93,7 +93,7 @@ async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
 
 
 def workers_of(leases: Mapping[str, str], infos: Mapping[str, str], now: float) -> list[WorkerState]:
-    """From the ends of their leases (ms) and what they say of themselves, by id."""
+    """From the ends of their leases (ms) and their descriptions of themselves, by id."""
     return [
         WorkerState(name, int(until) / 1000 - now, worker_info(infos.get(name, ""))) for name, until in leases.items()
     ]

@@ -13,7 +13,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-#: KEYS: meta.  ARGV: field, value, ...  Create the crawl if there is none, let it go on if it has ended; returns its
+#: KEYS: meta.  ARGV: field, value, ...  Create the crawl if there is none, continue it if it has ended; returns its
 #: fields.
 JOIN = """
 if redis.call('HEXISTS', KEYS[1], 'crawl') == 0 then redis.call('HSET', KEYS[1], unpack(ARGV)) end

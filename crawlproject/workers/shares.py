@@ -123,7 +123,7 @@ class Shares:
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
         free = {number: record for number, record in records.items() if self._is_free(record, beat)}
-        self._tell_waiting(beat)
+        self._log_waiting(beat)
         self.is_moving |= any(record.owner in beat.members for record in records.values() if record.owner != worker)
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
@@ -173,7 +173,7 @@ class Shares:
             if member.get("run") != beat.run_id or _changed(member) + self._lease + GRACE >= beat.now
         ]
 
-    def _tell_waiting(self, beat: Beat) -> None:
+    def _log_waiting(self, beat: Beat) -> None:
         """Log once what partitions wait for, if it takes longer than it should after a loss."""
         waiting = self._unsettled(beat)
         if not waiting:
@@ -185,8 +185,8 @@ class Shares:
             self._waits_since = -1.0
             names = ", ".join(sorted(waiting)[:MAX_NAMED])
             logger.warning(
-                "Partitions without a worker wait for %.0f s: Redis was started again or replaced, and of %d workers "
-                "not all have noticed that for a lease: %s",
+                "Partitions without a worker wait for %.0f s: Redis was restarted or replaced, and not all of the %d "
+                "workers have known that for a lease: %s",
                 seconds,
                 len(beat.members),
                 names,

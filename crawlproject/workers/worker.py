@@ -71,7 +71,7 @@ class Worker:
         self._beat = Beat("ok")
         self._beat_sent = -inf
         self._ticked_at = -inf
-        self._told = self._counted = 0  # pages told to Redis, and those under earlier ids
+        self._reported = self._counted = 0  # pages reported to Redis, and those under earlier ids
         self._end = EndDetector()
         self._looked_at = boot_time()
         self._has_ended = False
@@ -272,7 +272,7 @@ class Worker:
         if beat.status == "dead":
             await self._begin_again()
             raise BuriedError
-        self._told = pages
+        self._reported = pages
         if self._run_id not in ("", beat.run_id):
             logger.warning("Redis was started again: the changes of the last seconds are sent again")
             self._must_replay = True
@@ -305,8 +305,8 @@ class Worker:
 
     def _info(self, info: Mapping[str, Any], counts: Mapping[str, float]) -> dict[str, Any]:
         """This worker's description of itself."""
-        told = {name: counts[name] for name in ("partitions", "lag", "sent", "received")}
-        return {**info, **told, "busy": self._is_busy(info)}
+        shown = {name: counts[name] for name in ("partitions", "lag", "sent", "received")}
+        return {**info, **shown, "busy": self._is_busy(info)}
 
     def _member(self) -> dict[str, Any]:
         """The properties of this worker on which others act."""
@@ -322,7 +322,7 @@ class Worker:
         self._is_beginning = True
         self._lease.lost()
         self.control.id = new_id()
-        self._counted = self._told
+        self._counted = self._reported
         self._crawl.disconnect()
         for part in list(self.parts.values()):
             self._writer.lose(part)
@@ -390,7 +390,7 @@ class Worker:
         if source is None or not (source.partition in self.parts or self._has_ended or self._is_idle()):
             return False
         is_hungry = self._crawl.is_hungry()
-        are_waiting = await source.move(self.control.told(), at_once=is_hungry)
+        are_waiting = await source.move(self.control.along_answers(), at_once=is_hungry)
         if are_waiting and is_hungry and source.partition in self.parts:
             self._tick_soon()
         return are_waiting

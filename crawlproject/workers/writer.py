@@ -183,7 +183,7 @@ class Writer:
         )
 
     def stored(self, part: Part) -> int:
-        """URLs of ``part`` that are queued or in progress, as of the last cut; 0 if nothing but blocked ones is left.
+        """URLs of ``part`` that are queued or in progress, as of the last cut; 0 if only blocked ones are left.
 
         Those stay in Redis, but the crawl does not wait for them.
         """

@@ -28,7 +28,8 @@ from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_options import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
-from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary, summed
+from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
+from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
 from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, running_web
 from tests.commands import worker_project
@@ -721,10 +722,10 @@ def test_summary_adds_the_stats() -> None:
         {"frontier/pages": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
         {"frontier/pages": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
     ]
-    assert summary(summed(stats), 2, 10.0) == (
+    assert summary(joint_stats(stats), 2, 10.0) == (
         "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"
     )
-    assert summed([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
+    assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
     assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
 
 

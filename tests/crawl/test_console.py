@@ -85,6 +85,11 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             assert client.get("state")["figures"]["paused"]
             added = client.post("seeds", urls=[f"{three}/seed", f"{three}/seed", f"{four}/", "javascript:x"])
             assert {name: added[name] for name in ("new", "seen", "refused")} == {"new": 2, "seen": 1, "refused": 1}
+            assert added["done"] == "4 seeds: 2 new, 1 seen, 1 refused (scheme 1)"
+            assert client.post("seeds", urls=["x", 5, "", "http://", "http://a.example/" + "x" * 9000])["reasons"] == {
+                "length": 1,
+                "malformed": 4,
+            }
             client.post("block", name=one)
             client.post("sessions", limit=2)
             commits = _commits(client)

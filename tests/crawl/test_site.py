@@ -118,9 +118,10 @@ def test_table_render_goes_with_each_request(tmp_path: Path) -> None:
     """As it is written."""
     with shops(tmp_path, {"1/list": page("/book/1"), "1/book/1": book("1", "1")}, 1) as (site, rules):
         file = tmp_path / "shop1.toml"
-        file.write_text(f"render = {{ scroll = 2 }}\n{file.read_text()}")
+        file.write_text(f"render = {{ mode = 'auto', steps = ['scroll 2'] }}\n{file.read_text()}")
         ours = run_on(site, "tests.crawl.site_spiders.Rendered", settings=QUICK, rules=rules)
-    assert sorted(item["render"]["scroll"] for item in ours.items() if "render" in item) == [2, 2]
+    wishes = [item["render"] for item in ours.items() if "render" in item]
+    assert wishes == [{"mode": "auto", "steps": ["scroll 2"]}] * 2
 
 
 @pytest.mark.parametrize("spider", [WEB, SITE])

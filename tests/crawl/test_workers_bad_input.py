@@ -143,7 +143,7 @@ def test_keys_of_others(site: Site, redis_server: RunningRedis) -> None:
             assert reason in refusal(site, redis_server.url, FRONTIER_REDIS_KEY=name)
         for name, reason in {
             "c": "the key {c}:meta is not of a crawl: name another in FRONTIER_REDIS_KEY",
-            "d": "the key {d:3}:i is left of an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY",
+            "d": "the key {d:3}:i remains from an earlier crawl: delete it, or name another in FRONTIER_REDIS_KEY",
             "e": "a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): ",
         }.items():
             settings = {"FRONTIER_REDIS_KEY": name, "REDIS_START_URLS_KEY": "other"}

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
+from typing import Any
 
 import aiohttp
 import pytest
@@ -161,5 +162,72 @@ def test_an_idle_connection_is_aborted() -> None:
             pool.abort(keys[0])
             assert len(pool) == 0
             await server.gone.wait()
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+class Silent(ThreadedResolver):
+    """A name server that never answers; ``asked``: it was."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def resolve(self, *_: Any, **__: Any) -> Any:
+        """Never returns."""
+        self.asked.set()
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, is_cancelled: bool) -> None:
+    """An aborted one fails; its task goes on and is not cancelled."""
+    if not DIRECT[0]:
+        pytest.skip("aiohttp opens its connections")
+
+    async def test() -> None:
+        resolver = Silent()
+        pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolver, GUARD))
+        cancelled = []
+
+        async def request() -> None:
+            try:
+                await fetch(pool, "http://a.example")
+            finally:
+                task = asyncio.current_task()
+                assert task is not None
+                cancelled.append(task.cancelling())
+
+        task = asyncio.ensure_future(request())
+        await resolver.asked.wait()
+        if is_cancelled:
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        else:
+            pool.abort("http://a.example")
+            with pytest.raises(ConnectionAbortedError):
+                await task
+        assert cancelled == [int(is_cancelled)]
+        await pool.aclose()
+        assert not pool.open
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_connection_that_the_server_has_closed_leaves_its_place_at_once() -> None:
+    """There is nothing to wait for."""
+    if not DIRECT[0]:
+        pytest.skip("aiohttp closes its connections")
+
+    async def test() -> None:
+        server = Slow()
+        server.rest = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
+        server.go.set()
+        async with crawling(server) as (pool, keys):
+            assert await fetch(pool, keys[0]) == b"page"
+            while not pool._connections[keys[0]].is_over:
+                await asyncio.sleep(0)
+            pool.close(keys[0])
+            assert not pool.open
 
     asyncio.run(asyncio.wait_for(test(), 60))

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier import Entry, Server, UrlQueue
-from crawlproject.frontier.guard.judge import DEMOTED, Guard, demoted, is_dropped
+from crawlproject.frontier.guard.judge import DEMOTED, Guard, Visit, demoted, is_dropped
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -64,14 +64,16 @@ class Walk:
             url = heappop(self._heap)[-1]
             entry = self._waiting.pop(url, None)
             shown = None if entry is None else page_of(url)
-            if shown is None:
+            if entry is None or shown is None:
                 continue
             place = shown.url or url
             if place not in at:
                 at.add(place)
                 self.fetched.append(place)
                 self._seen.add(place)
-                self._read(place, shown)
+                self._read(
+                    place, shown, Visit(was_last=entry.priority == DEMOTED, depth=entry.depth, links=tuple(shown.links))
+                )
 
     def _push(self, entry: Entry) -> None:
         self._pushes += 1
@@ -82,8 +84,9 @@ class Walk:
         rank = {"breadth": self._pushes, "depth": -self._pushes, "links": -self._found[entry.url]}[self._order]
         heappush(self._heap, (entry.priority == DEMOTED, rank, self._pushes, entry.url))
 
-    def _read(self, url: str, shown: Shown) -> None:
-        page = None if self.guard is None else self.guard.page(url, shown.marks)
+    def _read(self, url: str, shown: Shown, visit: Visit) -> None:
+        self.servers[server_key(url)].pages += 1
+        page = None if self.guard is None else self.guard.page(url, shown.marks, visit)
         new = []
         for link in dict.fromkeys(shown.links):
             if page is not None and page.refuses_some and page.refuses(link):
@@ -92,7 +95,7 @@ class Walk:
             self._found[link] += 1
             if link not in self._seen:
                 self._seen.add(link)
-                new.append(Entry(link))
+                new.append(Entry(link, depth=visit.depth + 1))
             elif self._order == "links" and link in self._waiting:
                 self._push(self._waiting[link])
         if page is not None:

@@ -221,7 +221,7 @@ class Ready:
 
 def new_shares() -> DomainShares:
     domains_of_servers = Domains()
-    domains_of_servers.tell_by(domain_of_server, end_of_host)
+    domains_of_servers.find_by(domain_of_server, end_of_host)
     shares = DomainShares(domains_of_servers)
     shares.limit(SHARE)
     return shares

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, demoted, is_dropped
+from crawlproject.frontier.guard import judge as guard
+from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
     MAX_MARKS,
     MAX_PATTERNS,
@@ -72,13 +74,16 @@ class OneServer:
         assert server is not None
         self.server = server
         self.guard = Guard(limits, self.frontier.server)
+        self.last: set[str] = set()  # demoted paths
 
     def learn(self, path: str, links: Iterable[str], *marks: int, is_copy: bool = False) -> set[str]:
         """The demoted ``links`` of a page with ``marks``."""
         shown = frozenset(marks)
-        page = self.guard.page(SITE + path, lambda: shown, is_copy=is_copy)
+        page = self.guard.page(SITE + path, lambda: shown, Visit(is_copy, was_last=path in self.last))
         assert page is not None
-        return {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
+        demoted = {url.removeprefix(SITE) for url in page.learn([SITE + link for link in links])}
+        self.last |= demoted
+        return demoted
 
 
 def test_a_calendar_ends_after_a_few_months() -> None:
@@ -161,6 +166,28 @@ def test_one_page_without_text_demotes_nothing_and_three_in_a_row_do() -> None:
     demoted_from_them = [False, False, False, False, True, True, False, False]
     for number, (mark, is_demoted) in enumerate(zip(marks_shown, demoted_from_them, strict=True)):
         assert (one.learn(f"/p/{number}", [f"/p/{number + 1}"], mark) != set()) == is_demoted
+
+
+def test_a_chain_by_uuids_ends_like_one_by_numbers() -> None:
+    """All of them have one pattern."""
+
+    def site(path: str) -> list[str]:
+        return [f"/doc/{uuid5(NAMESPACE_URL, path)}"]
+
+    assert len(walk(site).fetched) == len(walk(chain).fetched)
+
+
+def test_patterns_that_lead_only_to_each_other_end_on_a_large_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many links their pages have, so that none is far from the home page."""
+    monkeypatch.setattr(guard, "WATCHED_FROM_PAGES", 20)
+
+    def site(path: str) -> list[str]:
+        name, number = ("b", 0) if path == "/" else (path[1], int(path[3:]))
+        return [f"/{'a' if name == 'b' else 'b'}/{3 * number + each}" for each in range(3)]
+
+    done = walk(site)
+    assert sorted(done.servers[SITE].guard.spent) == ["/a/#", "/b/#"]
+    assert len(done.fetched) < 1000
 
 
 def test_two_patterns_that_lead_to_each_other_are_seen_through() -> None:
@@ -309,7 +336,7 @@ def test_a_page_fetched_again_says_nothing() -> None:
     before = one.server.guard.to_state()["patterns"]
     for number in range(1, 4):
         for _ in range(5):
-            page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), is_known=True)
+            page = one.guard.page(f"{SITE}/p/{number}", lambda: marks(2), Visit(is_known=True))
             assert page.learn([]) == set()
     assert one.server.guard.to_state()["patterns"] == before
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 
 from crawlproject.frontier import Entry, Frontier, QualityFirst
-from crawlproject.frontier.guard.judge import Guard
+from crawlproject.frontier.guard.judge import Guard, Visit
 from crawlproject.frontier.guard.mark_budget import PER_PATTERN, MarkBudget
 from crawlproject.frontier.guard.watched_patterns import GuardLimits, Pattern, ServerGuard
 from crawlproject.frontier.state import StateReader
@@ -28,11 +28,13 @@ def servers(count: int, budget: MarkBudget) -> list[list[str]]:
     frontier.push([Entry(f"{key}/p/0") for key in keys])
     guard = Guard(GuardLimits(max_same=PAGES), frontier.server, budget=budget)
     dropped: list[list[str]] = [[] for _ in keys]
+    last: set[str] = set()
     for number in range(20 * PAGES):
         for server, key in enumerate(keys):
-            page = guard.page(f"{key}/p/{number}", lambda: MARKS)
+            url = f"{key}/p/{number}"
+            page = guard.page(url, lambda: MARKS, Visit(was_last=url in last))
             assert page is not None
-            page.learn([f"{key}/p/{number + 1}"])
+            last |= page.learn([f"{key}/p/{number + 1}"])
             dropped[server] += page.spent
             assert budget.held <= budget.max_marks
     return dropped

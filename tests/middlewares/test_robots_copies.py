@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Response
+from scrapy.http import Request, Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.middlewares.robots import Copy, RobotsMiddleware
@@ -77,3 +79,23 @@ def test_middleware_is_off_if_robots_txt_is_not_obeyed() -> None:
     """It raises NotConfigured without ROBOTSTXT_OBEY."""
     with pytest.raises(NotConfigured):
         RobotsMiddleware.from_crawler(get_crawler())
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_receivers_of_parsed_rules_have_them_before_a_request_is_judged(*, is_async: bool) -> None:
+    """Also a receiver of the project, and one that awaits something."""
+    crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True})
+    middleware = RobotsMiddleware.from_crawler(crawler)
+    received: list[Any] = []
+
+    def plain(robotparser: Any, request: Request) -> None:
+        received.append((robotparser, request))
+
+    async def slow(robotparser: Any, request: Request) -> None:
+        await asyncio.sleep(0)
+        received.append((robotparser, request))
+
+    crawler.signals.connect(slow if is_async else plain, signals.robots_parsed)
+    request, copy = Request("http://example.com/a"), middleware.copy_of(Response(URL, body=b"User-agent: *"))
+    assert asyncio.run(middleware._keep("http://example.com", request, copy)) is copy.parser
+    assert received == [(copy.parser, request)]

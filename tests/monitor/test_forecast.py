@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Look, Range
+from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Limits, Look, Range
 from crawlproject.monitor.survey import Drains, Survey, joint_pace, own_pace
 from crawlproject.monitor.surveyor import STEP, Surveyor
 from scripts.forecast_error import cases, run
@@ -30,7 +30,7 @@ def looks(pages: int = 1000, seconds: float = 100.0, until: float = 0.5) -> list
 
 
 def forecaster_of(found: list[Look], *limits: float) -> Forecaster:
-    forecaster = Forecaster(*limits)
+    forecaster = Forecaster(Limits(*limits))
     for look in found:
         forecaster.add(look)
     return forecaster
@@ -64,7 +64,10 @@ def test_what_cannot_be_known_is_not_told() -> None:
 
 
 def test_limits_end_the_crawl_before() -> None:
-    """By time and by pages; also of a crawl whose end cannot be known otherwise."""
+    """By time, pages, bytes or items; also of a crawl whose end cannot be known otherwise."""
+    counting = [each._replace(bytes=20_000 * each.pages, items=3 * each.pages) for each in looks()]
+    for limits in ((inf, inf, 20_000.0 * 600), (inf, inf, inf, 3.0 * 600)):
+        assert forecaster_of(counting, *limits).forecast(None).end == pytest.approx((7.0, 10.0, 14.0))
     by_time = forecaster_of(looks(), 60.0).forecast(None).end
     by_pages = forecaster_of(looks(), inf, 600).forecast(None).end
     assert by_time is not None
@@ -98,7 +101,7 @@ def test_a_halted_crawl_has_no_forecast_and_keeps_its_pace() -> None:
     for look in looks(until=0.6)[len(found) :]:
         forecaster.add(look._replace(now=look.now + 1000.0))
     assert forecaster.forecast(None) == forecaster_of(looks(until=0.6)).forecast(None)
-    forecaster = Forecaster(75.0)
+    forecaster = Forecaster(Limits(75.0))
     forecaster.halt(found[0]._replace(now=-20.0), "the crawl is paused")  # a limit of time counts pauses
     for look in found:
         forecaster.add(look)

@@ -12,7 +12,7 @@ from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.records.nesting import KINDS, MAX_DEPTH, Same, nested_alike
-from testbed.css_ways import both_ways, rules_of
+from tests.records.css_ways import both_ways, rules_of
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode

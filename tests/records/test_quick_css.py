@@ -11,9 +11,9 @@ from crawlproject.records import rules as rule_module
 from crawlproject.records.nesting import nested_alike
 from crawlproject.records.quick_css import quick_css
 from crawlproject.records.rule_file import read_site
-from testbed.css_ways import PLAIN, both_ways, own_selectors, rules_of
 from testbed.rules import RULES, SITES, Site, localized, pages_of
 from tests.crawl.hostile_corpus import MARKUP
+from tests.records.css_ways import PLAIN, both_ways, own_selectors, rules_of
 
 URL = "http://shop.example/book/1"
 

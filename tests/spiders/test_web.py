@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.test import get_crawler
 
-from crawlproject.spiders.web import NO_SEED_FETCHED, WebSpider
+from crawlproject.spiders.web import NO_SEED_FETCHED, WebSpider, _in_iso
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,9 @@ def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(stat: str | None, e
     with pytest.raises(CloseSpider) as error:
         spider._end_without_pages()
     assert error.value.reason == NO_SEED_FETCHED
+
+
+@pytest.mark.parametrize("milliseconds", [0, 7, 999, 1_000, 1_790_000_000_050, 4_102_444_799_999])
+def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
+    time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
+    assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")

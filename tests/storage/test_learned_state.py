@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.copies import MIN_SHARED
-from crawlproject.frontier.guard.judge import Guard, GuardedPage
+from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.options.links import LinkOptions
 from crawlproject.storage.directory import StoreLabel
@@ -96,7 +96,7 @@ def judge(frontier: Frontier, pages: int) -> GuardedPage:
     assert server is not None
     page = None
     for number in range(pages):
-        page = guard.page(f"{A}/p/{number}", lambda: frozenset((2, 4)))
+        page = guard.page(f"{A}/p/{number}", lambda: frozenset((2, 4)), Visit(was_last=True))
         assert page is not None
         page.learn([f"{A}/p/{number + 1}"])
     frontier.servers.changed(server)

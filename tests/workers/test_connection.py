@@ -240,7 +240,7 @@ def test_old_server() -> None:
 
 def test_server_that_tells_little() -> None:
     warnings = check_server(Fake(maxmemory_policy="", redis_version="cloud"), "redis://a")
-    assert warnings == ["the server does not tell its maxmemory-policy: make sure that it is noeviction"]
+    assert warnings == ["the server does not report its maxmemory-policy: make sure that it is noeviction"]
 
 
 @pytest.mark.parametrize(

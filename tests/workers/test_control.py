@@ -273,13 +273,13 @@ def test_commands_that_go_along(with_two: Any, client: redis.Redis, with_commits
             await one.send([(7, b"first")], [commit(1, 1)])
         assert len(await one.messages({7: b""})) == with_commits
         assert one.calls == calls + 1
-        found = one.told()
+        found = one.along_answers()
         assert found is not None
         assert found[0] == [b"a"]
         assert isinstance(found[1], redis.ResponseError)
-        assert one.told() is None
+        assert one.along_answers() is None
         await one.messages({7: b""})
-        assert one.told() is None
+        assert one.along_answers() is None
 
     with_two(test)
 

@@ -64,7 +64,7 @@ class Worker:
     async def beat(self) -> None:
         """As the worker's beat does; returns when what it told is applied."""
         beat = await self.control.beat(1000.0, {"actions": self.copy.number}, {})
-        self.copy.told(beat.actions)
+        self.copy.announced(beat.actions)
         if self.copy._task is not None:
             await self.copy._task
 
@@ -243,7 +243,7 @@ def test_a_damaged_mark_is_no_action(model: RedisModel) -> None:
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
         one = await join()
-        one.copy.told("9" * 10_000)
+        one.copy.announced("9" * 10_000)
         assert one.copy._task is None
 
     run(model, test)
@@ -300,7 +300,7 @@ def test_nothing_starts_between_the_beat_that_tells_of_an_order_and_its_applicat
         await one.copy.give({"block example.org": "1"})
         mark = (await other.control.beat(1000.0, {}, {})).actions
         other.client.error = RedisConnectionError("Connection refused")
-        other.copy.told(mark)
+        other.copy.announced(mark)
         assert other.copy._task is not None
         await other.copy._task
         assert other.copy.is_waited_for
@@ -352,7 +352,7 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
         assert late.copy.bad == 2
 
     run(model, test)
-    assert "cannot be restored at once" in caplog.text
+    assert "cannot be restored together" in caplog.text
 
 
 def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:

@@ -26,13 +26,13 @@ def test_a_long_wait_for_workers_that_have_not_noticed_a_loss_is_logged_once(cap
             for _ in range(seconds):
                 clock.return_value += 1.0
                 members = {"one": {"run": "new"}, "other": {"run": run}}
-                made._tell_waiting(Beat("ok", now=clock.return_value, members=members, run_id="new"))
+                made._log_waiting(Beat("ok", now=clock.return_value, members=members, run_id="new"))
 
         wait(30, "old")
         assert not caplog.records
         wait(60, "old")
         (record,) = caplog.records
-        assert record.getMessage().endswith("of 2 workers not all have noticed that for a lease: other")
+        assert record.getMessage().endswith("not all of the 2 workers have known that for a lease: other")
         wait(5, "new")
         wait(60, "old")
         assert len(caplog.records) == 2

@@ -33,7 +33,7 @@ def discounted(probability: float, steps: int, discount: float = DISCOUNT) -> fl
 
 
 class LinkRater:
-    """Rates links by ``model``, which learns from what those brought that were followed. O(1) for each."""
+    """Rates links by ``model``, which learns from the pages that followed links led to. O(1) for each."""
 
     def __init__(self, model: LinkModel) -> None:
         self.model = model
@@ -56,7 +56,7 @@ class LinkRater:
 
 
 class Focus:
-    """Judges pages by ``topic``, rates their links by ``model``, which learns from the pages that came by them."""
+    """Judges pages by ``topic``, rates their links by ``model``, which learns from the pages that they lead to."""
 
     def __init__(self, topic: Topic, model: LinkModel) -> None:
         self.topic = topic

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 #: Seconds to start the browser; then its processes are killed.
 START_TIMEOUT = 60.0
 
-#: Seconds in which a page that was left is seen to ask for something.
+#: Seconds in which requests of a page that was left are noticed.
 LAST_WORDS = 0.03
 
 #: MB that the scripts of one page may allocate as objects.

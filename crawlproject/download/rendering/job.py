@@ -93,7 +93,7 @@ class PageJob:
         """Return when no request is in flight."""
         await self._idle.wait()
 
-    def suffer(self, nuisance: str) -> int:
+    def count_nuisance(self, nuisance: str) -> int:
         """Count an alert box, a pop-up, ...; the page is given up after ``MAX_NUISANCES`` of a kind."""
         count = self.nuisances[nuisance] = self.nuisances.get(nuisance, 0) + 1
         if count > MAX_NUISANCES:
@@ -109,7 +109,7 @@ class PageJob:
         """A script wants to go to ``url``; the first such URL that is another one counts."""
         if self.redirect is not None:
             return
-        self.suffer("navigations")
+        self.count_nuisance("navigations")
         target = url.partition("#")[0]
         if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url

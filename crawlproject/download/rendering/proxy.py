@@ -1,8 +1,8 @@
 """The browser's only way to the network: an HTTP proxy on loopback that opens no connection itself.
 
 It hands each request, of plain http or inside a tunnel, to a function and sends back its answer.  Tunnels end here: TLS
-is spoken with a certificate of our own, so that https requests are seen, guarded and limited like all others.  What is
-not HTTP in a tunnel (WebSocket, TURN, SSH, ...) finds nobody who speaks it.  Each page's context has its own
+is spoken with a certificate of our own, so that https requests are seen, guarded and limited like all others.  Anything
+in a tunnel that is not HTTP (WebSocket, TURN, SSH, ...) gets no answer.  Each page's context has its own
 credentials; without valid ones nothing is answered, so no other program on this machine can use the proxy.
 """
 

@@ -39,7 +39,7 @@ class Quiet:
 
     These pass by the page's own clock, which runs ahead of the real one while only timers could change the page.  What
     does not obey that clock gets real time: ``SHORTLY`` if nothing of that kind is seen, else ``quiet``.
-    ``is_ahead=False``: all is by the real clock, as steps need it.
+    ``is_ahead=False``: everything runs by the real clock, which steps need.
     """
 
     def __init__(self, tab: Tab, job: PageJob, quiet: float, *, is_ahead: bool) -> None:

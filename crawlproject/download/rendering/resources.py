@@ -40,10 +40,10 @@ _KEPT_TYPES = re.compile(rb"(?:text|application)/(?:x-)?(?:java|ecma)script|text
 _NOT_KEPT = re.compile(rb"no-store|no-cache|private|must-revalidate").search
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})").search
 
-#: By which a browser says that it only guesses what will be needed: pages of which robots.txt may know.
+#: Headers by which a browser marks requests that it only guesses will be needed: robots.txt may disallow them.
 _PURPOSES = (b"sec-purpose", b"purpose")
 
-#: By which a browser says that a request is for an image, ... ; it does so for https only.
+#: Header by which a browser says that a request is for an image, ...; it is sent for https only.
 _DESTINATION = b"sec-fetch-dest"
 _OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"video"), "manifest": (b"manifest",)}
 
@@ -148,7 +148,7 @@ class Resources:
             if _lifetime(answer):
                 self._stats.inc_value("render/requests/cached")
                 return answer
-            # It failed, perhaps by what was left to the page that asked first, or is meant for that page alone.
+            # It failed, perhaps by the limits of the page that asked first, or is meant for that page alone.
         return await asyncio.shield(self._fetch_for_all(key, job, asked))
 
     def _fetch_for_all(self, key: Key, job: PageJob, asked: Asked) -> asyncio.Task[Answer]:

@@ -47,7 +47,7 @@ async def watch(page: Page, slot: Slot, blocked: frozenset[str]) -> None:
 
 
 class _Watch:
-    """Watches one tab: what its pages load, where they go, whom they bother."""
+    """Watches one tab: what its pages load, where they go, and the nuisances that they cause."""
 
     def __init__(self, page: Page, slot: Slot, blocked: frozenset[str]) -> None:
         self._page = page
@@ -78,7 +78,7 @@ class _Watch:
 
     def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
         if self._slot.job is not None:
-            self._slot.job.suffer(nuisance)
+            self._slot.job.count_nuisance(nuisance)
         task = asyncio.ensure_future(done(answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

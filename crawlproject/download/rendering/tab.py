@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Tasks without a delay that a page may run before its clock advances: messages to itself, for example.
 MAX_TASKS = 1000
 
-#: Whether something moves that will end; once a frame is complete and those who wait for idle time have had theirs.
+#: Whether an animation runs that will end; asked once a frame is complete and idle callbacks have run.
 _MOVES = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(
     () => done(document.getAnimations().some(each => each.playState === 'running' && each.effect &&
         each.effect.getComputedTiming().endTime < 60000))))))"""
@@ -29,7 +29,7 @@ MAX_DOCUMENTS = 3
 
 
 class Tab:
-    """One tab. Questions are asked in a world of their own, where a page's scripts have changed nothing.
+    """One tab. Questions are evaluated in an isolated world, which the page's scripts cannot change.
 
     Its clock: from the first ``run`` on, time passes for the page's scripts only while it runs.  It stands still while
     the page loads something, and runs ahead while the page has nothing to do until its next timer (Chromium's virtual

@@ -8,7 +8,8 @@ same, their links to the pattern rank last; after some more such pages, the patt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.visit_ids import may_have_id
@@ -27,7 +28,7 @@ from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import TrapRules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.guard.watched_patterns import Marks
@@ -42,8 +43,34 @@ DEMOTED = -1
 COPIES, REFUSED = "copies", "refused"
 REASONS = frozenset((COPIES, REFUSED))
 
+#: Links from a seed, and pages of a server, from which every pattern is watched: patterns may be endless that lead only
+#: to each other.
+WATCHED_FROM_DEPTH, WATCHED_FROM_PAGES = 32, 1_000
+
+#: Minimum links to other pages that make a page of a list new: a form or a print version leads back to one page.  Links
+#: of a page that are examined for this.
+MIN_ENTRIES, MAX_ENTRIES = 3, 1_000
+
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
+
+
+class Visit(NamedTuple):
+    """What is known of a page before its content is compared."""
+
+    #: Its content was seen before.
+    is_copy: bool = False
+    #: The page itself was seen before, so it is no evidence.
+    is_known: bool = False
+    #: Its URL ranked last.
+    was_last: bool = False
+    #: Links from a seed.
+    depth: int = 0
+    #: The canonical URLs that it links to, known ones included.
+    links: Sequence[str | None] = ()
+
+
+PLAIN_VISIT = Visit()
 
 
 def demoted(entry: Entry) -> Entry:
@@ -75,18 +102,21 @@ class Guard:
         self.name_of: Callable[[str], str | None] = remembering(self._name_of)
 
     def page(
-        self, url: str, marks: Callable[[], Marks | None], *, is_copy: bool = False, is_known: bool = False
+        self,
+        url: str,
+        marks: Callable[[], Marks | None],
+        visit: Visit = PLAIN_VISIT,
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
         ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
-        watched.  ``is_copy``: its content was seen before.  ``is_known``: the page was seen before: it is no evidence.
+        watched.
         """
         key = server_key(url)
         server = self.server_of(key)
         if server is None or self.is_released(key):
             return None
-        return GuardedPage(self, server, self.name_of(url), None if is_known else marks, is_copy=is_copy)
+        return GuardedPage(self, server, self.name_of(url), marks, visit)
 
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
@@ -139,16 +169,18 @@ class GuardedPage:
     A page whose pattern is not watched counts as new, because there is nothing to compare it with.
     """
 
-    __slots__ = ("_family", "_guard", "_is_copy", "_is_new", "_marks", "_name", "_watched", "server", "spent")
+    __slots__ = (
+        *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
+        *("server", "spent"),
+    )
 
     def __init__(
         self,
         guard: Guard,
         server: Server,
         name: str | None,
-        marks: Callable[[], Marks | None] | None,
-        *,
-        is_copy: bool,
+        marks: Callable[[], Marks | None],
+        visit: Visit,
     ) -> None:
         self.server = server
         #: After ``learn``: patterns that this page has shown to be endless.
@@ -156,12 +188,16 @@ class GuardedPage:
         self._guard = guard
         self._name = name
         self._family = family_of(name)
-        self._marks = marks
-        self._is_copy = is_copy
+        self._marks = None if visit.is_known else marks
+        self._is_copy = visit.is_copy
+        self._was_last = visit.was_last or is_doubted(name)
+        self._links = visit.links
         self._is_new = True
         self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
-        if is_doubted(name) or (known is not None and (name in known.patterns or self._family in known.patterns)):
+        is_watched = known is not None and (name in known.patterns or self._family in known.patterns)
+        is_far = visit.depth >= WATCHED_FROM_DEPTH or server.pages >= WATCHED_FROM_PAGES
+        if is_watched or is_doubted(name) or (name is not None and is_far):
             self._watch()
 
     @property
@@ -198,6 +234,7 @@ class GuardedPage:
         """Learn from the page's ``new`` links; returns those to be demoted. O(length) each."""
         guard, limits = self._guard, self._guard.limits
         sideways: set[str] = set()
+        others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
         own = 0
         has_news = False
@@ -216,8 +253,14 @@ class GuardedPage:
                 has_news = self._leads_to(name) or has_news
                 if is_last(self.server.guard, name, limits):
                     last.add(url)
-        self._count(own, len(sideways), has_news=has_news)
-        return last | sideways if self._demotes(has_news=has_news) else last
+                elif self._is_doubtful(name):
+                    others.add(url)
+        has_news = self._count(own, len(sideways), has_news=has_news)
+        if not self._watched:
+            return last
+        if self._shows_nothing(has_news=has_news):
+            return last | sideways | others
+        return last | sideways if self._ranks_last() else last
 
     def is_own(self, url: str) -> bool:
         """Whether ``url`` is on the page's server."""
@@ -255,32 +298,64 @@ class GuardedPage:
             pattern.own += 1
         return not is_doubted(name) and (pattern is None or pattern.is_promising(self._guard.limits))
 
-    def _count(self, own: int, sideways: int, *, has_news: bool) -> None:
+    def _count(self, own: int, sideways: int, *, has_news: bool) -> bool:
+        """Count the page in its pattern; returns whether one of its links may lead to something new."""
         if sideways and not self._watched:
             self._watch()
         known = self.server.guard
         if known is None:
-            return
+            return has_news
         known.listed += 1
         if self._marks is None:
-            return
+            return has_news
+        has_news = self._lists_others() or has_news
         for pattern, found in zip(self._watched, (own, sideways), strict=False):
-            pattern.count(own=found, is_new=self._is_new, has_news=has_news)
+            pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self._was_last)
             self._guard.budget.keep(pattern)
             if pattern.same <= 1 and (self._is_new or has_news):
                 known.revive(pattern.name)
             elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):
                 self.spent.append(pattern.name)
+        return has_news
 
-    def _demotes(self, *, has_news: bool) -> bool:
-        """Whether the page's links to its own pattern, or script, rank last."""
-        limits = self._guard.limits
-        if not self._watched:
+    def _lists_others(self) -> bool:
+        """Whether it links to several pages of other patterns, known ones included, that no earlier page linked to.
+
+        Only pages without new text are compared, and the first one.  O(MAX_ENTRIES).
+        """
+        if not self._watched or self._family is not None or is_endless_by_nature(self._watched[0].name):
             return False
         pattern = self._watched[0]
-        is_barren = not (self._is_new or has_news)
-        if is_barren and limits.max_same > 0 and (self._family is not None or pattern.same >= limits.DEMOTED_FROM):
+        if self._is_new and pattern.listed:
+            return False
+        urls = [url for url in self._links[:MAX_ENTRIES] if url and self._is_entry(url)]
+        targets = frozenset(crc32(url.encode()) & 0xFFFFFFFE for url in urls)
+        return pattern.count_fresh(targets) >= MIN_ENTRIES
+
+    def _is_entry(self, url: str) -> bool:
+        """Whether ``url`` has another pattern, which may show something new."""
+        known, name = self.server.guard, self._guard.name_of(url) if self.is_own(url) else self._name
+        if name is None or known is None:
             return True
+        pattern = known.patterns.get(name)
+        is_open = pattern is None or pattern.is_promising(self._guard.limits)
+        return name != self._name and is_open and not is_endless_by_nature(name)
+
+    def _is_doubtful(self, name: str) -> bool:
+        known = self.server.guard
+        pattern = None if known is None else known.patterns.get(name)
+        return pattern is not None and pattern.is_doubtful
+
+    def _shows_nothing(self, *, has_news: bool) -> bool:
+        """Whether the page and the ones before it showed nothing new, so that its links rank last."""
+        limits, pattern = self._guard.limits, self._watched[0]
+        if self._is_new or has_news or not pattern.patience(limits):
+            return False
+        return self._family is not None or pattern.is_doubtful
+
+    def _ranks_last(self) -> bool:
+        """Whether its pattern's URLs rank last."""
+        limits, pattern = self._guard.limits, self._watched[0]
         return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
 
 

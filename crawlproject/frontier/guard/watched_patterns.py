@@ -102,7 +102,8 @@ class Pattern:
     #: Pages whose links were judged; those among them that showed something new.
     listed: int = 0
     news: int = 0
-    #: Consecutive pages, including the first of them, that showed the same; the same for their text alone.
+    #: Consecutive pages, including the first of them, that showed the same (see ``count``); the same for their text
+    #: alone.
     same: int = 0
     dry: int = 0
     #: Pages whose content was compared; copies among them.
@@ -147,34 +148,52 @@ class Pattern:
 
         O(MAX_MARKS): 0.1 ms.
         """
+        fresh = self._fresh(marks)
+        numbers = sum(mark & 1 for mark in fresh)
+        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
+
+    def count_fresh(self, marks: Marks) -> int:
+        """Number of ``marks`` that no earlier page had; remembers them. O(MAX_MARKS)."""
+        return len(self._fresh(marks))
+
+    def _fresh(self, marks: Marks) -> Marks:
         fresh = marks.difference(self.marks)
         if fresh:
             if len(self.marks) + len(fresh) > MAX_MARKS:
                 self.marks = array("I", sorted(marks)[:MAX_MARKS])
             else:
                 self.marks = self.marks + array("I", sorted(fresh))
-        numbers = sum(mark & 1 for mark in fresh)
-        return not self.listed or len(fresh) > numbers or numbers >= MIN_NUMBERS
+        return fresh
 
-    def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
+    def count(self, *, own: int, is_new: bool, has_news: bool, was_last: bool) -> None:
         """Count a page with ``own`` links to the pattern.
 
-        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.
+        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.  ``was_last``: its URL
+        ranked last.  Of the pages without anything new that did not, only the first few count: the pages that they led
+        to may not have been read yet.
         """
         self.listed += 1
         self.own += own
         self.news += is_new or has_news
         self.dry = 1 if is_new else self.dry + 1
-        self.same = 1 if is_new or has_news else self.same + 1
+        if is_new or has_news:
+            self.same = 1
+        elif was_last or self.same < GuardLimits.DEMOTED_FROM or is_endless_by_nature(self.name):
+            self.same += 1
 
     def is_promising(self, limits: GuardLimits) -> bool:
         """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
-        is_dry = 0 < self._patience(limits) <= self.dry
+        is_dry = 0 < self.patience(limits) <= self.dry
         return not is_dry and self.own - self.listed <= limits.MAX_UNREAD
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its last few pages showed nothing new, so that such pages demote their links to it."""
+        return self.same >= GuardLimits.DEMOTED_FROM
 
     def is_barren(self, limits: GuardLimits) -> bool:
         """Whether its last pages showed nothing new and linked to nothing new."""
-        return 0 < self._patience(limits) <= self.same
+        return 0 < self.patience(limits) <= self.same
 
     def is_cleared(self, limits: GuardLimits) -> bool:
         """Whether its pages have shown something new although a rule doubts their URLs."""
@@ -194,7 +213,8 @@ class Pattern:
         """Whether at least this share of its pages were copies."""
         return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
 
-    def _patience(self, limits: GuardLimits) -> int:
+    def patience(self, limits: GuardLimits) -> int:
+        """Pages in a row without anything new after which it is dropped; 0: never."""
         if is_endless_by_nature(self.name):
             return limits.max_dates
         least = limits.max_same * (limits.PATTERNS if self.name.endswith("?") else 1)

@@ -7,10 +7,10 @@ DECAY = 0.999
 
 #: A repeated link is sent again, for all its repetitions, when their number has grown by this factor.
 GROWTH = 3
-#: Share of the links found that are sent, at most, as far as repeated ones decide it: each first link is sent.
+#: Maximum share of the links found that are sent: repeated links wait for it, a first link is always sent.
 SENT_SHARE = 0.28
 
-_TOLD = 32  # bits of a state for the links found; above them those that were sent
+_SENT_SHIFT = 32  # bits of a state that count the links found; the bits above count those sent
 
 
 class CrossLinks:
@@ -36,11 +36,11 @@ class CrossLinks:
         O(1).
         """
         self._found += 1
-        found, told = (state & (1 << _TOLD) - 1) + 1, state >> _TOLD
-        if told and (found < GROWTH * told or self._sent + 1 > SENT_SHARE * self._found):
+        found, sent = (state & (1 << _SENT_SHIFT) - 1) + 1, state >> _SENT_SHIFT
+        if sent and (found < GROWTH * sent or self._sent + 1 > SENT_SHARE * self._found):
             return state + 1, 0
         self._sent += 1
-        return found << _TOLD | found, found - told
+        return found << _SENT_SHIFT | found, found - sent
 
 
 class NewShare:

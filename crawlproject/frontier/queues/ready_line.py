@@ -56,8 +56,8 @@ class Crowd(Generic[T]):
 class Domains:
     """The registered domains of servers; O(1) for each server after the first time.
 
-    They are told by a long list, which most crawls never need: while the servers whose hosts end alike
-    (``example.org``, ``co.uk``) do not have a share of the places together, no registered domain has.
+    Finding them takes a long list, which most crawls never need: while the servers whose hosts have the same end
+    (``example.org``, ``co.uk``) together hold less than a share of the places, so does each registered domain.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Domains:
         self.are_exact = False
         self.shares: list[DomainShares] = []
 
-    def tell_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
+    def find_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
         """``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host."""
         self._domain_of, self._end_of = domain_of, end_of
 
@@ -145,7 +145,7 @@ class DomainShares:
                 self._reopen(domain)
 
     def count_again(self) -> None:
-        """The domains are told more exactly than before, when none was full. O(places taken)."""
+        """The domains are now found more exactly; before, none was full. O(places taken)."""
         self._taken = dict(Counter(map(self.domains.of, self._placed)))
         self._full = self._with_share()
 

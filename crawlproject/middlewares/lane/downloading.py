@@ -8,7 +8,7 @@ from scrapy import signals
 from scrapy.core.downloader import Downloader
 from scrapy.http import Request, Response
 
-from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.middlewares.lane.neutral import (
     REQUEST_SIGNALS,
     direct,
@@ -53,7 +53,7 @@ class Downloading:
         self._process_response = [direct(method) for method in methods.get("process_response", ())]
         self._process_exception = [direct(method) for method in methods.get("process_exception", ())]
         self._why_not_heard: str | None = None
-        self._connected: list[list[object]] | None = None
+        self._connections = Connections(crawler, _SIGNALS)
         self._by_scheme: dict[str, DownloadHandlerProtocol | None] = {}
 
     def why_not(self) -> str | None:
@@ -139,10 +139,8 @@ class Downloading:
         return self._by_scheme[scheme]
 
     def _look_who_listens(self) -> None:
-        found = connected(self._crawler, _SIGNALS)
-        if found == self._connected:
+        if not self._connections.have_changed():
             return
-        self._connected = copied(found)
         reasons = []
         for signal, known in REQUEST_SIGNALS.items():
             receivers = self._receivers[signal]

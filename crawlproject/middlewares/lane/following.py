@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
-from crawlproject.download.receivers import Receivers, connected, copied
+from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.middlewares.lane.neutral import on_site
 
 if TYPE_CHECKING:
@@ -27,13 +27,11 @@ class Following:
         self._slot = engine._slot
         self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
         self._dropped = Receivers(crawler, signals.request_dropped)
-        self._connected: list[list[object]] | None = None
+        self._connections = Connections(crawler, _SIGNALS)
 
     def crawl(self, request: Request) -> None:
         """Schedule ``request``, unless a receiver drops it by ``IgnoreRequest``."""
-        found = connected(self._crawler, _SIGNALS)
-        if found != self._connected:
-            self._connected = copied(found)
+        if self._connections.have_changed():
             self._scheduled.read(("request",), on_site)
             self._dropped.read(("request",))
         if self._scheduled.send(request=request) is None and not self._slot.scheduler.enqueue_request(request):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
 from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats, get_status_size
@@ -40,9 +41,12 @@ _status_size = lru_cache(maxsize=64)(get_status_size)
 
 
 def quick(method: Any) -> Callable[..., Any] | None:
-    """A faster equivalent of ``method`` of a middleware of exactly one of these classes; None if there is none."""
+    """A faster equivalent of ``method`` of a middleware; None if there is none.
+
+    Of exactly one of the classes in ``_QUICK``, or of one that inherits a method in ``_INHERITED``.
+    """
     middleware = method.__self__
-    made = _QUICK.get((type(middleware), method.__name__))
+    made = _QUICK.get((type(middleware), method.__name__)) or _INHERITED.get(getattr(method, "__func__", None))
     return None if made is None else made(middleware)
 
 
@@ -100,10 +104,27 @@ def _sets_headers(middleware: DefaultHeadersMiddleware) -> Callable[..., None]:
     return process_request
 
 
+def _accepts_encodings(middleware: Any) -> Callable[..., None]:
+    accepted = b", ".join(ACCEPTED_ENCODINGS)
+
+    def process_request(*, request: Request) -> None:
+        headers = request.headers
+        if headers.encoding == _ENCODING:
+            dict.setdefault(headers, b"Accept-Encoding", [accepted])
+        else:
+            middleware.process_request(request)
+
+    return process_request
+
+
 def _sets_agent(middleware: UserAgentMiddleware) -> Callable[..., None]:
     def process_request(*, request: Request) -> None:
         headers, agent = request.headers, middleware.user_agent
-        if not dict.__contains__(headers, b"User-Agent") and agent:
+        if dict.__contains__(headers, b"User-Agent") or not agent:
+            return
+        if headers.encoding == _ENCODING and isinstance(agent, str):
+            dict.__setitem__(headers, b"User-Agent", [agent.encode(_ENCODING)])
+        else:
             headers[b"User-Agent"] = agent
 
     return process_request
@@ -180,4 +201,7 @@ _QUICK: dict[tuple[type, str], Callable[[Any], Callable[..., Any]]] = {
     (HttpAuthMiddleware, "process_request"): _authorizes,
     (HttpProxyMiddleware, "process_request"): _sets_proxy,
     (RetryMiddleware, "process_response"): _retries,
+}
+_INHERITED: dict[Any, Callable[[Any], Callable[..., Any]]] = {
+    HttpCompressionMiddleware.process_request: _accepts_encodings,
 }

@@ -15,7 +15,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.misc import warn_on_generator_with_return_value
 from twisted.python.failure import Failure
 
-from crawlproject.download.receivers import Receivers, connected, copied, log_line
+from crawlproject.download.receivers import Connections, Receivers, log_line
 from crawlproject.links import Links
 from crawlproject.middlewares.lane.following import Following
 from crawlproject.middlewares.lane.neutral import (
@@ -52,7 +52,7 @@ class Scraping:
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
         self._why_not_heard: str | None = None
-        self._connected: list[list[object]] | None = None
+        self._connections = Connections(crawler, _SIGNALS)
         self._plain: dict[Any, bool] = {}  # callback -> whether it is a generator function
         middlewares = engine.scraper.spidermw.middlewares if self._why_not is None else ()
         inputs = engine.scraper.spidermw.methods["process_spider_input"] if self._why_not is None else ()
@@ -68,13 +68,10 @@ class Scraping:
 
     def why_not(self) -> str | None:
         """The reason why responses cannot take this way now; None if they can. O(1)."""
-        if self._why_not is None:
-            found = connected(self._crawler, _SIGNALS)
-            if found != self._connected:
-                self._connected = copied(found)
-                known = ITEM_SIGNALS[signals.item_scraped]
-                self._why_not_heard = unknown_receiver(self._scraped, known, signals.item_scraped)
-                self._scraped.read(("item", "response"))
+        if self._why_not is None and self._connections.have_changed():
+            known = ITEM_SIGNALS[signals.item_scraped]
+            self._why_not_heard = unknown_receiver(self._scraped, known, signals.item_scraped)
+            self._scraped.read(("item", "response"))
         return self._why_not or self._why_not_heard
 
     def takes(self, response: Response) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,9 @@ MAX_SEEDS, MAX_SEED = 10_000, 2_083
 #: Seeds queued in one step: a few ms.
 SEED_STEP = 100
 
-#: Stat -> name in the answer to ``add_seeds``.
-_SEED_STATS = {"new": "new", "seen": "seen", "sent": "sent"}
+#: Stats of links: what becomes of seeds, and why others are refused.
+_LINK_STATS, _SKIPPED = "frontier/links/", "skipped/"
+_SEED_STATS = ("new", "seen", "sent")
 
 
 class Control:
@@ -162,7 +164,7 @@ class Control:
         return await self._order(f"{BLOCK} {name}", None, name=name)
 
     async def release(self, name: Any) -> dict[str, Any]:
-        """Let the guard judge a server, or the servers of a domain, no longer."""
+        """Stop the guard from judging a server, or the servers of a domain."""
         name = _name(name)
         return await self._order(f"{RELEASE} {name}", "1", name=name)
 
@@ -205,30 +207,37 @@ class Control:
             end_crawl(self._crawler, STOP_REASON)
 
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
-        """Queue ``urls`` as seeds; the answer says how many are new, known, sent or refused."""
+        """Queue ``urls`` as seeds; the answer says how many are new, known, sent or refused, and why."""
         self._check_open()
         if not isinstance(urls, list) or not 0 < len(urls) <= MAX_SEEDS:
             raise ValueError(f"urls: must be a list of 1 to {MAX_SEEDS} URLs")
         seeds = [url.strip() for url in urls if isinstance(url, str)]
         fitting = [url for url in seeds if 0 < len(url) <= MAX_SEED]
-        counts = dict.fromkeys((*_SEED_STATS.values(), "refused"), 0)
+        found = Counter({f"{_SKIPPED}length": sum(len(url) > MAX_SEED for url in seeds)})
+        found[f"{_SKIPPED}malformed"] = len(urls) - len(fitting) - found.total()
         for start in range(0, len(fitting), SEED_STEP):
-            for name, count in self._queue(fitting[start : start + SEED_STEP]).items():
-                counts[name] += count
+            found += self._queue(fitting[start : start + SEED_STEP])
             await asyncio.sleep(0)
-        counts["refused"] = len(urls) - sum(counts[name] for name in _SEED_STATS.values())
+        counts = {name: found[name] for name in _SEED_STATS}
+        counts["refused"] = len(urls) - sum(counts.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        told = f"{counted(len(urls), 'seed')}: {words}"
+        skipped = sorted(name for name, count in found.items() if count and name.startswith(_SKIPPED))
+        reasons = {name.removeprefix(_SKIPPED): found[name] for name in skipped}
+        why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        told = f"{counted(len(urls), 'seed')}: {words}{f' ({why})' if why else ''}"
         logger.info("By the operator: %s", told)
-        return self._done(told, is_kept=await self._crawl.saved(), **counts)
+        return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons)
 
-    def _queue(self, urls: list[str]) -> dict[str, int]:
+    def _queue(self, urls: list[str]) -> Counter[str]:
         """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the stats is theirs."""
-        stats = stats_of(self._crawler)
-        before = {stat: stats.get_value(f"frontier/links/{stat}", 0) for stat in _SEED_STATS}
+        before = self._links()
         for _ in self._crawl.intake.push_links(Links(None, urls)):
             pass
-        return {name: stats.get_value(f"frontier/links/{stat}", 0) - before[stat] for stat, name in _SEED_STATS.items()}
+        return self._links() - before
+
+    def _links(self) -> Counter[str]:
+        stats = stats_of(self._crawler).get_stats().items()
+        return Counter({name.removeprefix(_LINK_STATS): n for name, n in stats if name.startswith(_LINK_STATS)})
 
     def _limit(self, limit: int) -> None:
         self._crawler.signals.send_catch_log(sessions_limited, limit=limit)

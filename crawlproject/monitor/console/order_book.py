@@ -151,7 +151,7 @@ def in_words(order: str, value: str | None) -> str:
     if kind == SESSIONS:
         return f"at most {value} sessions"
     words = {
-        PAUSED: ("the crawl goes on", "the crawl is paused"),
+        PAUSED: ("the crawl continues", "the crawl is paused"),
         STOPPED: ("the crawl ends", "the crawl ends"),
         BLOCK: (f"{name} is not blocked", f"{name} is blocked"),
         RELEASE: (f"{name} is not released from the guard", f"{name} is released from the guard"),

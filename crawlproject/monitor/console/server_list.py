@@ -1,7 +1,7 @@
 """The table of servers, a page at a time: sorted and searched without a copy of the whole table.
 
 Not all servers are sorted: a sample shows between which values the page lies, and only these servers are.  A query of
-100,000 servers takes some 50 ms of CPU, in steps of a few ms between which the crawl goes on.
+100,000 servers takes some 50 ms of CPU, in steps of a few ms between which the crawl continues.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class ConsoleService:
             logger.info("Address and token are in %s, for: scrapy console %s status", self._ticket.path, url)
         if not options.is_local:
             logger.warning(
-                "CONSOLE_HOST=%r: whoever reaches it with the CONSOLE_TOKEN can control this crawl, and the token is "
-                "sent unencrypted: use an SSH tunnel, or a proxy with HTTPS",
+                "CONSOLE_HOST=%r: anyone who reaches it with the CONSOLE_TOKEN can control this crawl, and the token "
+                "is sent unencrypted: use an SSH tunnel, or a proxy with HTTPS",
                 options.host,
             )
 

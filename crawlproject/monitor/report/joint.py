@@ -148,7 +148,7 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
         **_times(found),
         "shortest_wait": min(shortest, default=None),
         "longest_wait": max(longest, default=None),
-        "stats": _stats([_dict(each, "stats") for each in found]),
+        "stats": joint_stats([_dict(each, "stats") for each in found]),
         "settings": _common([_dict(each, "settings") for each in found]),
     }
 
@@ -188,7 +188,7 @@ def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joint_stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Sums of numbers, the highest of those that are a maximum; of texts, such as reasons, those that differ."""
     found: dict[str, Any] = {}
     for stats in all_stats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
 from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
@@ -17,6 +18,7 @@ from scrapy.spidermiddlewares.referer import RefererMiddleware
 from scrapy.utils.request import request_httprepr
 from scrapy.utils.test import get_crawler
 
+from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
 from crawlproject.middlewares.lane.quick import quick, quick_process, size_of_request
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ REQUESTS = [
     Request("http://a.example/", method="POST", body="x=1"),
     Request("http://a.example/", headers={"x-a": ["1", "2"], "User-Agent": "me", "Accept": ""}),
     Request("http://a.example/", headers={"X": "\u00e4"}, encoding="latin-1"),
+    Request("http://a.example/", headers={"accept-encoding": "br"}),
 ]
 RESPONSES = [
     Response("http://a.example/"),
@@ -70,10 +73,10 @@ def test_headers_are_those_of_scrapy() -> None:
             "DEFAULT_REQUEST_HEADERS": {"accept": "text/*", "ACCEPT": "image/*", "X-Both": "\u00e4", "X-N": None},
         }
         crawler = get_crawler(settings_dict=settings)
-        both = [kind.from_crawler(crawler) for kind in (DefaultHeadersMiddleware, UserAgentMiddleware)]
+        kinds = (DefaultHeadersMiddleware, UserAgentMiddleware, HttpCompressionMiddleware, OffLoopCompressionMiddleware)
         requests = [request.copy() for request in REQUESTS]
         for request in requests:
-            for middleware in both:
+            for middleware in [kind.from_crawler(crawler) for kind in kinds]:
                 assert method(middleware.process_request)(request=request) is None
         requests[0].headers.appendlist("Accept", "image/*")  # what one request changes is its own
         return [list(request.headers.items()) for request in requests]

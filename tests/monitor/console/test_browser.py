@@ -242,7 +242,7 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
         assert faults(other) == []
         other.click("#resume")
         page.wait_for_selector("#state[data-state=running]")
-        page.wait_for_selector("#applied:has-text('Action 2 (the crawl goes on) is applied by 2 of 2 workers')")
+        page.wait_for_selector("#applied:has-text('Action 2 (the crawl continues) is applied by 2 of 2 workers')")
         redis_server.kill()
         page.click("#pause")
         page.wait_for_selector("#message.wrong:has-text('Redis does not answer')")

@@ -124,7 +124,7 @@ def test_too_many_names() -> None:
     ("order", "value", "words"),
     [
         ("paused", "1", "the crawl is paused"),
-        ("paused", None, "the crawl goes on"),
+        ("paused", None, "the crawl continues"),
         ("stopped", "x", "the crawl ends"),
         ("sessions", "8", "at most 8 sessions"),
         ("delay a.example", "2.50", "a.example: at least 2.5 s between two requests"),

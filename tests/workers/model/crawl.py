@@ -449,7 +449,7 @@ class ModelCrawl:
 
     def acted(self, mark: str) -> None:
         if self.obeyed is not None:
-            self.obeyed.shared.told(mark)
+            self.obeyed.shared.announced(mark)
 
     def report(self, counts: Mapping[str, float]) -> None:
         pass

@@ -1,4 +1,4 @@
-"""The commands of docs/report.md and docs/progress.md, as they are typed, on a web on loopback."""
+"""The first commands of pages in docs/, as they are typed, on a web on loopback."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tests.processes import run_python
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("page", ["report", "progress"])
+PAGES = ("duplicates", "limits", "monitoring", "policies", "progress", "report", "traps")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_commands_run(page: str, tmp_path: Path) -> None:
     """And print what the page shows."""
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
@@ -26,8 +29,9 @@ def test_the_commands_run(page: str, tmp_path: Path) -> None:
         for command, shown in commands:
             arguments = shlex.split(command.replace("https://example.org", ",".join(web.seeds)))
             if arguments[0] == "crawl":
-                arguments += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8"]
-            arguments = [each.replace("job", str(tmp_path / "job")) for each in arguments]
+                arguments += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0"]
+            arguments = [re.sub(r"\b(?=job\b|pages\.jsonl$)", f"{tmp_path}/", each) for each in arguments]
             done = run_python("-m", "scrapy", *arguments)
             assert done.returncode == 0, done.stderr
+            assert "is not one of crawlproject's" not in done.stderr
             assert done.stdout == shown.replace("job", str(tmp_path / "job"), 1)

@@ -1,0 +1,59 @@
+"""The file in which a project's own dupefilter keeps what it has seen: never ahead of the frontier's store."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+
+from crawlproject.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from scrapy.dupefilters import BaseDupeFilter
+
+Text = TypeVar("Text", str, bytes)
+
+
+class HeldFile(Generic[Text]):
+    """Stands for the file of a dupefilter; what is written to it waits for ``release``.
+
+    Otherwise a kill leaves requests that the dupefilter has seen and that no store has: they would never be fetched.
+    What waits when the process dies is lost: these requests are seen again when their pages are fetched again.
+    """
+
+    def __init__(self, file: IO[Text]) -> None:
+        self._file: IO[Text] = file
+        self._waiting: list[Text] = []
+
+    def write(self, text: Text) -> int:
+        """Keep ``text`` until the next ``release``. O(1)."""
+        self._waiting.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: a commit of the frontier decides."""
+
+    def release(self) -> None:
+        """Write what waits: the frontier has stored the requests. Raises StoreError."""
+        waiting, self._waiting = self._waiting, []
+        try:
+            for text in waiting:
+                self._file.write(text)
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(str(getattr(self._file, "name", "dupefilter")), error.strerror or str(error)) from error
+
+    def close(self) -> None:
+        """Close the file; what still waits was not stored."""
+        self._file.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def hold_file(dupefilter: BaseDupeFilter) -> HeldFile[Any] | None:
+    """Put a ``HeldFile`` in place of the file of a dupefilter like Scrapy's own; None if it has no file."""
+    file: Any = getattr(dupefilter, "file", None)
+    if not (hasattr(file, "write") and hasattr(file, "flush")):
+        return None
+    held: HeldFile[Any] = HeldFile(file)
+    dupefilter.file = held  # type: ignore[attr-defined]
+    return held

@@ -1,0 +1,113 @@
+"""A project's own dupefilter never has a request on disk that the frontier does not have."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.utils.test import get_crawler
+
+from crawlproject.backends.held_file import HeldFile
+from crawlproject.scheduler import FrontierScheduler
+from crawlproject.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+URL = "http://a.example/"
+#: Bytes of a request in the file of ``RFPDupeFilter``.
+SIZE = 22
+
+
+class FlushingFilter(RFPDupeFilter):
+    """Writes each request at once."""
+
+    def request_seen(self, request: Request) -> bool:
+        seen = super().request_seen(request)
+        if self.file:
+            self.file.flush()
+        return seen
+
+
+def run(folder: Path, crawl: Callable[[FrontierScheduler], None], **settings: object) -> None:
+    """``crawl`` with an open scheduler of a crawl in ``folder``, within an event loop."""
+
+    async def main() -> None:
+        addon = {"crawlproject.addon.FrontierAddon": 300}
+        crawler = get_crawler(
+            settings_dict={"ADDONS": addon, "JOBDIR": str(folder), "DUPEFILTER_CLASS": FlushingFilter, **settings}
+        )
+        crawler.spider = spider = Spider.from_crawler(crawler, name="own")
+        scheduler = FrontierScheduler.from_crawler(crawler)
+        scheduler.open(spider)
+        crawl(scheduler)
+
+    asyncio.run(main())
+
+
+def seen(folder: Path) -> int:
+    """Requests in the dupefilter's file."""
+    return (folder / "requests.seen").stat().st_size // SIZE
+
+
+def test_requests_are_seen_on_disk_when_they_are_stored(tmp_path: Path) -> None:
+    """Else a kill would leave requests that are seen and nowhere queued, which are never fetched."""
+
+    def first(scheduler: FrontierScheduler) -> None:
+        assert scheduler.enqueue_request(Request(f"{URL}1"))
+        assert seen(tmp_path) == 0
+        scheduler._backend._commit()  # type: ignore[attr-defined]
+        assert seen(tmp_path) == 1
+        assert scheduler.enqueue_request(Request(f"{URL}2"))
+        assert not scheduler.enqueue_request(Request(f"{URL}2"))
+        assert seen(tmp_path) == 1
+        scheduler.close("finished")
+        assert seen(tmp_path) == 2
+
+    def second(scheduler: FrontierScheduler) -> None:
+        assert not scheduler.enqueue_request(Request(f"{URL}1"))
+        assert len(scheduler) == 2
+        scheduler.close("finished")
+
+    run(tmp_path, first)
+    run(tmp_path, second)
+
+
+def test_requests_that_cannot_be_stored_are_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk is full: the next run must fetch them."""
+
+    def full() -> bool:
+        raise StoreError(tmp_path, "No space left on device")
+
+    def crawl(scheduler: FrontierScheduler) -> None:
+        monkeypatch.setattr(scheduler._backend._store, "commit", full)  # type: ignore[attr-defined]
+        monkeypatch.setattr("crawlproject.backends.disk.end_crawl", lambda *_: None)
+        assert scheduler.enqueue_request(Request(URL))
+        scheduler.close("finished")
+        assert seen(tmp_path) == 0
+
+    run(tmp_path, crawl)
+
+
+def test_a_file_on_a_full_disk_is_named() -> None:
+    """By the error of a store, which ends the crawl in order."""
+    with Path("/dev/full").open("wb", buffering=0) as file:
+        held: HeldFile[bytes] = HeldFile(file)
+        held.write(b"x")
+        with pytest.raises(StoreError, match=r"^/dev/full: No space left on device$"):
+            held.release()
+
+
+def test_filters_without_a_file_stay_as_they_are(tmp_path: Path) -> None:
+    """Such as Scrapy's base class, for which nothing is a duplicate."""
+
+    def crawl(scheduler: FrontierScheduler) -> None:
+        assert scheduler.enqueue_request(Request(URL))
+        assert scheduler.enqueue_request(Request(URL))
+        scheduler.close("finished")
+
+    run(tmp_path, crawl, DUPEFILTER_CLASS="scrapy.dupefilters.BaseDupeFilter")

@@ -1,0 +1,37 @@
+"""Requests from stored entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.statscollectors import MemoryStatsCollector
+from scrapy.utils.test import get_crawler
+
+from crawlproject.download.few_lines import MAX_LINES
+from crawlproject.frontier import Entry
+from crawlproject.frontier.quality import QUALITIES
+from crawlproject.requests.entries import RequestEntries
+
+
+class ChangedCode:
+    """A backend whose spider no longer has the callback of what is stored."""
+
+    def pack(self, request: Request) -> Any:
+        return b""
+
+    def unpack(self, entry: Entry) -> Request:
+        raise ValueError("the spider has no method 'parse_page'")
+
+
+def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """There may be millions of them; all are counted."""
+    stats = MemoryStatsCollector(get_crawler())
+    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), stats)
+    for number in range(1000):
+        assert entries.read(Entry(f"http://a.example/{number}")) is None
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == MAX_LINES
+    assert errors[0].endswith("stays in the store: http://a.example/0: the spider has no method 'parse_page'")
+    assert stats.get_value("frontier/unreadable") == 1000
