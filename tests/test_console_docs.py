@@ -67,7 +67,7 @@ def is_free(port: int) -> bool:
     return True
 
 
-def test_the_commands_for_several_workers_run(tmp_path: Path) -> None:
+def test_the_commands_for_several_workers_run(tmp_path: Path, redis_program: Path) -> None:
     """With two workers: one carries an action out, the other obeys, and can be asked alone."""
     [block] = [block for block in BLOCKS if "scrapy workers" in block]
     job = tmp_path / "job"

@@ -81,7 +81,7 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[PrivateRedis]:
+def server(redis_program: Path) -> Iterator[PrivateRedis]:
     """The reader's Redis."""
     with private_server() as server:
         yield server

@@ -95,7 +95,7 @@ class Command:
 
 
 @pytest.fixture
-def start(tmp_path: Path, short_path: Path) -> Iterator[Callable[..., Command]]:
+def start(tmp_path: Path, short_path: Path, redis_program: Path) -> Iterator[Callable[..., Command]]:
     """Starts the command in ``tmp_path``."""
     from contextlib import ExitStack
 
