@@ -279,7 +279,13 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
         until(fetched(len(first) + 30))
         command.process.kill()
         command.process.wait()
-        done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
+
+        def resumed() -> Any:
+            """The finished command; None while the killed one's workers, which end by themselves, hold the JOBDIR."""
+            done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
+            return None if "in use by another scrapy workers" in done.stderr else done
+
+        done = until(resumed)
         assert done.returncode == 0, done.stderr
         records = web.records()
         assert missing(web.web, records) == []
