@@ -48,6 +48,8 @@ def held_back(moment: Moment) -> str:
         return f"the crawl is ending: {counted(len(crawl.started), 'request')} in progress"
     if crawl.is_paused:
         return "the operator: the crawl is paused"
+    if crawl.outage is not None:
+        return f"this machine: {crawl.outage}"
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:

@@ -65,6 +65,7 @@ METRICS: tuple[Metric, ...] = (
     _counter("commit_errors", "failed commits", "frontier/commit_errors"),
     _counter("repository_failures", "pages that could not be written to WARC files", "repository/failures"),
     _counter("dns_failures", "failed DNS look-ups", "dns/failures/", "kind"),
+    _counter("outages", "times that this machine's network or name servers did not work", "frontier/outages"),
     _counter("throttled", "times that the limit on sessions was lowered", "monitor/throttled"),
     _counter("console_actions", "actions of the operator", "console/actions"),
     _counter("log_lines", "lines of the log", "log_count/", "level"),
