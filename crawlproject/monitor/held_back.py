@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import counted, duration
-from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.server_state import rest_reason
 from crawlproject.monitor.surveyor import drain_time
 
 if TYPE_CHECKING:
