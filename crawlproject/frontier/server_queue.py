@@ -172,10 +172,10 @@ class ServerQueue:
         new = self.admitted.peek() if len(self.admitted) and self._may_invite() else None
         if known is None or new is None:
             return known or new
-        return min(known, new, key=self._turn)
+        return min(known, new, key=lambda server: (self._turn(server), server.heap_item))
 
     def _turn(self, server: Server) -> tuple[bool, float]:
-        """Orders the best servers of several lines: the lowest is next, the first of equal ones."""
+        """Orders the best servers of several lines: the lowest is next, of equal ones the one that waits longest."""
         assert server.heap_item is not None
         return self.shares.is_full(server), server.heap_item[0]
 
@@ -231,13 +231,15 @@ class ServerQueue:
         return True
 
     def _line_up(self, server: Server, line: int) -> None:
-        """Move a ready server to another line, by its rank. O(log servers)."""
+        """Move a ready server to another line, by its rank; it has waited since it became ready. O(log servers)."""
+        assert server.heap_item is not None
+        arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
         self._leave_line(server)
         server.line = line
         if line == ASKED:
             self.look_ups.take(server)
-        self.lines[line].push(server, self._key_by_rank(server))
+        self.lines[line].push(server, self._key_by_rank(server), arrival)
 
     def _leave_line(self, server: Server) -> None:
         """The ready server leaves its line: if it was asked for, it no longer is."""
