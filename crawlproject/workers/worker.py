@@ -118,6 +118,16 @@ class Worker:
         part = self.parts.get(partition)
         return None if part is None or part.state is not PartState.OWN else self._writer.cuts
 
+    @property
+    def cuts(self) -> int:
+        """Number of cuts that Redis has confirmed."""
+        return self._writer.cuts
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether Redis has all there is, as far as the last cut tells."""
+        return self._writer.is_clean
+
     async def saved(self) -> bool:
         """Wait until Redis has what is queued now; False if it does not have it within ``SAVE_TIMEOUT``."""
         cuts = self._writer.cuts + 2  # one under way may lack it
