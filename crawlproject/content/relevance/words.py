@@ -61,12 +61,28 @@ def _find_words() -> Callable[[str], list[str]]:
 
 
 def folded(text: str) -> str:
-    """``text``, at most ``MAX_TEXT`` characters before and after, in NFKC without differences of case. O(MAX_TEXT)."""
+    """``text``, at most ``MAX_TEXT`` characters before and after, in NFKC without differences of case and ignorable
+    characters. O(MAX_TEXT)."""
     text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower()
+    text = without_ignorable(text.replace("\u200b", " "))  # zero width space: the border of words in Khmer and Thai
     text = unicodedata.normalize("NFKC", few_marks(text))[:MAX_TEXT]
     return unicodedata.normalize("NFKC", text.casefold())[:MAX_TEXT]
+
+
+#: Unicode's Default_Ignorable_Code_Point: soft hyphens, joiners, marks of direction, variation selectors, ...
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_has_ignorable = re2.compile(f"[{_IGNORABLE}]").search
+_ignorable = re.compile(f"[{_IGNORABLE}]+").sub
+
+
+def without_ignorable(text: str) -> str:
+    """``text`` without the characters that are never shown. O(length)."""
+    return _ignorable("", text) if _has_ignorable(text) else text
 
 
 def few_marks(text: str) -> str:
