@@ -220,8 +220,7 @@ def _parts_by_tree(text: str) -> list[Part]:
             return _ended(parts, found.start())
         if nodes > max_part:
             max_part = nodes - added + MAX_TREE
-            within = ("<table><td>" if opened["table"] else "") + (f"<{foreign}>" if foreign else "")
-            parts = [*_ended(parts, found.start()), Part(found.start(), len(text), within)]
+            parts = [*_ended(parts, found.start()), Part(found.start(), len(text), _within(opened, foreign))]
         if is_formatting:
             reopened += _change(formatting.setdefault(name, []), found["rest"], is_end=is_end)
         if not is_nested:
@@ -255,6 +254,18 @@ def _remember(known: dict[str, _Tag], written: str, tag: _Tag) -> None:
         known[written] = tag
 
 
+def _read_tags(text: str) -> Iterator[tuple[re.Match[str], _Tag]]:
+    known: dict[str, _Tag] = {}
+    for found in _tags(text):
+        written = found[0]
+        tag = known.get(written)
+        if tag is None:
+            tag = _read_tag(found)
+            if len(written) <= _KNOWN_LENGTH and len(known) < _MAX_KNOWN:
+                known[written] = tag
+        yield found, tag
+
+
 def _read_tag(found: re.Match[str]) -> _Tag:
     name, is_end = (found["name"] or "").lower(), found["close"] == "/"
     start, end = found.span("rest")
@@ -267,6 +278,11 @@ def _read_tag(found: re.Match[str]) -> _Tag:
         nodes, tolerated = 2 + attributes, (MAX_NODES if is_formatting else 0)
     is_nested = bool(name) and name not in _NEVER_NESTED
     return _Tag(attributes * attributes // 4, nodes, tolerated, name, is_end, is_formatting, is_nested)
+
+
+def _within(opened: Counter[str], foreign: str) -> str:
+    """The tags after which a part is parsed, by the elements that are open before it."""
+    return ("<table><td>" if opened["table"] else "") + (f"<{foreign}>" if foreign else "")
 
 
 def _ended(parts: list[Part], end: int) -> list[Part]:
