@@ -49,7 +49,7 @@ def held_back(moment: Moment) -> str:
     if crawl.is_paused:
         return "the operator: the crawl is paused"
     if crawl.outage is not None:
-        return f"this machine: {crawl.outage}"
+        return crawl.outage
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:
