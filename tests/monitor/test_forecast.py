@@ -8,8 +8,9 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Limits, Look, Range
+from crawlproject.monitor.sampler import within_limits
 from crawlproject.monitor.survey import Drains, Survey, joint_pace, own_pace
-from crawlproject.monitor.surveyor import STEP, Surveyor
+from crawlproject.monitor.surveyor import STEP, PagesAllowed, Surveyor
 from scripts.forecast_error import cases, run
 
 
@@ -232,6 +233,42 @@ def test_quality_yet_to_be_discovered_counts() -> None:
     assert most is not None
     assert least.likely == 0.0  # 500 of 600 are gathered
     assert most.likely > 0.0  # what is yet to be discovered makes 500 less than 80%
+
+
+def limited_frontier() -> Frontier[None]:
+    """Three servers with 100 URLs each, two of one domain; 20 pages of the first are fetched."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    for name in ("a.example.org", "b.example.org", "example.net"):
+        frontier.push(Entry(f"http://{name}/{i}", 2.0) for i in range(100))
+    for _ in range(20):
+        frontier.page_fetched("http://a.example.org", 0)
+    return frontier
+
+
+@pytest.mark.parametrize(
+    ("per_server", "per_domain", "beyond"),
+    [
+        (0, 0, 0),
+        (30, 0, 90 + 70 + 70),
+        (10, 0, 100 + 90 + 90),
+        (150, 0, 0),
+        (0, 90, 30 + 100 + 10),
+        (80, 90, 40 + 90 + 20),
+    ],
+)
+def test_urls_beyond_page_limits_are_not_expected(per_server: int, per_domain: int, beyond: int) -> None:
+    """Per server, per domain, or both; the pages of a domain are known from the second round on."""
+    frontier = limited_frontier()
+    surveyor = Surveyor(frontier, allowed=PagesAllowed(per_server, per_domain))
+    surveyor.finish(0.0)
+    surveyor.finish(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.beyond_limits == beyond
+    assert surveyor.survey.beyond_quality == 2.0 * beyond
+    assert sum(surveyor.survey.drains.urls) == 300 - beyond
+    assert within_limits(300, 600.0, surveyor.survey) == (300 - beyond, 600.0 - 2.0 * beyond)
+    assert within_limits(300, None, surveyor.survey) == (300 - beyond, None)
+    assert within_limits(300, 600.0, None) == (300, 600.0)
 
 
 def discovering(until: int) -> list[Look]:
