@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.records.quick_css import quick_css
 from crawlproject.records.rules import FieldRule
 from crawlproject.records.selectors import (
+    LINEAR,
     MAX_EXPRESSION,
     Selector,
+    cost_of,
     css,
-    is_costly,
     json_path,
     regular_expression,
     xpath,
@@ -113,7 +114,7 @@ def selector(table: Table) -> Selector | None:
     chosen = Selector(
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=compiled,
-        is_costly=compiled is not None and is_costly(compiled.path),
+        cost=LINEAR if compiled is None else cost_of(compiled.path),
         quick=quick_css(given["css"]) if "css" in given else None,
         attribute=given.get("attr"),
         path=_compiled(table, "json", given["json"], json_path) if "json" in given else None,
@@ -121,7 +122,7 @@ def selector(table: Table) -> Selector | None:
     )
     if compiled is None:
         return chosen
-    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and not chosen.is_costly
+    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and chosen.cost == LINEAR
     if is_found_first:
         compiled = xpath(f"({compiled.path})[1]")
     elif chosen.quick is None:
