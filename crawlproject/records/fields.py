@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.records.quick_css import quick_css
@@ -90,8 +91,21 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
         raise table.wrong("locale", f"{locale!r:.80} is not a language such as de or de-CH")
     if locale is not None and kind != "number" and date_format is None and not reads_dates(locale):
         raise table.wrong("locale", f"{locale!r} is not a language whose dates can be read")
+    if date_format is not None and (problem := _problem_of(date_format)):
+        raise table.wrong("format", f"{date_format!r:.80}: {problem}")
     pattern = None if true is None else _compiled(table, "true", true, regular_expression)
     return converter(kind, ValueOptions(locale, date_format, pattern))
+
+
+def _problem_of(date_format: str) -> str:
+    """Why no date can have this format; empty if one can."""
+    try:
+        datetime.strptime("", date_format)
+    except re.error:
+        return "a directive is repeated"
+    except ValueError as error:
+        return "" if "does not match" in str(error) else str(error)
+    return ""
 
 
 def selector(table: Table) -> Selector | None:
