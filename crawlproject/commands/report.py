@@ -49,11 +49,10 @@ class Command(ScrapyCommand):
 
         if len(args) != 1:
             raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
-        if folder := _missing_folder(opts.output or ""):
-            sys.stderr.write(f"--output {opts.output}: there is no folder {folder}\n")
-            self.exitcode = 1
-            return
         directory = Path(args[0])
+        if refusal := _refusal(directory, opts.output or ""):
+            self._fail(refusal)
+            return
         if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
             directory /= REPORT_FOLDER
         is_joint = not (directory / FILE_NAME).exists() and worker_directories(directory)
@@ -61,15 +60,21 @@ class Command(ScrapyCommand):
         try:
             made = write(directory, Path(opts.output) if opts.output else None)
         except (OSError, ValueError) as error:
-            sys.stderr.write(f"{error}\n")
-            self.exitcode = 1
+            self._fail(str(error))
             return
         for problem in made.problems:
             sys.stderr.write(f"{problem}\n")
-        sys.stdout.write(f"{made.path}\n")
+        if made.path.is_file() and not made.path.is_symlink():  # else it may be /dev/stdout itself
+            sys.stdout.write(f"{made.path}\n")
+
+    def _fail(self, message: str) -> None:
+        sys.stderr.write(f"{message}\n")
+        self.exitcode = 1
 
 
-def _missing_folder(output: str) -> str:
-    """The folder of the report to be written to ``output``, if it does not exist; else nothing."""
+def _refusal(directory: Path, output: str) -> str:
+    """Why there cannot be a report of ``directory`` in the file ``output``; empty if nothing is known against it."""
+    if not directory.is_dir():
+        return f"{directory}: {'not a' if directory.exists() else 'no such'} directory"
     folder = output if output.endswith("/") else str(Path(output).parent)
-    return "" if Path(folder).is_dir() else folder
+    return "" if Path(folder).is_dir() else f"--output {output}: there is no folder {folder}"

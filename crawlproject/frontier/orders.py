@@ -26,10 +26,11 @@ def canonical_name(text: str) -> str:
 
     Raises ValueError for anything else.
 
-    >>> canonical_name("HTTPS://Example.org:443/a"), canonical_name(" Example.ORG "), canonical_name("[::1]")
+    >>> canonical_name("HTTPS://Example.org:443/a"), canonical_name(" *.Example.ORG "), canonical_name("[::1]")
     ('https://example.org', 'example.org', '::1')
     """
     text = text.strip()
+    text = text.removeprefix("*." if text.startswith("*.") else ".")  # a domain covers its subdomains
     if not text or len(text) > MAX_NAME or any(char.isspace() for char in text):
         raise ValueError(f"not a server, host or domain: {text[:MAX_NAME]!r}")
     if "://" in text:

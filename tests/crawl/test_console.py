@@ -154,6 +154,8 @@ def _refusals(client: Client) -> None:
         ("delay", {"name": "a.example", "seconds": "x"}),
         ("block", {"name": 5}),
         ("block", {}),
+        ("block", {"name": "a..example"}),
+        ("block", {"name": "http://*.example"}),
         ("seeds", {"urls": []}),
         ("seeds", {"urls": "http://a.example/"}),
     ):

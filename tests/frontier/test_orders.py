@@ -131,7 +131,15 @@ def test_the_most_specific_name_counts() -> None:
     assert not covers(A, f"{A}:8080")
 
 
-@pytest.mark.parametrize("text", ["", "a b", "http://", "a.example/x", "a.example:80", "ftp://x/", "x" * 301, "a@b"])
+@pytest.mark.parametrize("text", ["example.org", " .Example.org", "*.example.org", "example.org."])
+def test_a_domain_covers_its_subdomains_however_it_is_written(text: str) -> None:
+    """As in FRONTIER_DENY_FILE."""
+    assert canonical_name(text) == "example.org"
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "*.", "a b", "http://", "a.example/x", "a.example:80", "ftp://x/", "x" * 301, "a@b"]
+)
 def test_what_is_no_name_is_refused(text: str) -> None:
     """With one line."""
     with pytest.raises(ValueError, match=r"^(not a|no scheme)"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -235,9 +237,26 @@ def test_the_command_with_an_output_in_no_folder(output: str, folder: str, tmp_p
     assert done.stderr.strip() == f"--output {tmp_path}/{output}: there is no folder {tmp_path}/{folder}"
 
 
+def test_a_report_into_a_pipe_or_a_link(tmp_path: Path) -> None:
+    """A pipe, or a link such as /dev/stdout, is written to, not replaced by a file."""
+    write(tmp_path, samples(10, 100.0, 50), snapshot([]))
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    write_report(tmp_path, tmp_path / "pipe")
+    assert reader.communicate()[0].startswith(b"<!DOCTYPE html>")
+    (tmp_path / "link").symlink_to(tmp_path / "my.html")
+    write_report(tmp_path, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "my.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
 def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     """One line, exit code 1."""
     done = run_python("-m", "scrapy", "report", str(tmp_path))
     assert done.returncode == 1
     assert done.stderr == f"{tmp_path}: no series of a crawl (series.jsonl)\n"
     assert run_python("-m", "scrapy", "report").returncode == 2
+    (tmp_path / "file").touch()
+    for name, problem in (("file", "not a directory"), ("none", "no such directory")):
+        done = run_python("-m", "scrapy", "report", f"{tmp_path}/{name}")
+        assert (done.returncode, done.stderr) == (1, f"{tmp_path}/{name}: {problem}\n")

@@ -256,7 +256,10 @@ class Control:
 def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("name: must be a server, host or domain")
-    return canonical_name(value)
+    name = canonical_name(value)
+    if "*" in name or ".." in name:  # no host has such a name: the order would have no effect
+        raise ValueError(f"not a server, host or domain: {name!r}")
+    return name
 
 
 async def _all(steps: Iterator[None]) -> None:

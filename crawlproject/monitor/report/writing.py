@@ -73,5 +73,8 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
 
 def _write(content: str, target: Path, problems: Sequence[str]) -> Made:
     path = target / REPORT_NAME if target.is_dir() else target
-    replace_file(path, content, is_durable=False)
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # to a pipe or a file: /dev/stdout; a device
+        path.write_text(content, encoding="utf-8")
+    else:
+        replace_file(path, content, is_durable=False)
     return Made(path, tuple(problems))
