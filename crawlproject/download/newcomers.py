@@ -119,7 +119,7 @@ class NewcomerNames:
             self._crawl.frontier.admit(key)
             return
         self._count("frontier/failures/dns")
-        is_seed = bool(server.urls) and server.urls.best(key).depth == 0
+        is_seed = any(entry.depth == 0 for entry in server.urls.first(key, 1))
         wait = max(0.0, until - CLOCK())
         given_up = self._crawl.name_failed(key, error.in_words, wait, is_final=error.is_final)
         lines, level = (self._seed_lines, logging.WARNING) if is_seed else (self._lines, logging.INFO)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from testbed.workers import environment
 from tests.processes import Forked, run_python, running
 
 #: Seconds after which a crawl is considered hung, even on a very busy machine.
@@ -87,8 +87,3 @@ def read_results(folder: Path, exit_code: int, log: str) -> Crawl:
         used = json.loads((folder / "used.json").read_text())
         result.peak_memory, result.cpu_time = used["peak_memory"], used["cpu_time"]
     return result
-
-
-def environment() -> dict[str, str]:
-    """The environment without variables that would redirect requests."""
-    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

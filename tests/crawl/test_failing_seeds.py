@@ -6,7 +6,7 @@ import re
 import socket
 
 from testbed.dns import running_name_server
-from tests.crawl.crawling import environment
+from testbed.workers import environment
 from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python
 

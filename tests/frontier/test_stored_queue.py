@@ -108,7 +108,7 @@ class Pair:
 
     def pop(self) -> None:
         if len(self.memory):
-            best = self.stored.best(SERVER)
+            (best,) = self.stored.first(SERVER, 1)
             entry = self.stored.pop(SERVER)
             assert best == unplaced(entry)
             assert unplaced(entry) == self.memory.pop(SERVER)

@@ -98,7 +98,7 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
     for arrival, step in enumerate(steps, 1):
         if step == "pop":
             if model:
-                assert queue.best(SERVER) == model[0][1]
+                assert queue.first(SERVER, 1) == [model[0][1]]
                 assert queue.pop(SERVER) == model.pop(0)[1]
         elif step[0] == "window":
             queue.set_window(step[1])

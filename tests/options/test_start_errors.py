@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawlproject.options.start_errors import MAX_MESSAGE, starting
-from tests.crawl.crawling import environment
+from testbed.workers import environment
 from tests.processes import ROOT, run_python
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def best(frontier: Frontier) -> tuple[str, float]:
     """The URL of ``A`` that would be fetched next, and its worth."""
     server = frontier.server(A)
     assert server is not None
-    entry = server.urls.best(A)
+    (entry,) = server.urls.first(A, 1)
     return entry.url, entry.quality
 
 

@@ -22,21 +22,7 @@ from testbed.web import (
 )
 
 from .browser import fast
-
-
-def opened(server: str, connection: int, time: float) -> Record:
-    """A connection is opened."""
-    return Record("open", server, connection, 0, time, time, 0, 0, "", "", "")
-
-
-def closed(server: str, connection: int, time: float) -> Record:
-    """A connection is closed."""
-    return Record("close", server, connection, 1, time, time, 0, 0, "", "", "client")
-
-
-def fetch(server: str, connection: int, arrival: float, end: float, page: str = "/") -> Record:
-    """A page is fetched."""
-    return Record("request", server, connection, 1, arrival, end, 200, 100, page, page, "")
+from .records import closed, fetch, opened
 
 
 def robots(server: str, connection: int, arrival: float, end: float) -> Record:

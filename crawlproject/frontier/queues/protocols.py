@@ -48,13 +48,9 @@ class ServerUrls(Protocol):
         """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if it is not queued."""
         ...
 
-    def best(self, prefix: str) -> Entry:
-        """The entry that ``pop`` would return; raises IndexError when the queue is empty."""
-        ...
-
     def first(self, prefix: str, count: int) -> list[Entry]:
         """The entries that ``pop`` would return next, at most ``count``; may be fewer than are queued, but at least
-        ``window``. For people. O(count)."""
+        ``window``. O(count)."""
         ...
 
     def pop(self, prefix: str) -> Entry:

@@ -129,13 +129,6 @@ class StoredUrlQueue:
         self._refill(head[-SIZE:])
         return entry
 
-    def best(self, prefix: str) -> Entry:
-        """See ``ServerUrls``. Raises the same errors as ``pop``."""
-        sort_key = self._head[:SIZE]
-        if not sort_key:
-            raise IndexError("the queue is empty")
-        return self._entry(sort_key, prefix)
-
     def first(self, prefix: str, count: int) -> list[Entry]:
         """See ``ServerUrls``. Reads a row of the store for each. Raises LookupError if the store has lost one."""
         ends = range(SIZE, min(len(self._head), count * SIZE) + 1, SIZE)

@@ -200,10 +200,6 @@ class UrlQueue:
             self._refill()
         return entry
 
-    def best(self, prefix: str) -> Entry:
-        """The entry that ``pop`` would return. O(1); raises IndexError when the queue is empty."""
-        return self._entry(0, prefix)
-
     def first(self, prefix: str, count: int) -> list[Entry]:
         """See ``ServerUrls``."""
         return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
