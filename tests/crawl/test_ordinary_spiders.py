@@ -308,7 +308,7 @@ def test_addon_works_with_default_settings() -> None:
 
     def script(site: Site) -> Script:
         late = page(site.url("1/late"))
-        pages = {"1/": page("/a", "/b"), "1/a": page("/c"), "2/": Answer(late.body, headers=HTML, delay=0.4)}
+        pages = {"1/": page("/a", "/b"), "1/a": page("/c"), "2/": Answer(late.body, headers=HTML, delay=1.5)}
         return {**pages, **dict.fromkeys(("1/b", "1/c", "1/late"), FINE)}
 
     ours = run("StartUrlsSpider", script, servers=2, settings=NO_HEARTBEAT, start="1/,2/")
