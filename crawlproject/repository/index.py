@@ -117,7 +117,7 @@ class PageIndex:
         self._by_digest: dict[str, Original] = {}
         self._by_url: dict[str, str | None] = {}  # digest of the newest with status 200
         try:
-            self._database = sqlite3.connect(self._path, BUSY_TIMEOUT, isolation_level=None)
+            self._database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT, isolation_level=None)
             self._prepare(read_only)
         except sqlite3.Error as error:
             raise RepositoryError(self._path, error) from error

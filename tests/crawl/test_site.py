@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
     assert ours.crawl.log.count("nope()") == 1
     assert ours.crawl.log.count("a record has no key") == 1
     assert "Traceback" not in ours.crawl.log
-    with sqlite3.connect(tmp_path / "r.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
         assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
 
 
@@ -169,7 +169,7 @@ def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:
         assert ours.stat("records/db/written") == 20
     assert [ours.stat("records/drift") for ours in (first, again, last)] == [0, 0, 1]
     assert "shop1: book.price was found on 100% of the pages, now on 0% of 20" in last.crawl.log
-    with sqlite3.connect(tmp_path / "r.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
         ask = connection.execute
         assert ask("SELECT count(*), count(price) FROM book").fetchall() == [(20, 0)]
         assert ask("SELECT count(*) FROM book WHERE first_seen < changed AND changed = last_seen").fetchall() == [(20,)]

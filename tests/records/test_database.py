@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[D
         made = Database(f"sqlite:///{path}")
 
         def ask(statement: str) -> list[tuple[Any, ...]]:
-            with sqlite3.connect(path) as connection:
+            with closing(sqlite3.connect(path)) as connection, connection:
                 return connection.execute(statement).fetchall()
 
         yield made, ask

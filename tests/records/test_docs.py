@@ -11,6 +11,7 @@ import re
 import shlex
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_records_in_a_database(tmp_path: Path, site: Site) -> None:
     run_commands("records.md", tmp_path, site)
     asked = re.search(r'"(SELECT .*?)"', (ROOT / "docs" / "records.md").read_text(encoding="utf-8"))
     assert asked
-    with sqlite3.connect(tmp_path / "records.db") as database:
+    with closing(sqlite3.connect(tmp_path / "records.db")) as database, database:
         assert len(database.execute(asked[1]).fetchall()) > 10
 
 

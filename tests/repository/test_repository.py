@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -282,7 +283,7 @@ def test_a_file_that_is_no_index_is_refused(tmp_path: Path) -> None:
     (tmp_path / "index.sqlite").write_text("something else" * 100)
     with pytest.raises(RepositoryError, match=r"index.sqlite: file is not a database"):
         Kept(options(tmp_path))
-    with sqlite3.connect(tmp_path / "newer.sqlite") as database:
+    with closing(sqlite3.connect(tmp_path / "newer.sqlite")) as database, database:
         database.execute("PRAGMA user_version = 99")
     (tmp_path / "newer.sqlite").rename(tmp_path / "index.sqlite")
     with pytest.raises(RepositoryError, match="has format 99, this version reads 1"):
@@ -293,7 +294,7 @@ def test_an_index_that_cannot_be_written_costs_no_page(tmp_path: Path) -> None:
     """Counted; `scrapy repository index` mends it."""
     made = Kept(options(tmp_path))
     made.keep([capture(b"one")])
-    with sqlite3.connect(tmp_path / "index.sqlite") as database:
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as database, database:
         database.execute("DROP TABLE pages")
     made.repository.commit()
     made.keep([capture(b"two")])

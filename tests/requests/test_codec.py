@@ -486,7 +486,10 @@ def test_values_may_be_nested_so_deep() -> None:
     assert round_trip(Request(URL, meta={"x": value})).meta["x"] == value
     with pytest.raises(NotSerializableError, match="deep"):
         CODEC.encode(Request(URL, meta={"x": [[value]]}))
-    for depth in (900, 100_000):
+    depths = [1_200, 100_000]
+    if sys.version_info < (3, 12):  # where a level takes two calls
+        depths.append(900)
+    for depth in depths:
         text = b'r{"meta":{"x":' + b"[" * depth + b"]" * depth + b"}}"
         with pytest.raises(ValueError, match="deep"):
             CODEC.decode(Entry(URL, payload=text))
