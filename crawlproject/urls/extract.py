@@ -24,7 +24,9 @@ MAX_HREF_CHARS = 4_000_000  # in all links of a page
 MAX_TITLE = 1_000  # characters kept of the title
 MAX_TEXT = 5_000_000  # characters kept of the text
 _HTML_WHITESPACE = " \t\n\f\r"
-_SELECTOR = "a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],link[rel],title"
+#: Of ``<link>`` only those that are used: a page may have dozens of style sheets.
+_LINKS = ",".join(f"link[rel*={name} i]" for name in ("canonical", "next", "prev", "index"))
+_SELECTOR = f"a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],{_LINKS},title"
 _INVISIBLE = frozenset({"script", "style"})
 #: Read with the text: elements that a reader does not see, and embedded files.
 _TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
