@@ -33,6 +33,26 @@ def test_words_end_where_unicode_says() -> None:
     assert terms_of("Threads threading 42", "en") == {"thread": 2}
 
 
+def test_characters_that_are_not_shown_split_no_words() -> None:
+    """Soft hyphens, joiners; a zero width space is the border of words."""
+    assert words_of(folded("Neben\u00adläufig\u00adkeit a\u2060b c\u200bd")) == ["nebenläufigkeit", "ab", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("このプリンターで印刷するには", "プリンター"),
+        ("한국어 문서를 인쇄합니다", "문서"),
+        ("เปิดเครื่องพิมพ์และพิมพ์เอกสาร", "เครื่องพิมพ์"),
+        ("ដើម្បីបោះពុម្ពឯកសារ", "បោះពុម្ព"),
+    ],
+)
+def test_words_without_spaces_around_them_are_found(text: str, term: str) -> None:
+    """Katakana ends where the script changes; Hangul, Thai and Khmer are compared by parts of two or three letters."""
+    assert set(words_of(folded(term))) <= set(words_of(folded(text)))
+    assert Topic({term: 1.0}).relevance("", text).value > 0.1
+
+
 def test_chinese_is_segmented_within_any_text() -> None:
     """By dictionary, whatever the language of the page."""
     terms = terms_of("The kernel: 多线程编程 and 操作系统", "en")

