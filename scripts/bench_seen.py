@@ -4,7 +4,7 @@
     scripts/bench_seen.py [--urls 200000] [--memory 10000000]
 
 Pages of 60 links, 80% of them seen before: new URLs in order, the others drawn from all earlier ones, early ones more
-often.  First come keys alone (the seen-set's own work, with and without cache, and a Bloom filter), then whole URLs:
+often.  First come keys alone (the seen-set's own work, with and without cache and Bloom filter), then whole URLs:
 canonical ones through ``SeenDupeFilter.urls_are_new``, and ``RFPDupeFilter.request_seen`` on requests created
 beforehand and in the loop.  ``--urls``: number of different URLs for the times; 0: no times.  ``--memory N`` fills the
 exact set with N keys and prints the process's memory per key as it grows.  CPU time of this process; on a busy machine
@@ -74,12 +74,17 @@ def measure_time(new_urls: int) -> None:
     crawler = get_crawler()
     crawler.request_fingerprinter = RequestFingerprinter(crawler)
 
+    def bloom() -> UrlBloom:
+        return UrlBloom(new_urls, 0.001)
+
     python_set: set[int] = set()
     ours = SeenDupeFilter.from_crawler(crawler)
     rows: list[tuple[str, Callable[[list], object], list[list]]] = [
         ("keys: exact in memory", SeenSet(MemorySeenSet()).add_new, keys),
         ("keys: cache, exact", SeenSet(MemorySeenSet(), cache=ClockCache(2**16)).add_new, keys),
-        ("keys: bloom alone", UrlBloom(new_urls, 0.001).add_new, keys),
+        ("keys: bloom, exact", SeenSet(MemorySeenSet(), bloom=bloom()).add_new, keys),
+        ("keys: cache, bloom, exact", SeenSet(MemorySeenSet(), cache=ClockCache(2**16), bloom=bloom()).add_new, keys),
+        ("keys: bloom alone", bloom().add_new, keys),
         ("keys: a Python set", lambda page: [_add(python_set, key) for key in page], keys),
         ("URLs: SeenDupeFilter.urls_are_new", ours.urls_are_new, pages),
         ("requests made: SeenDupeFilter", _request_by_request(SeenDupeFilter.from_crawler(crawler)), requests),

@@ -187,7 +187,7 @@ def test_stats_of_an_exact_set() -> None:
     seen.urls_are_new([A, B, A])
     seen.close("finished")
     counts = {name: made.stats.get_value(name) for name in STATS.values() if made.stats.get_value(name) is not None}
-    assert counts == {"seen/urls": 2, "seen/cache_hits": 0, "seen/store_lookups": 3}
+    assert counts == {"seen/urls": 2, "seen/cache_hits": 0, "seen/bloom_new": 0, "seen/store_lookups": 3}
 
 
 def test_stats_of_a_bloom_say_what_it_lost() -> None:

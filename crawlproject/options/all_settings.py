@@ -63,9 +63,6 @@ REMOVED = {
     "GUARD_SERVER_SLOWER": "it was removed, as it had no benefit",
 }
 
-#: Settings that only ``SEEN_SET = "bloom"`` uses.
-OF_BLOOM = ("SEEN_BLOOM_CAPACITY", "SEEN_BLOOM_ERROR")
-
 #: Set by the add-on itself; settings of scrapy-redis, of scrapy-playwright, and of earlier versions.
 OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", "PLAYWRIGHT_LAUNCH_OPTIONS", *OF_SCRAPY_REDIS, *REMOVED))
 
@@ -94,8 +91,6 @@ def check_names(settings: BaseSettings) -> None:
     for name in sorted(map(str, settings)):
         if name in REMOVED:
             logger.warning("%s=%r has no effect: %s", name, settings[name], REMOVED[name])
-        elif name in OF_BLOOM and settings.get("SEEN_SET") != "bloom" and settings[name] not in (None, DEFAULTS[name]):
-            logger.warning("%s=%r has no effect without SEEN_SET='bloom'", name, settings[name])
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
             continue
         is_ours = name.upper().startswith(PREFIXES)

@@ -1,9 +1,9 @@
 """The seen-set: the known URLs, so that none is fetched twice, in any spelling.
 
-    URL -> cache -> fingerprint -> exact store
+    URL -> fingerprint -> cache -> bloom -> exact store
 
-The cache answers for most seen URLs, the store for the rest, exactly.  A store in memory is as fast as the cache, which
-is for stores on disk.  A Bloom filter alone needs a fifth of the memory and loses some URLs.
+The cache answers for most seen URLs, the Bloom filter for most new ones, the store for the rest, exactly.
+A store in memory is as fast as cache and Bloom filter; these are for stores on disk.
 """
 
 from crawlproject.seen.bloom import UrlBloom

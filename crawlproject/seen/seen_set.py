@@ -1,6 +1,7 @@
-"""Seen-sets: an exact store with a cache in front of it, or a Bloom filter alone, with losses.
+"""Combines the parts of the seen-set: cache -> Bloom filter -> exact store; or a Bloom filter alone, with losses.
 
-There is no Bloom filter in front of a store: RocksDB's own cost a third of it (docs/research/stores.md).
+Each part answers the tests that it can and passes on the rest: the cache knows most *seen* URLs, the Bloom filter most
+*new* ones, the store all.  A false positive of the Bloom filter only costs a look-up.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ class ExactStore(Protocol):
     """The exact store of all keys, as a seen-set uses it. A batch costs about as much as its most expensive key.
 
     ``add_new(keys)``: add them; for each, True if it was neither stored nor earlier in ``keys``.
-    ``add(keys)``: add them; the caller guarantees that they are new and distinct, so the store need not look them up.
-    ``contains(keys)``: for each, whether it is stored.  ``len``: number of keys.  Iteration: all keys.
+    ``add(keys)``: add them; the caller guarantees that they are new and distinct, so the store need not look them up:
+    it may buffer them if its other answers include them.
+    ``contains(keys)``: for each, whether it is stored.  ``len``: number of keys.  Iteration: all keys, to fill a Bloom
+    filter.
 
     A method that raises may have added none, some or all of its keys.
     """
@@ -48,7 +51,7 @@ class SeenUrls(Protocol):
     def dropped(self) -> None:
         """Note that keys were removed from the store: a cache must not answer for them. O(cache).
 
-        A Bloom filter keeps them: it takes them for seen.
+        A Bloom filter keeps them: in front of a store each costs a look-up, alone it takes them for seen.
         """
 
     def counts(self) -> dict[str, float]:
@@ -59,20 +62,24 @@ class SeenUrls(Protocol):
 
 
 class SeenSet:
-    """Exact: ``store`` decides; an optional ``cache`` in front of it answers for most *seen* URLs.
+    """Exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
 
-    In front of ``MemorySeenSet`` it only adds cost: that is as fast as a cache (``scripts/bench_seen.py``).
+    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``scripts/bench_seen.py``).
     """
 
-    def __init__(self, store: ExactStore, *, cache: UrlCache | None = None) -> None:
+    def __init__(self, store: ExactStore, *, cache: UrlCache | None = None, bloom: UrlBloom | None = None) -> None:
         self._store = store
         self._cache = cache
+        self._bloom = bloom
+        self._bloom_new = 0
         self._lookups = 0
+        if bloom is not None and len(store):  # else it would report keys of an earlier run as new
+            bloom.fill(store)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
         """Add ``keys``; for each, True if it was neither known nor earlier in ``keys``.
 
-        O(1) each, plus one ``add_new`` of the store.
+        O(1) each, plus one ``add`` and one ``add_new`` of the store.
         """
         return self._add_new(keys, list)
 
@@ -98,15 +105,32 @@ class SeenSet:
         return answers
 
     def _add_uncached(self, keys: Sequence[int]) -> list[bool]:
-        self._lookups += len(keys)
-        return self._store.add_new(keys)
+        if self._bloom is None:
+            self._lookups += len(keys)
+            return self._store.add_new(keys)
+        answers = self._bloom.add_new(keys)
+        certain = [key for key, is_new in zip(keys, answers, strict=True) if is_new]
+        if certain:  # added first: the rest may repeat them
+            self._store.add(certain)
+            self._bloom_new += len(certain)
+        doubtful = [place for place, is_new in enumerate(answers) if not is_new]
+        if doubtful:
+            self._lookups += len(doubtful)
+            new = self._store.add_new([keys[place] for place in doubtful])
+            for place, is_new in zip(doubtful, new, strict=True):
+                answers[place] = is_new
+        return answers
 
     def fill(self, keys: Sequence[int]) -> None:
         """Add ``keys`` of an earlier run. O(1) each, plus one ``add_new`` of the store."""
         self._store.add_new(keys)
+        if self._bloom is not None:
+            self._bloom.fill(keys)
 
     def loaded(self, keys: Iterable[int]) -> None:
         """See ``SeenUrls``."""
+        if self._bloom is not None:
+            self._bloom.fill(keys)
 
     def dropped(self) -> None:
         """See ``SeenUrls``."""
@@ -114,11 +138,12 @@ class SeenSet:
             self._cache.clear()
 
     def counts(self) -> dict[str, float]:
-        """Number of known ``urls``, and of tests answered by the cache (``cache_hits``: seen) and by the store
-        (``store_lookups``)."""
+        """Number of known ``urls``, and of tests answered by the cache (``cache_hits``: seen), by the Bloom filter
+        (``bloom_new``: new) and by the store (``store_lookups``)."""
         return {
             "urls": len(self),
             "cache_hits": 0 if self._cache is None else self._cache.hits,
+            "bloom_new": self._bloom_new,
             "store_lookups": self._lookups,
         }
 

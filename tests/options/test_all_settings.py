@@ -58,17 +58,6 @@ def test_settings_of_earlier_versions_do_not_stop_the_start(name: str, caplog: p
     assert [record.getMessage() for record in caplog.records] == [f"{name}=3 has no effect: {REMOVED[name]}"]
 
 
-@pytest.mark.parametrize("kind", [None, "exact", "bloom"])
-def test_settings_of_a_bloom_filter_that_is_not_used_cost_a_warning(
-    kind: str | None, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Up to an earlier version there could be one in front of an exact store."""
-    given = {"SEEN_SET": kind} if kind else {}
-    FrontierAddon().update_settings(Settings({**given, "SEEN_BLOOM_CAPACITY": 0 if kind != "bloom" else 7}))
-    expected = ["SEEN_BLOOM_CAPACITY=0 has no effect without SEEN_SET='bloom'"] if kind != "bloom" else []
-    assert [record.getMessage() for record in caplog.records] == expected
-
-
 def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """It may be the project's own."""
     with caplog.at_level(logging.WARNING):

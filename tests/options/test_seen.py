@@ -16,8 +16,9 @@ def options(**settings: object) -> SeenOptions:
 
 
 def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, CLOCK with 2^16 keys; a bloom for 10 million."""
-    assert options() == SeenOptions("exact", "clock", 2**16, (), 0.001, 10_000_000, None)
+    """No setting is needed: exact, CLOCK with 2^16 keys; a bloom, where it is alone, for 10 million."""
+    assert options() == SeenOptions("exact", "clock", 2**16, (), 0.001, 0, None)
+    assert options(SEEN_SET="bloom").bloom_capacity == 10_000_000
 
 
 def test_settings_are_read_as_text_too() -> None:
@@ -63,18 +64,18 @@ def test_seen_set_without_a_store() -> None:
 
 
 @pytest.mark.parametrize(("policy", "kind"), [("clock", ClockCache), ("lru", LruCache), ("random", RandomCache)])
-def test_seen_set_over_a_store_has_a_cache(policy: str, kind: type) -> None:
-    """As set; a size of 0 leaves it out."""
-    chosen = options(SEEN_CACHE_POLICY=policy, SEEN_CACHE_SIZE=7)
+def test_seen_set_over_a_store_has_cache_and_bloom(policy: str, kind: type) -> None:
+    """As set; a size of 0 leaves them out."""
+    chosen = options(SEEN_CACHE_POLICY=policy, SEEN_CACHE_SIZE=7, SEEN_BLOOM_CAPACITY=10)
     cache = chosen.cache(str)
     assert type(cache) is kind
     assert cache.size == 7
     seen = chosen.over(MemorySeenSet(), str)
     assert seen.add_new([1, 1, 2]) == [True, False, True]
-    assert seen.counts() == {"urls": 2, "cache_hits": 1, "store_lookups": 2}
+    assert seen.counts() == {"urls": 2, "cache_hits": 1, "bloom_new": 2, "store_lookups": 0}
     bare = options(SEEN_CACHE_SIZE=0, SEEN_BLOOM_CAPACITY=0).over(MemorySeenSet(), str)
     bare.add_new([1, 1])
-    assert bare.counts() == {"urls": 1, "cache_hits": 0, "store_lookups": 2}
+    assert bare.counts() == {"urls": 1, "cache_hits": 0, "bloom_new": 0, "store_lookups": 2}
 
 
 def test_static_cache_has_the_first_urls_of_its_file(tmp_path: Path) -> None:
