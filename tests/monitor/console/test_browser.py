@@ -171,7 +171,7 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
     with opened(browser, crawl) as page, opened(browser, crawl, 390) as other:
         page.click("#pause")
         other.wait_for_selector("#state[data-state=paused]")
-        until(other, "document.querySelector('#figures').textContent.includes('Endsunknown: the crawl is paused')")
+        wait_in(other, "document.querySelector('#figures').textContent.includes('Endsunknown: the crawl is paused')")
         other.click("#resume")
         page.wait_for_selector("#state[data-state=running]")
         page.fill("#sessions-limit", "5")
