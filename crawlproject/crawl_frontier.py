@@ -101,7 +101,8 @@ class CrawlFrontier:
         self._take_dropped = take_dropped
         #: Whether the operator has paused the crawl. Set by ``pause``.
         self.is_paused = False
-        #: What keeps this machine from sending requests, in words; None: nothing. Set by ``download.outages``.
+        #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
+        #: ``download.outages``.
         self.outage: str | None = None
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.

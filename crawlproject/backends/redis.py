@@ -189,7 +189,7 @@ class RedisBackend(StoringBackend):
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
         self._orders.open(control, crawl, lambda: self.wake())
-        worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
+        worker.start_urls = StartUrls(self._crawler, control.commands, worker, redis)
         return worker
 
     def follow(self, dupefilter: BaseDupeFilter) -> None:

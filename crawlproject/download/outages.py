@@ -176,7 +176,7 @@ class Outages:
         if any(server is not None and server.answered for server in map(self._crawl.frontier.server, servers)):
             path.known.setdefault(key, address)  # perhaps in an earlier run
         if path.failed(key) and self._asking is None:
-            self._crawl.outage = f"{path.name}? requests to {len(path.failing)} in a row have failed"
+            self._crawl.outage = f"the network: {len(path.failing)} failures in a row, others are asked"
             self._asking = asyncio.get_running_loop().create_task(self._find_out(path))
 
     def _no_files(self, error: BaseException) -> None:
@@ -185,7 +185,7 @@ class Outages:
             self._said_files = True
             logger.error("%s: raise the limit (ulimit -n), or lower FRONTIER_MAX_SESSIONS", error)
         if self._crawl.outage is None:
-            self._crawl.outage = "too many open files (ulimit -n)"
+            self._crawl.outage = "the process: too many open files (ulimit -n)"
             self._timer = asyncio.get_running_loop().call_later(NO_FILES_PAUSE, self._try_again)
 
     def _try_again(self) -> None:
@@ -211,7 +211,7 @@ class Outages:
                         path.name,
                         ", ".join(key for key, _ in asked),
                     )
-                self._crawl.outage = path.name
+                self._crawl.outage = f"the network: {path.name}"
                 await asyncio.sleep(pause)
                 pause = min(MAX_PAUSE, 1.5 * pause)
         finally:
