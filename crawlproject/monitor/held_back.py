@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import counted, duration
-from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.server_state import rest_reason
 from crawlproject.monitor.surveyor import drain_time
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def held_back(moment: Moment) -> str:
         return f"the crawl is ending: {counted(len(crawl.started), 'request')} in progress"
     if crawl.is_paused:
         return "the operator: the crawl is paused"
+    if crawl.outage is not None:
+        return crawl.outage
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:

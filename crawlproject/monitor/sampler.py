@@ -178,6 +178,8 @@ class CrawlFigures:
             return self._forecaster.halt(look, "")
         if crawl.is_paused:
             return self._forecaster.halt(look, "the crawl is paused")
+        if crawl.outage is not None:
+            return self._forecaster.halt(look, crawl.outage)
         if not crawl.is_allowed():
             return self._forecaster.halt(look, "the store cannot be reached")
         self._forecaster.add(look)
