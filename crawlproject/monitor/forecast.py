@@ -206,9 +206,10 @@ class Forecaster:
         error = whole.error(look, max(recent) - min(recent))
         low, likely, high = (whole.time(whole.left + each) for each in (-error, 0.0, error))
         found = Range(QUALITY_RANGE[0] * low, likely, QUALITY_RANGE[1] * high)
-        if found.high <= WIDEST * found.low:
+        within = QUALITY_RANGE[1] * whole.time(whole.left + WITHIN_ERRORS * error)
+        if 0 < found.high <= WIDEST * found.low or not within:  # zeros only if it is certain
             return found, None
-        return None, QUALITY_RANGE[1] * whole.time(whole.left + WITHIN_ERRORS * error)
+        return None, within
 
     def _limited(self, look: Look, recent: _Recent | None, found: Forecast) -> Forecast:
         """``found``, or the crawl's limits if they come first."""
