@@ -13,7 +13,7 @@ Text = TypeVar("Text", str, bytes)
 
 
 class HeldFile(Generic[Text]):
-    """Stands for the file of a dupefilter; what is written to it waits for ``release``.
+    """Stands for the file of a dupefilter; what is written to it waits for ``release``, or ``release_sent``.
 
     Otherwise a kill leaves requests that the dupefilter has seen and that no store has: they would never be fetched.
     What waits when the process dies is lost: these requests are seen again when their pages are fetched again.
@@ -22,24 +22,35 @@ class HeldFile(Generic[Text]):
     def __init__(self, file: IO[Text]) -> None:
         self._file: IO[Text] = file
         self._waiting: list[Text] = []
+        self._sent: list[Text] = []
 
     def write(self, text: Text) -> int:
-        """Keep ``text`` until the next ``release``. O(1)."""
+        """Keep ``text`` until the frontier has stored its request. O(1)."""
         self._waiting.append(text)
         return len(text)
 
     def flush(self) -> None:
         """Nothing: a commit of the frontier decides."""
 
-    def release(self) -> None:
-        """Write what waits: the frontier has stored the requests. Raises StoreError."""
-        waiting, self._waiting = self._waiting, []
+    def send(self) -> None:
+        """What waits now is on its way to the store: the next ``release_sent`` writes it."""
+        self._sent += self._waiting
+        self._waiting = []
+
+    def release_sent(self) -> None:
+        """Write what was on its way: the frontier has stored these requests. Raises StoreError."""
+        texts, self._sent = self._sent, []
         try:
-            for text in waiting:
+            for text in texts:
                 self._file.write(text)
             self._file.flush()
         except OSError as error:
             raise StoreError(str(getattr(self._file, "name", "dupefilter")), error.strerror or str(error)) from error
+
+    def release(self) -> None:
+        """Write all: the frontier has stored everything. Raises StoreError."""
+        self.send()
+        self.release_sent()
 
     def close(self) -> None:
         """Close the file; what still waits was not stored."""

@@ -15,6 +15,7 @@ from scrapy import signals
 from scrapy.utils.asyncio import is_asyncio_available
 
 from crawlproject.backends.feeds import overwritten_feed
+from crawlproject.backends.held_file import HeldFile, hold_file
 from crawlproject.backends.joining import FORMAT, Joining
 from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.dupefilters import BaseDupeFilter
 
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
@@ -106,6 +108,8 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
+        self._seen_file: HeldFile[Any] | None = None
+        self._seen_cut = 0  # number of the cut with which all that its file sent is in Redis
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -185,8 +189,12 @@ class RedisBackend(StoringBackend):
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
         self._orders.open(control, crawl, lambda: self.wake())
-        worker.start_urls = StartUrls(self._crawler, control.commands, worker.confirmed, worker.goes_on, redis)
+        worker.start_urls = StartUrls(self._crawler, control.commands, worker, redis)
         return worker
+
+    def follow(self, dupefilter: BaseDupeFilter) -> None:
+        """See ``Backend``."""
+        self._seen_file = hold_file(dupefilter)
 
     def may_start(self) -> bool:
         """See ``Backend``."""
@@ -228,6 +236,8 @@ class RedisBackend(StoringBackend):
             await self._orders.close()
             if worker is not None:  # else the start failed
                 await worker.stop()
+                if worker.is_saved and self._seen_file is not None:
+                    self._seen_file.release()
         finally:
             self._report_unstored()
             if worker is not None:
@@ -264,8 +274,16 @@ class RedisBackend(StoringBackend):
         """See ``Crawl``."""
         self._find_done()
         self._lose_foreign()
+        self._release_seen()
         done, self._done_entries = self._done_entries, []
         return done
+
+    def _release_seen(self) -> None:
+        """Let the file of a project's own dupefilter have what Redis has. Raises StoreError."""
+        if self._seen_file is not None and self._worker is not None and self._worker.cuts >= self._seen_cut:
+            self._seen_file.release_sent()
+            self._seen_file.send()
+            self._seen_cut = self._worker.cuts + 2  # one under way may lack it
 
     def acknowledge(self, entry: Entry) -> None:
         """See ``Crawl``."""

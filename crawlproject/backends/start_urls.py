@@ -1,7 +1,8 @@
 """Start URLs that others put into Redis, as users of scrapy-redis know them.
 
 The worker that owns one fixed partition reads them: it queues them, and removes them from their key once Redis has them
-in the frontier.  After a crash between the two they are queued again, which changes nothing.
+in the frontier.  After a crash between the two they are queued again; the partition goes to another worker only after
+both.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from zlib import crc32
 
 from scrapy import FormRequest, Request
@@ -46,9 +47,6 @@ MAX_LOGGED = 100
 
 #: Sends commands to Redis; returns the answers.
 Commands = Callable[[Sequence[tuple[Any, ...]]], Awaitable[list[Any]]]
-#: Partition -> number of cuts that Redis has confirmed; None: another worker owns the partition.
-Confirmed = Callable[[int], int | None]
-
 #: Type of the key -> commands that count, read, and remove an element.
 _COMMANDS = {
     "list": ("LLEN", "LRANGE", "LREM"),
@@ -57,29 +55,34 @@ _COMMANDS = {
 }
 
 
+class Owner(Protocol):
+    """The worker, as far as start URLs need it."""
+
+    def confirmed(self, partition: int) -> int | None:
+        """Number of cuts that Redis has confirmed; None if another worker crawls ``partition``."""
+
+    def is_leaving(self, partition: int) -> bool:
+        """Whether ``partition`` is about to go to another worker."""
+
+    def goes_on(self) -> bool:
+        """Whether the crawl has not ended."""
+
+
 class StartUrls:
     """Reads ``REDIS_START_URLS_KEY`` (a spider of scrapy-redis: its ``redis_key``) each tick.
 
     An element is a URL, or JSON as scrapy-redis takes it: ``url``, ``method``, ``meta``; the rest are fields of a form.
-    A spider with ``make_request_from_data`` makes its own requests.  ``goes_on``: whether the crawl has not ended.
+    A spider with ``make_request_from_data`` makes its own requests.
     Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        commands: Commands,
-        confirmed: Confirmed,
-        goes_on: Callable[[], bool],
-        options: RedisOptions,
-    ) -> None:
+    def __init__(self, crawler: Crawler, commands: Commands, owner: Owner, options: RedisOptions) -> None:
         spider = crawler.spider
         assert spider is not None
         self._crawler = crawler
         self._spider = cast("Any", spider)
         self._commands = commands
-        self._confirmed = confirmed
-        self._goes_on = goes_on
+        self._owner = owner
         self._key = self.key_of(spider, options)
         #: The worker that owns this partition reads.
         self.partition = crc32(self._key.encode()) % options.partitions
@@ -106,9 +109,14 @@ class StartUrls:
         self._spider.fetch_data = lambda *_: []
         self._spider.count_size = lambda *_: self._waiting
 
+    @property
+    def are_pending(self) -> bool:
+        """Whether some are queued and still in their key."""
+        return bool(self._pending)
+
     def ahead(self) -> Sequence[tuple[Any, ...]]:
         """See ``StartUrlKey``: removes those that are stored, reads the next ones."""
-        cuts = self._confirmed(self.partition)
+        cuts = self._owner.confirmed(self.partition)
         return [] if cuts is None or not self._are_stored(cuts) else self._commands_to_replace()
 
     async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
@@ -126,24 +134,32 @@ class StartUrls:
             self._waiting, self._pending = 0, []
             return False
         self._is_wrong = False
-        if (has_any or self._goes_on()) and hasattr(self._spider, "spider_idle_start_time"):
+        if (has_any or self._owner.goes_on()) and hasattr(self._spider, "spider_idle_start_time"):
             self._spider.spider_idle_start_time = int(time.time())  # scrapy-redis would count from the first idle time
         return has_any
 
     async def _move(self, answers: Sequence[Any] | None, *, at_once: bool) -> bool:
-        cuts = self._confirmed(self.partition)
+        cuts = self._owner.confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
             self._waiting = (await self._commands([(self._count, self._key)]))[0]
             return bool(self._waiting)
-        if answers or not self._pending or (at_once and self._are_stored(cuts)):
+        is_leaving = self._owner.is_leaving(self.partition)
+        if answers or not self._pending or ((at_once or is_leaving) and self._are_stored(cuts)):
             found = await self._replace_pending(answers)
+            if is_leaving:
+                return bool(found)  # the next owner reads them
             self._fit(found)
             await self._queue(found)
             self._pending = found
             self._pending_cut = cuts + 1
         self._waiting = len(self._pending)
         return bool(self._pending)
+
+    async def remove_stored(self) -> None:
+        """Remove those that wait for it: all that was queued is stored, and the worker leaves."""
+        if self._pending and self._owner.confirmed(self.partition) is not None:
+            await self._replace_pending(None)
 
     async def _replace_pending(self, answers: Sequence[Any] | None) -> list[bytes]:
         """Remove those that are stored; returns the next ones."""

@@ -1,7 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched.
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 import re
@@ -18,12 +19,15 @@ from crawlproject.commands.worker_processes import Restarts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
+    from typing import IO, Self
 
     from crawlproject.commands.worker_processes import Signals
 
 #: Programs looked for on PATH.
 PROGRAMS = ("redis-server", "valkey-server")
+
+#: Seconds in which the server of a killed command must have written its data.
+ENDING_TIME = 60.0
 
 #: Bytes of a Unix socket's path, at most; the kernel's limit.
 MAX_SOCKET_PATH = 107
@@ -60,17 +64,14 @@ class PrivateRedis:
     """A server with an append-only file in ``directory``; without one it keeps its data in memory alone.
 
     No TCP port: its socket is in a temporary directory that only this user can open. When this process dies, the
-    kernel ends the server as well, by SIGTERM, so that the append-only file is complete.
+    kernel ends the server as well, by SIGTERM, so that the append-only file is complete; the next one waits for that.
     """
 
-    def __init__(
-        self, directory: Path | None, signals: Signals, show: Callable[[str], None], locks: tuple[int, ...]
-    ) -> None:
-        """``locks``: file descriptors that the server holds open to its end."""
+    def __init__(self, directory: Path | None, signals: Signals, show: Callable[[str], None]) -> None:
         self._directory = directory
         self._signals = signals
         self._show = show
-        self._locks = locks
+        self._lock: IO[bytes] | None = None  # on the directory; the server holds it as well, to its end
         self._program = find_server()
         self._folder = Path(_socket_folder())
         self._process: subprocess.Popen[bytes] | None = None
@@ -84,6 +85,10 @@ class PrivateRedis:
 
     def __enter__(self) -> Self:
         try:
+            if self._directory is not None:
+                self._directory.mkdir(parents=True, exist_ok=True)
+                self._lock = (self._directory / "server.lock").open("ab")
+                self._wait_for_lock(self._lock)
             self._wait_until_ready(self._start())
         except BaseException:
             self.__exit__()
@@ -94,6 +99,8 @@ class PrivateRedis:
         if self._process is not None:
             self._process.terminate()  # as SHUTDOWN: the append-only file is written to its end
             self._process.wait()
+        if self._lock is not None:
+            self._lock.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def check(self) -> None:
@@ -107,10 +114,22 @@ class PrivateRedis:
         self._show("redis-server ended; started again")
         self._start()  # workers wait until it has loaded its data
 
+    def _wait_for_lock(self, lock: IO[bytes]) -> None:
+        """Raises PrivateRedisError after ``ENDING_TIME``."""
+        deadline = time.monotonic() + ENDING_TIME
+        is_shown = False
+        while not _take(lock):
+            if time.monotonic() > deadline:
+                raise PrivateRedisError(f"{self._directory}: in use by the redis-server of a killed scrapy workers")
+            if not is_shown:
+                is_shown = True
+                self._show("waiting for the redis-server of a killed scrapy workers, which is ending")
+            if self._signals.wait(0.05) == "stop":
+                raise StopRequestedError
+
     def _start(self) -> int:
         """Returns where its log begins."""
         if self._directory is not None:
-            self._directory.mkdir(parents=True, exist_ok=True)
             _check_version(self._program, self._directory)
         with self._log.open("ab") as log:
             start = log.tell()
@@ -119,7 +138,7 @@ class PrivateRedis:
                 stdout=log.fileno(),
                 stderr=log.fileno(),
                 at_our_death=signal.SIGTERM,
-                keep_open=self._locks,
+                keep_open=(self._lock.fileno(),) if self._lock else (),
             )
         return start
 
@@ -169,6 +188,14 @@ class PrivateRedis:
             raise PrivateRedisError(f"{self._program} did not start: {lines[-1] if lines else 'its log is empty'}")
         if self._signals.wait(0.02) == "stop":
             raise StopRequestedError
+
+
+def _take(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _check_version(program: str, directory: Path) -> None:

@@ -1,7 +1,4 @@
-"""Runs ``scrapy workers``: Redis, the worker processes, and the output.
-
-Imports of ``redis`` are local: Scrapy imports all modules of the commands for every command of this project.
-"""
+"""Runs ``scrapy workers``: Redis, the worker processes, and the output."""
 
 from __future__ import annotations
 
@@ -76,12 +73,13 @@ class WorkerCrawl:
         from crawlproject.workers.connection import RedisAddress, RedisConnector
 
         job = self._parsed.job
-        locks = (stack.enter_context(_locked(job)),) if job else ()
+        if job:
+            stack.enter_context(_locked(job))
         signals = stack.enter_context(Signals())
         view = WorkerView(self._keys.info, count)
         private = None
         if not self._parsed.has_redis:
-            private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.show, locks))
+            private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.show))
         connection = {"url": private.url} if private else self._parsed.redis.connection
         connector = RedisConnector(RedisAddress(params=connection, timeout=_TIMEOUT))
         connector.check()
@@ -166,12 +164,12 @@ def _with_seed_file(arguments: Mapping[str, str], directory: Path) -> Mapping[st
 
 
 @contextmanager
-def _locked(directory: Path) -> Iterator[int]:
-    """A lock on a JOBDIR as long as this process, or its Redis server, lives: a file descriptor. Raises ValueError."""
+def _locked(directory: Path) -> Iterator[None]:
+    """A lock on a JOBDIR as long as this process lives. Raises ValueError."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "workers.lock").open("a+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ValueError(f"JOBDIR={str(directory)!r}: in use by another scrapy workers") from None
-        yield file.fileno()
+        yield

@@ -175,6 +175,13 @@ class StartUrlKey(Protocol):
     #: The worker that owns this partition moves them.
     partition: int
 
+    @property
+    def are_pending(self) -> bool:
+        """Whether some are queued and still in their key: then the partition stays."""
+
+    async def remove_stored(self) -> None:
+        """Remove those that are queued: Redis has all there is. Raises what a call to Redis raises."""
+
     def ahead(self) -> Sequence[tuple[Any, ...]]:
         """Commands whose answers ``move`` needs."""
 

@@ -36,9 +36,15 @@ LOADED_AT_ONCE = 16
 
 
 class Shares:
-    """``beat``: makes a beat now."""
+    """``beat``: makes a beat now. ``stays``: partitions that cannot go to another worker yet."""
 
-    def __init__(self, holdings: Holdings, writer: Journal, beat: Callable[[], Awaitable[Beat]]) -> None:
+    def __init__(
+        self,
+        holdings: Holdings,
+        writer: Journal,
+        beat: Callable[[], Awaitable[Beat]],
+        stays: Callable[[], set[int]] = set,
+    ) -> None:
         self._control = holdings.control
         self._local = holdings.local
         self._outbox = holdings.outbox
@@ -49,6 +55,7 @@ class Shares:
         self._download_timeout = holdings.options.download_timeout
         self._writer = writer
         self._beat = beat
+        self._stays = stays
         self._checked_at = boot_time()
         self._loading: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(LOADED_AT_ONCE)
@@ -283,6 +290,7 @@ class Shares:
         waiting = self._local.partitions_of(self._crawl.urls_waiting())
         patient = boot_time() - self._lease  # requests in memory may wait for servers that leave as well
         under_way |= {part.number for part in closed if part.number in waiting and part.leaving_at > patient}
+        under_way |= self._stays()
         closed = [part for part in closed if part.number not in under_way]
         for _ in range(2):  # links of the last pages, then their acknowledgements
             if self._writer.unsent_partitions().isdisjoint(part.number for part in closed):

@@ -64,7 +64,7 @@ class Worker:
         self._crawl = holdings.crawl
         self._options = options = holdings.options
         self._writer = Writer(holdings)
-        self._shares = Shares(holdings, self._writer, self._beat_once)
+        self._shares = Shares(holdings, self._writer, self._beat_once, self._stays)
         self._receiver = Receiver(holdings)
         self._loops = Loops(holdings.crawl, options.interval / 40)
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
@@ -116,7 +116,27 @@ class Worker:
     def confirmed(self, partition: int) -> int | None:
         """Number of cuts that Redis has confirmed; None if another worker crawls ``partition``."""
         part = self.parts.get(partition)
-        return None if part is None or part.state is not PartState.OWN else self._writer.cuts
+        return None if part is None or part.state is PartState.LOADING else self._writer.cuts
+
+    def is_leaving(self, partition: int) -> bool:
+        """Whether ``partition`` is about to go to another worker. O(1)."""
+        part = self.parts.get(partition)
+        return part is not None and part.state is PartState.LEAVING
+
+    def _stays(self) -> set[int]:
+        """Partitions that cannot go to another worker yet."""
+        source = self.start_urls
+        return {source.partition} if source is not None and source.are_pending else set()
+
+    @property
+    def cuts(self) -> int:
+        """Number of cuts that Redis has confirmed."""
+        return self._writer.cuts
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether Redis has all there is, as far as the last cut tells."""
+        return self._writer.is_clean
 
     async def saved(self) -> bool:
         """Wait until Redis has what is queued now; False if it does not have it within ``SAVE_TIMEOUT``."""
@@ -215,6 +235,9 @@ class Worker:
                 return False
         except StoreError as error:
             logger.critical("The last changes are lost, their pages are fetched again: %s", error)
+        else:
+            if self.start_urls is not None:
+                await self.start_urls.remove_stored()
         await self.control.release({part.number: part.epoch for part in self.parts.values()})
         self._has_released = True
         return True

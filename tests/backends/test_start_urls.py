@@ -37,14 +37,24 @@ class Key:
         options = RedisOptions.from_settings(Settings(settings))
         self.elements = list(elements)
         self.cuts: int | None = 0
-        self.goes_on = True
+        self.leaves = False
+        self.is_running = True
         self.error: Exception | None = None
         self.queued: list[str] = []
         self.spider: Any = crawler.spider
         assert crawler.stats is not None
         self.stats = crawler.stats
         monkeypatch.setattr(start_urls, "engine_of", lambda _: self)
-        self.reader = StartUrls(crawler, self.commands, lambda _: self.cuts, lambda: self.goes_on, options)
+        self.reader = StartUrls(crawler, self.commands, self, options)
+
+    def confirmed(self, partition: int) -> int | None:
+        return self.cuts
+
+    def is_leaving(self, partition: int) -> bool:
+        return self.leaves
+
+    def goes_on(self) -> bool:
+        return self.is_running
 
     def crawl(self, request: Request) -> None:
         self.queued.append(request.url)
@@ -99,6 +109,30 @@ def test_lost_with_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(key.queued) == 2
     key.cuts = 8
     assert not key.move()
+
+
+def test_removed_before_the_partition_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the next owner would queue them again, and requests with ``dont_filter`` would be fetched twice."""
+    key = Key(monkeypatch, urls(3), REDIS_START_URLS_BATCH_SIZE=2)
+    key.move()
+    key.leaves = True
+    assert key.move()
+    assert key.reader.are_pending
+    key.cuts = 1
+    assert key.move()
+    assert not key.reader.are_pending
+    assert (len(key.queued), key.elements) == (2, urls(3)[2:])
+    assert key.move()
+    assert len(key.queued) == 2
+
+
+def test_removed_when_the_worker_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis has all there is; the next ones wait for another worker."""
+    key = Key(monkeypatch, urls(3), REDIS_START_URLS_BATCH_SIZE=2)
+    key.move()
+    asyncio.run(key.reader.remove_stored())
+    assert (len(key.queued), key.elements) == (2, urls(3)[2:])
+    assert not key.reader.are_pending
 
 
 def test_repeated_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +197,7 @@ def test_idle_time_begins_with_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     now = int(time.time())
     key.move()
     assert key.spider.spider_idle_start_time >= now
-    key.goes_on = False
+    key.is_running = False
     key.spider.spider_idle_start_time = 5
     key.move()
     assert key.spider.spider_idle_start_time == 5

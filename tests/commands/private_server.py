@@ -15,5 +15,5 @@ def private_server(directory: Path | None = None) -> Iterator[PrivateRedis]:
     """A server until the end of the block; signals are blocked only while it starts: other children inherit that."""
     with ExitStack() as stack:
         with Signals() as signals:
-            server = stack.enter_context(PrivateRedis(directory, signals, print, ()))
+            server = stack.enter_context(PrivateRedis(directory, signals, print))
         yield server

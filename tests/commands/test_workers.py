@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import io
 import json
@@ -279,13 +280,7 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
         until(fetched(len(first) + 30))
         command.process.kill()
         command.process.wait()
-
-        def resumed() -> Any:
-            """The finished command; None while the killed one's workers, which end by themselves, hold the JOBDIR."""
-            done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
-            return None if "in use by another scrapy workers" in done.stderr else done
-
-        done = until(resumed)
+        done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
         assert done.returncode == 0, done.stderr
         records = web.records()
         assert missing(web.web, records) == []
@@ -543,7 +538,7 @@ def test_data_of_a_newer_server_are_not_taken_for_none(tmp_path: Path, monkeypat
     (tmp_path / "data" / "appendonlydir").mkdir(parents=True)
     message = "data was written by Redis 7 or newer, and .*redis-server is older: put a newer one on PATH"
     with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
-        PrivateRedis(tmp_path / "data", signals, print, ()).__enter__()
+        PrivateRedis(tmp_path / "data", signals, print).__enter__()
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,7 +549,25 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(private_redis, "find_server", lambda: str(program))
     message = "redis-server did not start: Bad file format reading the append only file"
     with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
-        PrivateRedis(tmp_path / "data", signals, print, ()).__enter__()
+        PrivateRedis(tmp_path / "data", signals, print).__enter__()
+
+
+def test_a_command_waits_for_the_server_of_a_killed_one(start: Callable[..., Command], tmp_path: Path) -> None:
+    """Which holds the lock until its data is written."""
+    (tmp_path / "job" / "redis").mkdir(parents=True)
+    with (tmp_path / "job" / "redis" / "server.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = start("-n", "1", "waiting", "-a", "ends=1", "-s", "JOBDIR=job")
+        command.wait_for("waiting for the redis-server of a killed scrapy workers, which is ending")
+    assert command.process.wait() == 0, command.told
+    assert command.told.count("waiting for") == 1
+
+
+def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names its directory; Ctrl-C would end the wait earlier."""
+    monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
+    with private_server(tmp_path), Signals() as signals, pytest.raises(PrivateRedisError, match="in use by the redis-"):
+        PrivateRedis(tmp_path, signals, print).__enter__()
 
 
 def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:

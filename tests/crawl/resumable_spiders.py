@@ -70,6 +70,20 @@ class TaggingSpider(SiteSpider):
         yield {"url": failure.request.url, "failed": True}
 
 
+class DyingSpider(SiteSpider):
+    """Follows all links, as ordinary requests; with ``stop`` the process is killed by its second page."""
+
+    name = "dying"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(self.site)
+
+    def parse(self, response: Response) -> Any:
+        if self.stop and response.url != self.site:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from response.follow_all(css="a")
+
+
 class PagesSpider(WebSpider):
     """Its feed has its name."""
 

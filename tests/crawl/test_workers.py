@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
+from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.scripted_site import page, scripted_site
 from tests.crawl.workers import Workers, fork, redis_settings, workers
 
@@ -297,6 +300,25 @@ def test_requests_that_cannot_be_stored_do_not_keep_the_crawl_from_ending(
         assert len(crew.items()) == 2
         assert reasons(crew) == ["finished"]
         assert redis_server.client().hget("{unstored:0}:m", "owner") == b""
+
+
+def test_own_dupefilter_of_a_killed_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Its file in JOBDIR has only requests that Redis has: the others are made again, and must not count as seen."""
+    settings = redis_settings(
+        redis_server.url,
+        **IMPOLITE,
+        DUPEFILTER_CLASS="tests.backends.test_held_file.FlushingFilter",
+        JOBDIR=str(tmp_path),
+        FRONTIER_LEASE=LEASE,
+        FRONTIER_PARTITIONS=4,
+    )
+    with scripted_site() as site:
+        site.script = {"1/": page("/a", "/b"), "1/a": page("/c"), "1/b": page(), "1/c": page()}
+        run = partial(crawl, "tests.crawl.resumable_spiders.DyingSpider", site=site.url("1/"))
+        # long enough that Redis has nothing when it dies
+        assert run(settings={**settings, "FRONTIER_COMMIT_INTERVAL": 5}, stop="1").exit_code == -signal.SIGKILL
+        assert run(settings=settings).exit_code == 0
+        assert set(site.places()) == {"1/", "1/a", "1/b", "1/c"}
 
 
 @pytest.mark.long
