@@ -36,6 +36,7 @@ def test_words_end_where_unicode_says() -> None:
 def test_characters_that_are_not_shown_split_no_words() -> None:
     """Soft hyphens, joiners; a zero width space is the border of words."""
     assert words_of(folded("Neben\u00adläufig\u00adkeit a\u2060b c\u200bd")) == ["nebenläufigkeit", "ab", "c", "d"]
+    assert words_of(folded("\ud800é")) == ["é"]  # half a surrogate pair, as charset=unicode_escape can spell it
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ def test_characters_that_are_not_shown_do_not_matter(html: str, keyword: str, te
     assert text is None or shown == text
 
 
+def test_half_a_surrogate_pair_does_no_harm() -> None:
+    """As in a text with ``charset=unicode_escape``."""
+    [(line, shown)] = find_keyword(text_lines("\ud800 é\nx"), folded_keyword("É"))
+    assert (line, shown) == (1, "? **é**")
+
+
 def test_a_keyword_may_end_within_a_letter_that_folds_to_several() -> None:
     """The whole letter is marked."""
     assert find("<p>die Straße</p>", "stras") == [(1, "die **Straß**e")]

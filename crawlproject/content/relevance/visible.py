@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from crawlproject.content.relevance.words import few_marks, without_ignorable
+from crawlproject.content.relevance.words import few_marks, without_ignorable, without_surrogates
 from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _lines(raw: str) -> Iterator[str]:
 
 def nfkc(text: str) -> str:
     """``text`` in NFKC. O(length), also for hostile text."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", few_marks(text))
+    return text if text.isascii() else unicodedata.normalize("NFKC", few_marks(without_surrogates(text)))
 
 
 def folded_keyword(keyword: str) -> str:

@@ -75,7 +75,9 @@ def folded(text: str) -> str:
     text = text[:MAX_TEXT]
     if text.isascii():
         return text.lower()
-    text = without_ignorable(text.replace("\u200b", " "))  # zero width space: the border of words in Khmer and Thai
+    text = without_ignorable(
+        without_surrogates(text).replace("\u200b", " ")
+    )  # zero width space: the border of words in Khmer and Thai
     text = unicodedata.normalize("NFKC", few_marks(text))[:MAX_TEXT]
     return unicodedata.normalize("NFKC", text.casefold())[:MAX_TEXT]
 
@@ -87,6 +89,11 @@ _IGNORABLE = (
 )
 _has_ignorable = re2.compile(f"[{_IGNORABLE}]").search
 _ignorable = re.compile(f"[{_IGNORABLE}]+").sub
+
+
+def without_surrogates(text: str) -> str:
+    """``text`` without halves of surrogate pairs, which some encodings can spell and re2 refuses. O(length)."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def without_ignorable(text: str) -> str:
