@@ -57,7 +57,7 @@ _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE))
 _MAX_CHAIN = 10
 
 
-class Path:
+class Route:
     """What is known of one way out: ``failing`` since the last answer, and ``known`` to have answered, latest last."""
 
     def __init__(self, name: str, least: int, probe: Callable[[str, str | None], Awaitable[bool]]) -> None:
@@ -76,6 +76,11 @@ class Path:
         self.known[key] = address
         if len(self.known) > REMEMBERED:
             del self.known[next(iter(self.known))]
+
+    def answered_before(self, key: str, address: str | None) -> None:
+        """``key`` has answered, perhaps in an earlier run. O(1)."""
+        if len(self.known) < REMEMBERED:
+            self.known.setdefault(key, address)
 
     def failed(self, key: str) -> bool:
         """``key`` has failed; returns whether that makes an outage likely. O(1)."""
@@ -120,8 +125,8 @@ class Outages:
     ) -> None:
         self._crawl = crawl
         self._is_watching = least > 0
-        self._network = Path("no server can be reached", least, connects)
-        self._names = Path("no name server answers", least, lambda _, name: resolves(name or ""))
+        self._network = Route("no server can be reached", least, connects)
+        self._names = Route("no name server answers", least, lambda _, name: resolves(name or ""))
         self._count = count
         self._asking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -170,14 +175,14 @@ class Outages:
         self._learn(self._names, domain, name, (f"https://{name}", f"http://{name}"))
         return self.is_on
 
-    def _learn(self, path: Path, key: str, address: str | None, servers: tuple[str, ...]) -> None:
+    def _learn(self, route: Route, key: str, address: str | None, servers: tuple[str, ...]) -> None:
         if not self._is_watching or self._crawl.admits_any:  # proxies resolve names, and connect
             return
         if any(server is not None and server.answered for server in map(self._crawl.frontier.server, servers)):
-            path.known.setdefault(key, address)  # perhaps in an earlier run
-        if path.failed(key) and self._asking is None:
-            self._crawl.outage = f"the network: {len(path.failing)} failures in a row, others are asked"
-            self._asking = asyncio.get_running_loop().create_task(self._find_out(path))
+            route.answered_before(key, address)
+        if route.failed(key) and self._asking is None:
+            self._crawl.outage = f"the network: {len(route.failing)} failures in a row, others are asked"
+            self._asking = asyncio.get_running_loop().create_task(self._find_out(route))
 
     def _no_files(self, error: BaseException) -> None:
         self._count("frontier/out_of_files", 1)
@@ -189,41 +194,38 @@ class Outages:
             self._timer = asyncio.get_running_loop().call_later(NO_FILES_PAUSE, self._try_again)
 
     def _try_again(self) -> None:
-        if self._asking is None:
-            self._over()
+        if self._asking is None:  # else there is an outage besides
+            self._crawl.outage = None
+            self._crawl.wake()
 
-    def _over(self) -> None:
-        self._crawl.outage = None
-        self._crawl.wake()
-
-    async def _find_out(self, path: Path) -> None:
+    async def _find_out(self, route: Route) -> None:
         """Ask until one answers; then the crawl goes on."""
         started, pause, is_certain = CLOCK(), PAUSE, False
         try:
-            for asked in path.rounds():
-                if await _any(path.probe(*each) for each in asked):
+            for asked in route.rounds():
+                if await _any(route.probe(*each) for each in asked):
                     break
                 if not is_certain:
                     is_certain = True
                     self._count("frontier/outages", 1)
                     logger.warning(
                         "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
-                        path.name,
+                        route.name,
                         ", ".join(key for key, _ in asked),
                     )
-                self._crawl.outage = f"the network: {path.name}"
+                self._crawl.outage = f"the network: {route.name}"
                 await asyncio.sleep(pause)
                 pause = min(MAX_PAUSE, 1.5 * pause)
         finally:
-            self._asking = None
+            self._asking = self._crawl.outage = None
             if is_certain:
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
-            path.failing.clear()
+            route.failing.clear()
             logger.warning("The outage is over after %.0f s", CLOCK() - started)
         else:
-            path.refuted()
-        self._over()
+            route.refuted()
+        self._crawl.wake()
 
 
 async def _any(results: Iterable[Awaitable[bool]]) -> bool:

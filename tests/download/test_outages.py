@@ -9,16 +9,16 @@ from itertools import islice
 import pytest
 
 from crawlproject.download.open_files import FEW, OTHERS
-from crawlproject.download.outages import ASKED, MAX_ASKED, REMEMBERED, Path
+from crawlproject.download.outages import ASKED, MAX_ASKED, REMEMBERED, Route
 
 
 async def probe(key: str, address: str | None) -> bool:
     raise NotImplementedError
 
 
-def path(known: int, least: int = 3) -> Path:
+def route(known: int, least: int = 3) -> Route:
     """A way out by which ``known`` servers have answered, in order."""
-    made = Path("no server can be reached", least, probe)
+    made = Route("no server can be reached", least, probe)
     for number in range(known):
         made.answered(f"known{number}", f"10.0.0.{number}")
     return made
@@ -26,7 +26,7 @@ def path(known: int, least: int = 3) -> Path:
 
 def test_an_outage_is_suspected_after_different_servers_failed_in_a_row() -> None:
     """One server counts once, and an answer sets the count back."""
-    tried = path(known=ASKED)
+    tried = route(known=ASKED)
     assert [tried.failed(key) for key in ("a", "a", "b", "b", "c")] == [False, False, False, False, True]
     tried.answered("known0", "10.0.0.0")
     assert [tried.failed(key) for key in ("a", "b")] == [False, False]
@@ -34,13 +34,13 @@ def test_an_outage_is_suspected_after_different_servers_failed_in_a_row() -> Non
 
 def test_nothing_is_suspected_while_too_few_have_answered() -> None:
     """There would be nobody to ask."""
-    tried = path(known=ASKED - 1)
+    tried = route(known=ASKED - 1)
     assert not any(tried.failed(f"n{number}") for number in range(100))
 
 
 def test_after_a_false_alarm_twice_as_many_must_fail() -> None:
     """Until one answers."""
-    tried = path(known=ASKED)
+    tried = route(known=ASKED)
     assert [tried.failed(f"a{number}") for number in range(3)][-1]
     tried.refuted()
     assert [tried.failed(f"b{number}") for number in range(6)] == [False] * 5 + [True]
@@ -51,7 +51,7 @@ def test_after_a_false_alarm_twice_as_many_must_fail() -> None:
 @pytest.mark.parametrize("known", [ASKED, ASKED + 1, 100, REMEMBERED + 5])
 def test_those_that_answered_last_are_asked_first_then_the_others_in_turn(known: int) -> None:
     """Each of those remembered, none twice in one round."""
-    rounds = [[key for key, _ in asked] for asked in islice(path(known).rounds(), 30)]
+    rounds = [[key for key, _ in asked] for asked in islice(route(known).rounds(), 30)]
     assert rounds[0] == [f"known{known - 1 - number}" for number in range(ASKED)]
     assert all(len(set(asked)) == len(asked) <= MAX_ASKED for asked in rounds)
     assert {key for asked in rounds for key in asked} == {f"known{n}" for n in range(known)[-REMEMBERED:]}
