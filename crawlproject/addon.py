@@ -167,6 +167,8 @@ class FrontierAddon:
         _check_feeds(settings)
         _leave_out_extensions(settings)
         _replace(settings)
+        # a refresh for readers without frames replaced the whole page; its frames were lost
+        settings.set("METAREFRESH_IGNORE_TAGS", ["noscript", "noframes"], priority="addon")
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:

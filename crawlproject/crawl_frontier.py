@@ -101,6 +101,9 @@ class CrawlFrontier:
         self._take_dropped = take_dropped
         #: Whether the operator has paused the crawl. Set by ``pause``.
         self.is_paused = False
+        #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
+        #: ``download.outages``.
+        self.outage: str | None = None
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = dispatcher.max_sessions
@@ -119,8 +122,8 @@ class CrawlFrontier:
     # by the operator
 
     def may_hand_out(self) -> bool:
-        """Whether requests may start now: the operator has not paused the crawl, and the backend allows it. O(1)."""
-        return not self.is_paused and self.is_allowed()
+        """Whether requests may start now: the operator has not paused the crawl, and network and backend work. O(1)."""
+        return not self.is_paused and self.outage is None and self.is_allowed()
 
     def limit_sessions(self, limit: int) -> None:
         """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""

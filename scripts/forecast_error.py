@@ -122,9 +122,14 @@ class Watched:
         self.gathered.append((now, quality.gathered))
 
     def most_at(self) -> float:
-        """When ``FORECAST_SHARE`` of what was gathered in the end was gathered."""
-        whole = self.gathered[-1][1]
-        return next(now for now, gathered in self.gathered if gathered >= FORECAST_SHARE * whole)
+        """When ``FORECAST_SHARE`` of what was gathered in the end was gathered: between two looks, in proportion."""
+        wanted = FORECAST_SHARE * self.gathered[-1][1]
+        before, had = self.gathered[0]
+        for now, gathered in self.gathered:
+            if gathered >= wanted:
+                return before + (now - before) * (wanted - had) / (gathered - had) if gathered > had else now
+            before, had = now, gathered
+        return before
 
 
 @dataclass

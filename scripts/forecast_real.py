@@ -132,8 +132,13 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
             kept = None if survey is None else replace(survey, longest=None, top=[])
             watched.inputs.append((figures._forecaster._looks[-1], kept))
 
-        create_looping_call(look).start(INTERVAL)
-        crawler.signals.connect(look, signals.spider_closed)
+        def closed() -> None:
+            looping.stop()  # another look, after the frontier is closed, would see nothing
+            look()
+
+        looping = create_looping_call(look)
+        looping.start(INTERVAL)
+        crawler.signals.connect(closed, signals.spider_closed, weak=False)
 
     crawler.signals.connect(opened, signals.spider_opened)
     process.crawl(crawler, seeds=",".join(seeds))

@@ -3,7 +3,8 @@
 scripts/keyword_hunter START_URL KEYWORD [OUTPUT_DIR]
 
 Prints where the keyword was found, or that it was not; exit code 0 for both. Exit code 1: bad arguments; 2: no page
-could be fetched. For addresses outside the public Internet: ALLOWED_NETWORKS=127.0.0.0/8 scripts/keyword_hunter ...
+could be fetched, or the search was interrupted. For addresses outside the public Internet:
+ALLOWED_NETWORKS=127.0.0.0/8 scripts/keyword_hunter ...
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "crawlproject.settings")
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.project import get_project_settings
 
-from crawlproject.spiders.keyword import KeywordSpider
+from crawlproject.spiders.keyword import FOUND, NOT_FOUND, KeywordSpider
 
 USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
 def main(arguments: list[str]) -> int:
     """Search; returns the exit code."""
+    if arguments[:1] in (["-h"], ["--help"]):
+        print(USAGE)
+        return 0
     if len(arguments) not in (2, 3) or "" in arguments:
         print(USAGE, file=sys.stderr)
         return 1
@@ -47,6 +51,10 @@ def main(arguments: list[str]) -> int:
         return 2
     pages = crawler.stats.get_value("keyword/pages", 0)
     if not pages:
+        return 2
+    reason = crawler.stats.get_value("finish_reason", "stopped")
+    if reason not in (FOUND, NOT_FOUND):
+        print(f"keyword_hunter: interrupted ({reason}) on level {spider.level}, after {pages} pages", file=sys.stderr)
         return 2
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     if spider.lines:

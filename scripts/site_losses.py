@@ -37,16 +37,17 @@ from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS
 from testbed.bench import ROOT, command_line
 from testbed.crawl import crawl_command
+from testbed.real_web.counting import links, parse
+from testbed.real_web.web import is_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PORT = 8397
-#: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``; the space characters of HTML.
-MAX_URL, SPACES = 2083, " \t\n\f\r"
+#: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``.
+MAX_URL = 2083
 #: Stats that are printed.
 NUMBERS = r"guard/[a-z_]+|frontier/links/(?:probed|dropped)/extension|frontier/links/skipped/guard"
-_refresh = re.compile(r"\s*[0-9.]+\s*[;,]\s*url\s*=\s*['\"]?([^'\"]*)", re.IGNORECASE).match
 _host = re.compile(r"[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE).fullmatch
 
 
@@ -109,7 +110,7 @@ class Site:
     def body(self, file: Path) -> bytes:
         """A file's bytes; in HTML, the site's public address is replaced."""
         data = file.read_bytes()
-        if is_html(file):
+        if is_html(file.name):
             for host in self.hosts:
                 pattern = rb"(?:https?:)?//" + re.escape(host.encode()) + rb"(?![A-Za-z0-9.:-])"
                 data = re.sub(pattern, self.root.encode(), data, flags=re.IGNORECASE)
@@ -128,14 +129,9 @@ class Site:
             parts = urlsplit(url)
             answer = self.answer(unquote(parts.path) or "/")
             if not answer.location:
-                return (answer.file, url) if answer.file is not None and is_html(answer.file) else None
+                return (answer.file, url) if answer.file is not None and is_html(answer.file.name) else None
             url = urljoin(url, answer.location)
         return None
-
-
-def is_html(file: Path) -> bool:
-    """Whether the file is served as HTML."""
-    return file.suffix.lower() in (".html", ".htm")
 
 
 def site_of(folder: Path, number: int) -> Site:
@@ -174,31 +170,6 @@ def _split(url: str) -> tuple[str, str]:
         return "", ""
 
 
-def links_of(body: bytes, url: str) -> Iterator[str]:
-    """The links that a crawler must follow on a page; independent of the crawler's code."""
-    tree = LexborHTMLParser(body)
-    for meta in tree.css("meta"):
-        name, content = (meta.attributes.get("name") or "").strip().lower(), meta.attributes.get("content") or ""
-        if name == "robots" and re.search(r"\b(nofollow|none)\b", content.lower()):
-            return
-        if (meta.attributes.get("http-equiv") or "").lower() == "refresh" and (found := _refresh(content)):
-            yield from _joined(url, found[1])
-    base = next((node.attributes.get("href") or "" for node in tree.css("base[href]")), "")
-    base = next(_joined(url, base), url) if base else url
-    for node in tree.css("a[href], area[href], frame[src], link[rel=canonical]"):
-        if "nofollow" not in (node.attributes.get("rel") or "").lower().split():
-            yield from _joined(base, node.attributes.get("src" if node.tag == "frame" else "href") or "")
-
-
-def _joined(base: str, href: str) -> Iterator[str]:
-    href = re.sub(r"[\t\n\r]", "", href.strip(SPACES))
-    path, mark, rest = href.partition("?")
-    try:
-        yield urljoin(base, path.replace("\\", "/") + mark + rest).partition("#")[0]
-    except ValueError:
-        return
-
-
 def reachable(site: Site) -> dict[Path, str]:
     """HTML files reachable from the home page, with a URL of each."""
     start = site.page(site.home)
@@ -208,7 +179,8 @@ def reachable(site: Site) -> dict[Path, str]:
         file, url = queue.popleft()
         if file not in found:
             found[file] = url
-            targets = {site.page(link) for link in set(links_of(site.body(file), url))}
+            hrefs = {link.partition("#")[0] for link in links(parse(site.body(file)), url)}
+            targets = set(map(site.page, hrefs))
             queue.extend(sorted(target for target in targets if target is not None))
     return found
 
@@ -300,7 +272,7 @@ def main() -> None:
     for site in sites:
         pages, (fetched, requests) = counts[site.address], off[site.address]
         found_off, found_on = pages.keys() & fetched, pages.keys() & site.served.keys()
-        lost = (fetched - site.served.keys()) & {file for file in fetched if is_html(file)}
+        lost = (fetched - site.served.keys()) & {file for file in fetched if is_html(file.name)}
         row = {"reachable": len(pages), "off": len(found_off), "on": len(found_on), "lost": len(lost)}
         row |= {"requests_off": requests, "requests_on": site.requests}
         sums.update(row)

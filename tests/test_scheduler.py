@@ -128,6 +128,21 @@ def test_nothing_starts_while_the_backend_says_so() -> None:
     assert len(one.take()) == 2
 
 
+def test_nothing_starts_during_an_outage() -> None:
+    """The crawl does not end, and what was handed out before is not sent."""
+    one = Worker()
+    one.enqueue(Request(OWN))
+    crawl, request = one.scheduler.crawl, one.scheduler.next_request()
+    assert request is not None
+    one.enqueue(Request("http:?x"))
+    crawl.outage = "the network: no server can be reached"
+    assert not crawl.may_start(request)
+    assert one.take() == []
+    assert one.scheduler.has_pending_requests()
+    crawl.outage = None
+    assert len(one.take()) == 1
+
+
 def test_what_was_handed_out_before_is_not_sent_either() -> None:
     """It returns to the frontier, and starts later."""
     one = Worker()

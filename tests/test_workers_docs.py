@@ -158,7 +158,7 @@ def test_a_crawl_is_deleted_without_others(server: PrivateRedis, tmp_path: Path)
 def test_workers_of_the_page_share_a_crawl(tmp_path: Path, server: PrivateRedis) -> None:
     """One machine, then many: every page once in the files of the workers."""
     shutil.copy(ROOT / "scrapy.cfg", tmp_path)
-    on_one, _, on_many = commands(WORKERS)
+    on_one, on_many = commands(WORKERS)
     for number, lines in enumerate(([on_one.replace("-n 4", "-n 2")], [f"({on_many}) & {on_many}; wait $!"])):
         folder = tmp_path / str(number)
         folder.mkdir()

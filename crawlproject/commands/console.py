@@ -1,7 +1,4 @@
-"""``scrapy console TARGET ACTION``: the control room of a running crawl, for scripts (docs/console.md).
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy console TARGET ACTION``: the control room of a running crawl, for scripts (docs/console.md)."""
 
 from __future__ import annotations
 

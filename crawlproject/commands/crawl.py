@@ -1,7 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with an exit code for crawls that ended because of a failure.
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy crawl``: Scrapy's command, with an exit code for crawls that ended because of a failure."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ COLUMNS = (
     ("server", "server", "{}"),
 )
 
-#: Values of ``--state``.
-STATES = ("ready", "resting", "waiting", "idle", "given-up")
+#: Values of ``--state``: those of ``monitor.server_state`` that a stored server has.
+STATES = ("ready", "resting", "waiting", "idle", "given up")
 
 
 class Command(ScrapyCommand):
@@ -60,8 +60,7 @@ class Command(ScrapyCommand):
         return (
             "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
             "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
-            "--state given-up and --state resting also show the reason, the number of consecutive failures, and the "
-            "last error. "
+            "--state given-up and --state resting also show the reason. "
             "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
             "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
             "partitions without a live owner, messages that wait in inboxes, and who owns a server. "
@@ -73,7 +72,13 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         parser.add_argument("--key", help="the crawl in Redis (default: FRONTIER_REDIS_KEY, or web)")
         parser.add_argument("--server", metavar="HOST", help="only this server: host, or scheme://host[:port]")
-        parser.add_argument("--state", choices=STATES, help="only servers in this state, with the reason")
+        parser.add_argument(
+            "--state",
+            type=lambda text: text.replace("-", " "),
+            metavar="STATE",
+            choices=STATES,
+            help="only servers that are ready, resting, waiting, idle or given-up, with the reason",
+        )
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -175,10 +180,9 @@ def _note(server: dict[str, Any]) -> str:
     """The state of a server that is not ready, and the reason."""
     if server["state"] == "ready":
         return ""
-    at = f", allowed at {server['allowed_at']}" if server["state"] != "given-up" else ""
+    at = f", allowed at {server['allowed_at']}" if server["state"] != "given up" else ""
     reason = f": {server['reason']}" if server["reason"] else ""
-    error = f", {server['last_error']}" if server["last_error"] and server["last_error"] not in reason else ""
-    return f" ({server['state']}{at}{reason}{error})"
+    return f" ({server['state']}{at}{reason})"
 
 
 def _title(form: str, title: str) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import url_of
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_terms import rest_reason, server_terms
+from crawlproject.monitor.server_state import shown_state, state_reason
+from crawlproject.monitor.server_terms import server_terms
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
@@ -89,13 +90,13 @@ class FrontierReport:
         }
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first: those of ``host`` (or a server key), or in ``state`` (as shown), or all that
-        have URLs. O(n log n)."""
+        """Servers by rank, best first: those of ``host`` (or a server key), in the ``state``, or all that have URLs.
+        O(n log n)."""
         found = list(self._frontier.servers)
         if host is not None:
             found = [server for server in found if host in (server.key, host_of(server.key))]
         if state is not None:
-            found = [server for server in found if _state(server) == state]
+            found = [server for server in found if shown_state(server) == state]
         elif host is None:
             found = [server for server in found if server.urls]
         return sorted(map(self._terms, found), key=lambda terms: (-terms["rank"], terms["server"]))
@@ -120,17 +121,5 @@ class FrontierReport:
         """The rank of ``server`` and its terms; times in seconds."""
         resting = server.state is ServerState.RESTING
         at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
-        shown = {"state": _state(server), "reason": _reason(server), "allowed_at": at}
+        shown = {"state": shown_state(server), "reason": state_reason(server), "allowed_at": at}
         return server_terms(self._frontier, server, self._now) | shown
-
-
-def _state(server: Server) -> str:
-    """The state as shown; a stored server has no session."""
-    return "given-up" if server.given_up else server.state.value
-
-
-def _reason(server: Server) -> str:
-    """The reason why a server is given up or rests; empty for other states."""
-    if server.given_up:
-        return f"{server.failures} failures in a row" if server.failures else "too many failures in a row"
-    return rest_reason(server) if server.state is ServerState.RESTING else ""

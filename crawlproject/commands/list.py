@@ -1,7 +1,4 @@
-"""``scrapy list``: the spiders of the project, and what each is for.
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy list``: the spiders of the project, and what each is for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``scrapy parse URL``: Scrapy's command, which also follows ``Links`` and passes its URL to the spider as a seed.
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy parse URL``: Scrapy's command, which also follows ``Links`` and passes its URL to the spider as a seed."""
 
 from __future__ import annotations
 

@@ -49,6 +49,10 @@ class Command(ScrapyCommand):
 
         if len(args) != 1:
             raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
+        if folder := _missing_folder(opts.output or ""):
+            sys.stderr.write(f"--output {opts.output}: there is no folder {folder}\n")
+            self.exitcode = 1
+            return
         directory = Path(args[0])
         if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
             directory /= REPORT_FOLDER
@@ -63,3 +67,9 @@ class Command(ScrapyCommand):
         for problem in made.problems:
             sys.stderr.write(f"{problem}\n")
         sys.stdout.write(f"{made.path}\n")
+
+
+def _missing_folder(output: str) -> str:
+    """The folder of the report to be written to ``output``, if it does not exist; else nothing."""
+    folder = output if output.endswith("/") else str(Path(output).parent)
+    return "" if Path(folder).is_dir() else folder

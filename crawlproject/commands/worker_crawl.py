@@ -1,7 +1,4 @@
-"""Runs ``scrapy workers``: Redis, the worker processes, and the output.
-
-Imports of ``redis`` are local: Scrapy imports all modules of the commands for every command of this project.
-"""
+"""Runs ``scrapy workers``: Redis, the worker processes, and the output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""``scrapy workers -n N SPIDER``: one crawl by several processes on this machine, over Redis.
-
-Imports are local, because ``scrapy`` imports all commands for every command.
-"""
+"""``scrapy workers -n N SPIDER``: one crawl by several processes on this machine, over Redis."""
 
 from __future__ import annotations
 

@@ -78,10 +78,13 @@ class SitemapIntake:
         return self._entries(links.hrefs, links.response.url, depth, links.callback)
 
     def own(self, links: Links) -> Links:
-        """The links of a sitemap to its own server; it has no authority over others."""
+        """The links of a sitemap to its own server; it has no authority over others.
+
+        The protocol requires absolute URLs, but exporters of static sites write relative ones.
+        """
         assert links.response is not None
         start = server_key(links.response.url) + "/"
-        urls = self._seen.canonicalizer.batch(links.hrefs, "")  # only absolute ones
+        urls = self._seen.canonicalizer.batch(links.hrefs, links.response.url)
         own = [url for url in urls if url is not None and url.startswith(start)]
         self._count("urls", len(own))
         self._count("foreign_urls", len(links.hrefs) - len(own))

@@ -176,12 +176,12 @@ class BodyBudget:
             asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
 
     def scraped(self, response: Response) -> None:
-        """Let a large ``response`` go when its callback has ended: it and its cached selector refer to each other.
+        """Let ``response`` go when its callback has ended: it and its cached selector refer to each other.
 
-        Such a cycle lives until the next garbage collection; meanwhile all other bodies would wait.  Whoever still
-        needs the selector gets a new one.  O(1).
+        Such a cycle, with body, text and tree, lives until the next garbage collection; meanwhile other bodies may
+        wait.  Whoever still needs the selector gets a new one.  O(1).
         """
-        if self._held and response in self._held and isinstance(response, TextResponse):
+        if isinstance(response, TextResponse):
             response._cached_selector = None
 
     def close(self) -> None:

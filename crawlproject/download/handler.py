@@ -8,11 +8,12 @@ neither the total number of sockets nor those to one server.
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
@@ -34,6 +35,8 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
+from crawlproject.download.open_files import affordable_sessions
+from crawlproject.download.outages import PROBE_TIME, Outages
 from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
@@ -45,7 +48,7 @@ from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     import ssl
@@ -55,10 +58,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
     from crawlproject.download.base_connection import Connection
     from crawlproject.download.body_budget import Share
     from crawlproject.download.request_head import Destination
+
+logger = logging.getLogger(__name__)
 
 
 class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
@@ -86,12 +92,13 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._max_parked = sessions.max_parked
         crawl = frontier_of(crawler)
         # This handler is made with the first request: orders of the operator are in force already.
-        max_sessions = max(sessions.max_sessions, 0 if crawl is None else crawl.allowed_sessions)
+        max_sessions = sessions.max_sessions if crawl is None else self._afford(crawl)
         self._pool = ConnectionPool(
             max_sessions + self._max_parked,
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
+        self._outages = self._new_outages(sessions.outage_servers)
         self._patience = self._new_patience(sessions.patience)
         self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
         self._body_signals = BodySignals(crawler)
@@ -100,6 +107,20 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
         crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
+
+    @staticmethod
+    def _afford(crawl: CrawlFrontier) -> int:
+        """Lower the crawl's limit on sessions if the process may not open enough files; returns the limit."""
+        wanted = crawl.allowed_sessions
+        possible = affordable_sessions(wanted)
+        if possible < wanted:
+            crawl.limit_sessions(possible)
+            logger.warning(
+                "FRONTIER_MAX_SESSIONS: at most %d sessions, not %d: too few files may be open (ulimit -n)",
+                possible,
+                wanted,
+            )
+        return possible
 
     def _admission(self, ahead: int) -> NewcomerNames | None:
         crawl = frontier_of(self.crawler)
@@ -112,7 +133,39 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         if crawl is None or seconds == inf:
             return None
         count = stats_of(self.crawler).inc_value
-        return Patience(crawl, seconds, self._pool.abort, count, partial(is_closing, self.crawler))
+        return Patience(crawl, seconds, self._give_way, count, partial(is_closing, self.crawler))
+
+    def _give_way(self, key: str) -> None:
+        if self._outages is not None:
+            self._outages.failed(key)
+        self._pool.abort(key)
+
+    def _new_outages(self, least: int) -> Outages | None:
+        crawl = frontier_of(self.crawler)
+        if crawl is None:
+            return None
+        outages = Outages(crawl, least, self._connects, self._resolver.works, stats_of(self.crawler).inc_value)
+        self._resolver.on_looked_up = outages.looked_up
+        return outages
+
+    async def _connects(self, key: str, address: str | None) -> bool:
+        """Whether the server ``key``, last seen at ``address``, can be reached now; sends no request."""
+        url = urlsplit(key)
+        try:
+            async with asyncio.timeout(PROBE_TIME):
+                address = address or (await self._resolver.addresses(host_of(key)))[0]
+                if self._guard.refusal(address) is not None:
+                    return False
+                port = url.port or (443 if url.scheme == "https" else 80)
+                transport, _ = await asyncio.get_running_loop().create_connection(
+                    asyncio.Protocol, address, port, local_addr=self._bind_address
+                )
+        except (ConnectionRefusedError, ConnectionResetError):
+            return True
+        except OSError:
+            return False
+        transport.close()
+        return True
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
@@ -129,6 +182,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self._pool.abort(server_key)
 
     def _sessions_limited(self, limit: int) -> None:
+        affordable_sessions(limit)
         self._pool.allow(limit + self._max_parked)
 
     def _load(self) -> dict[str, int]:
@@ -178,11 +232,16 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         except (AddressRefused, SessionAbandoned):
             del request.meta[TIMING]
             raise
-        except BaseException:
+        except BaseException as error:
             timing.fail(CLOCK())
+            if self._is_outage(request, error):
+                del request.meta[TIMING]
+                raise SessionAbandoned(server_key(request.url)) from error
             raise
         else:
             timing.end(CLOCK())
+            if self._outages is not None and response.ip_address is not None and not proxy:
+                self._outages.answered(server_key(request.url), str(response.ip_address))
             self._budget.hold(response, request.meta[SHARE])
         finally:  # also after a failure, before the next request on this connection
             share = request.meta.pop(SHARE, None)
@@ -192,6 +251,13 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             if TIMING in request.meta and frontier is not None:
                 frontier.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
         return response
+
+    def _is_outage(self, request: Request, error: BaseException) -> bool:
+        """Whether an outage explains ``error``, and the frontier has ``request``, or robots.txt for one, sent again."""
+        if self._outages is None or not self._outages.explain(server_key(request.url), error):
+            return False
+        crawl = frontier_of(self.crawler)
+        return crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
 
     async def _fetch(self, request: Request, timing: Timing, to: Destination) -> Response:
         """Download ``request`` over a direct connection."""
@@ -383,6 +449,8 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
         self.crawler.signals.disconnect(self._session_abandoned, signals.session_abandoned)
         self._prefetch.close()
+        if self._outages is not None:
+            self._outages.close()
         if self._newcomers is not None:
             self._newcomers.close()
         self._budget.close()

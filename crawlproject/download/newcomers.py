@@ -115,6 +115,9 @@ class NewcomerNames:
         server = self._crawl.frontier.server(key)
         if server is None:
             return
+        if self._crawl.outage is not None and not error.is_final:  # looked up again when it is over, by the connection
+            self._crawl.frontier.admit(key)
+            return
         self._count("frontier/failures/dns")
         is_seed = bool(server.urls) and server.urls.best(key).depth == 0
         wait = max(0.0, until - CLOCK())

@@ -68,7 +68,7 @@ class Patience:
         crawl = self._crawl
         if self._is_closing() and crawl.abandon(key):
             self._lines.log(logging.INFO, "%s has not answered: the crawl ends without it", key)
-        elif crawl.put_off(key):
+        elif crawl.outage is None and crawl.put_off(key):
             self._count("frontier/sessions/put_off")
             server = crawl.frontier.servers[key]
             wait = max(0.0, server.ready_at - CLOCK())

@@ -71,6 +71,9 @@ class CachingResolver:
         self._in_flight: dict[str, asyncio.Task[Found]] = {}
         #: Called before each connection is opened.
         self.on_asked: Callable[[], None] = lambda: None
+        #: Called with a name that the name servers were asked for, and the kind of failure; returns whether the failure
+        #: is not to be cached.
+        self.on_looked_up: Callable[[str, str | None], bool] = lambda _name, _failure: False
 
     @property
     def in_flight(self) -> int:
@@ -151,8 +154,17 @@ class CachingResolver:
             task = self._in_flight[name] = asyncio.get_running_loop().create_task(self._look_up(name))
         return task
 
+    async def works(self, name: str) -> bool:
+        """Whether name servers answer if they are asked for ``name`` now. Not cached."""
+        try:
+            await self._lookup.look_up(name)
+        except NameLookupError as error:
+            return error.is_final
+        return True
+
     async def _look_up(self, name: str) -> Found:
         options = self._options
+        is_unexplained = True
         try:
             async with self._places:
                 self._stats.inc_value("dns/lookups")
@@ -160,6 +172,8 @@ class CachingResolver:
             lifetime = min(max(answer.ttl, options.min_ttl), options.max_ttl)
             now = self._clock()
             found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
+            if answer.ttl != inf:  # else hosts(5) has it
+                self.on_looked_up(name, None)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
             lifetime = options.failure_ttl
@@ -167,9 +181,10 @@ class CachingResolver:
                 lifetime = max(lifetime, min(error.ttl, options.max_ttl, MAX_NEGATIVE_TTL))
             expires = self._clock() + lifetime
             found = Found((), error.kind, expires, expires)
+            is_unexplained = not self.on_looked_up(name, error.kind)
         finally:
             del self._in_flight[name]
-        if options.cache_size:
+        if options.cache_size and is_unexplained:
             self._cache[name] = found
         return found
 

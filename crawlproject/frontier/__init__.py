@@ -9,14 +9,7 @@ Life of a URL::
                             ^                     |
                             +------give_back------+        queued --server given up--> dropped, counted
 
-States of a server (scheme + host + port); ``frontier.states`` has the transitions, and those of sessions::
-
-    idle     no URL queued
-    ready    URLs queued, may be requested now            in the heap by rank
-    resting  URLs queued, may not be requested before t   in the heap by t
-    waiting  as ready, but its politeness group is busy or rests: in the group's heap by rank
-    leased   has a session
-    held     gets no session: it is about to be removed
+``frontier.states`` has the states of servers (scheme + host + port) and sessions, and the steps between them.
 
 Invariants: a server has at most one session; a politeness group has at most one; no session opens and no URL is
 handed out before the server's time; a ready server's heap key is its rank.  A rank changes only by events (URLs

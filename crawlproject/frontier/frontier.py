@@ -13,7 +13,8 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
-from crawlproject.frontier.server_table import ServerQueue, ServerTable
+from crawlproject.frontier.server_queue import ServerQueue
+from crawlproject.frontier.server_table import ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
 from crawlproject.urls.server_key import domain_of_server, end_of_host, server_key
 
@@ -211,7 +212,8 @@ class Frontier:
         ``sessions``: maximum number of open ones; while most newcomers fail, they get half of them.  Sets aside servers
         of busy politeness groups on the way: O(log servers) for each, once.
         """
-        self.servers.rank_best(now)
+        if self._learns:
+            self._queue.rank_best(now, self.servers.expect)
         server = self._queue.lease(now, sessions)
         return None if server is None else server.take_session(now, self._max_batch)
 
@@ -309,6 +311,21 @@ class Frontier:
         session.server.parked = None
         self._queue.place(session.server)
 
+    def join_group(self, key: str, group_key: str) -> bool:
+        """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.
+
+        False if the group is busy or rests: then the caller must close the session without a request.
+        """
+        return self._queue.join(self.servers[key], group_key)
+
+    def take_refilled(self) -> list[Session]:
+        """Lingering sessions whose servers got URLs, or whose last page brought none, since the last call.
+
+        They are free now.
+        """
+        refilled, self._refilled = self._refilled, []
+        return refilled
+
     def next_due(self) -> float | None:
         """Earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised."""
         return self._queue.first_due()
@@ -375,21 +392,6 @@ class Frontier:
         server.note_error(error)
         self.give_up(key)
         return True
-
-    def join_group(self, key: str, group_key: str) -> bool:
-        """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.
-
-        False if the group is busy or rests: then the caller must close the session without a request.
-        """
-        return self._queue.join(self.servers[key], group_key)
-
-    def take_refilled(self) -> list[Session]:
-        """Lingering sessions whose servers got URLs, or whose last page brought none, since the last call.
-
-        They are free now.
-        """
-        refilled, self._refilled = self._refilled, []
-        return refilled
 
     # Servers that leave
 
@@ -621,10 +623,11 @@ class Frontier:
 
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
-        if self.servers.is_outdated():
+        queue = self._queue
+        if not queue.is_reranking and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
             self.raise_quality(self._expectations.sitemaps.raised())
-            self.servers.rank_again()
-        self.servers.rank_some()
+            queue.rank_again()
+        queue.rank_some(self.servers.expect)
 
     def _release(self, server: Server) -> None:
         server.session = None

@@ -26,8 +26,10 @@ held                                                                        held
 
 A ready server that gets more URLs stays ready; only its rank changes.  A released server is idle only until
 ``ServerQueue.place`` moves it by its URLs and its polite wait; one that was to be held while it was leased is held
-then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.  "Given up" and "full"
-are not states: the URLs of such a server are dropped, so it is idle when its session ends.
+then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.
+
+"Given up", "full" and "blocked" are not states: such a server has no URL, or counts as if it had none, so it is idle
+when its session ends.  They are shown in place of its state (``monitor.server_state``).
 
 A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
 

@@ -12,7 +12,8 @@ from w3lib.encoding import http_content_type_encoding, read_bom, resolve_encodin
 
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.off_loop import LARGE, off_loop, return_freed_memory
+from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.download.process_memory import return_freed_memory, search_cycles_rarely
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.answers import header
 from crawlproject.requests.meta import BY_TYPE
@@ -61,6 +62,7 @@ class LargePageMiddleware(CrawlerMiddleware):
         super().__init__(crawler)
         self._budget = crawl_budget(crawler)
         return_freed_memory()
+        search_cycles_rarely()
         self._with_text = wants_text(crawler)
 
     def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:

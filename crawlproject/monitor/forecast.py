@@ -3,9 +3,11 @@
 Number of URLs left = queued + not yet discovered.  The number u of new URLs per page is proportional to
 left**``FALL``, so the present u gives the number not yet discovered.  While u is too high, there is no forecast.
 
-Quality left = that of the queued URLs, times a factor that grows with the quality discovered per unit gathered.  This
-ratio, too, falls as less is left, and it is measured without the number of URLs left.  It comes from recent pages,
-mostly of fast servers; a server of which a smaller part is fetched hides more, so the factor grows with that as well.
+Quality left = that of the queued URLs, and that not yet discovered, estimated twice.  First: that of the queued URLs,
+times a factor that grows with the quality discovered per unit gathered.  This ratio, too, falls as less is left, and it
+is measured without the number of URLs left.  It comes from recent pages, mostly of fast servers; a server of which a
+smaller part is fetched hides more, so the factor grows with that as well.  Second: the quality discovered per request,
+times the number of URLs left, with a factor because it falls.  The estimate is between both.
 
 Not all of it can be gathered: not that of servers that fail, and of the others only as much as recent requests have
 brought pages.
@@ -14,12 +16,13 @@ Time left: from the recent pace, the time that politeness demands of each server
 connection time of the queued URLs.
 
 A forecast of the quality is shown only if its range is narrow (``WIDEST``): shortly before the moment, the error in
-the quality not yet discovered exceeds what is missing.
+the whole quality exceeds what is missing.  This error is larger the more is undiscovered, the fewer pages were fetched,
+and the more the estimate has changed recently.
 """
 
 from __future__ import annotations
 
-from math import hypot, inf
+from math import hypot, inf, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.monitor.survey import own_pace
@@ -47,10 +50,14 @@ FALL, MIN_FALL, MAX_FALL = 1.5, 0.7, 3.0
 QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
 PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
 
-#: The quality left is ``1 + MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL`` times that of queued URLs.  ``ratio`` is
-#: the quality discovered per unit gathered, ``hidden`` is ``Drains.unfetched_share``.  At a ratio of ``MAX_RATIO`` or
-#: more there is no forecast.  Found with webs of other seeds than those in docs/research/forecasts.md.
+#: The quality not yet discovered is ``MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL`` times that of queued URLs.
+#: ``ratio`` is the quality discovered per unit gathered, ``hidden`` is ``Drains.unfetched_share``.  At a ratio of
+#: ``MAX_RATIO`` or more there is no forecast.  Found with webs of other seeds than those in docs/research/forecasts.md.
 MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
+
+#: The same by the quality discovered per request: its mean over all URLs left is this share of the present one.
+#: The weight of this estimate in the geometric mean of both.  Found as ``MORE``.
+MEAN_DISCOVERED, DISCOVERED_WEIGHT = 0.59, 0.4
 
 #: Expected quality of the next pages: weight of the recent pages; the remaining weight is that of all pages left.
 RECENT_WEIGHT = 0.2
@@ -70,14 +77,16 @@ MAX_GROWTH = 4.5
 #: The forecast of the quality is for the time when this share of it is gathered.
 FORECAST_SHARE = 0.8
 
-#: Factors on a forecast that give its range, besides ``MORE_RANGE``.
+#: Factors on a forecast that give its range; that of the quality is also widened by the error of the whole.
 END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 
-#: Factors on the quality not yet discovered, for the range of the time.
-MORE_RANGE = (0.85, 1.15)
+#: The error of the whole quality: a share of that not yet discovered, a share of the estimate's change over the last
+#: ``QUALITY_STEADY`` of the requests, and a share of the whole divided by the root of the requests.  Found as ``MORE``.
+MORE_ERROR, CHANGE_ERROR, SAMPLE_ERROR = 0.1, 0.3, 1.2
+QUALITY_STEADY = 0.15
 
-#: The same for a time that is shown without a range, as a bound; found as ``MORE``.
-MORE_WITHIN = 1.4
+#: This multiple of the error for a time that is shown without a range, as a bound.
+WITHIN_ERRORS = 2.0
 
 #: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
 WIDEST = 3.0
@@ -144,6 +153,8 @@ class Forecaster:
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self._limits = limits
         self._looks: list[Look] = []
+        #: Requests finished, and the whole quality by the forecast of that time; as many as samples.
+        self._wholes: list[tuple[float, float]] = []
         #: Times of the first and the last sample, halted or not.
         self._began = self._last = inf
         #: The time halted so far: samples are kept as if it had not passed.
@@ -172,12 +183,32 @@ class Forecaster:
         if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
             return self._limited(look, None, Forecast(None, "too few pages yet", None, share))
         left = _Left.of(look, recent, survey)
-        most, within = _most(self._looks, left)
+        most, within = self._most(look, left)
         if recent.new >= TOO_MANY:
             found = Forecast(None, "new URLs are found faster than pages are fetched", most, share, within)
         else:
             found = Forecast(_ranged(left.ends()), "", most, share, within)
         return self._limited(look, recent, found)
+
+    def _most(self, look: Look, left: _Left) -> tuple[Range | None, float | None]:
+        """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown.
+
+        If the range is too wide (``WIDEST``): a time within which it will be, instead of the range.
+        """
+        whole = _Whole.of(self._looks, left)
+        if whole is None:
+            return None, None
+        self._wholes.append((look.done, whole.gathered + whole.left))
+        if len(self._wholes) > MAX_LOOKS:
+            del self._wholes[1:-1:2]
+        since = look.done - QUALITY_STEADY * (look.done - self._looks[0].done)
+        recent = [each for done, each in self._wholes if done >= since]
+        error = whole.error(look, max(recent) - min(recent))
+        low, likely, high = (whole.time(whole.left + each) for each in (-error, 0.0, error))
+        found = Range(QUALITY_RANGE[0] * low, likely, QUALITY_RANGE[1] * high)
+        if found.high <= WIDEST * found.low:
+            return found, None
+        return None, QUALITY_RANGE[1] * whole.time(whole.left + WITHIN_ERRORS * error)
 
     def _limited(self, look: Look, recent: _Recent | None, found: Forecast) -> Forecast:
         """``found``, or the crawl's limits if they come first."""
@@ -310,40 +341,60 @@ class _Left(NamedTuple):
         return low, likely, max(high, likely)
 
 
-def _most(looks: Sequence[Look], left: _Left) -> tuple[Range | None, float | None]:
-    """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown.
+class _Whole(NamedTuple):
+    """The quality of the whole crawl, in the end."""
 
-    If the range is too wide (``WIDEST``): a time within which it will be, instead of the range.
-    """
-    look = looks[-1]
-    recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
-    pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
-    waiting = look.waiting
-    if waiting is None or recent is None or pace is None or recent.gathered <= 0:
-        return None, None
-    lost = _lost(waiting, look.queued, left.survey)
-    yielding = min(1.0, max(MIN_YIELD, recent.pages_per_second / recent.pace))
-    discovered = max(0.0, recent.known + recent.gathered * (1 / yielding - 1))  # what brought no page was known, too
-    ratio = (1 - lost / _known(look)) * yielding * discovered / recent.gathered
-    if ratio >= MAX_RATIO:
-        return None, None
-    hidden = left.queued / max(1, look.queued) * (1.0 if left.survey is None else left.survey.drains.unfetched_share)
-    more: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL
-    urls = min(left.urls[1], MAX_GROWTH * left.queued)
+    gathered: float
+    #: Quality that can be expected, of queued URLs and of those not yet discovered.
+    queued: float
+    undiscovered: float
+    #: URLs left; quality of the next ones; the recent pace.
+    urls: float
+    recent: float
+    pace: _Recent
+    work: _Left
 
-    def time(more: float) -> float:
-        to_gather = yielding * (waiting - lost) * (1 + more)
-        needed = FORECAST_SHARE * (look.gathered + to_gather) - look.gathered
+    @classmethod
+    def of(cls, looks: Sequence[Look], left: _Left) -> _Whole | None:
+        """As the present rates suggest; None if they say nothing."""
+        look = looks[-1]
+        recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
+        pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
+        if look.waiting is None or recent is None or pace is None or recent.gathered <= 0:
+            return None
+        lost = _lost(look.waiting, look.queued, left.survey)
+        yielding = min(1.0, max(MIN_YIELD, recent.pages_per_second / recent.pace))
+        known = max(0.0, recent.known + recent.gathered * (1 / yielding - 1))  # what brought no page was known, too
+        discovered = (1 - lost / _known(look)) * yielding * known
+        ratio = discovered / recent.gathered
+        if ratio >= MAX_RATIO:
+            return None
+        shown = 1.0 if left.survey is None else left.survey.drains.unfetched_share
+        hidden = left.queued / max(1, look.queued) * shown
+        urls = min(left.urls[1], MAX_GROWTH * left.queued)
+        queued = yielding * (look.waiting - lost)
+        by_queued: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL * queued
+        by_request = MEAN_DISCOVERED * discovered * urls
+        undiscovered: float = by_request**DISCOVERED_WEIGHT * by_queued ** (1 - DISCOVERED_WEIGHT)
+        return cls(look.gathered, queued, undiscovered, urls, recent.gathered, pace, left)
+
+    @property
+    def left(self) -> float:
+        """Quality that will still be gathered."""
+        return self.queued + self.undiscovered
+
+    def error(self, look: Look, change: float) -> float:
+        """Error of the whole, which has changed so much recently."""
+        few = SAMPLE_ERROR * (self.gathered + self.left) / sqrt(max(1.0, look.done))
+        return hypot(MORE_ERROR * self.undiscovered, CHANGE_ERROR * change, few)
+
+    def time(self, left: float) -> float:
+        """Seconds until ``FORECAST_SHARE`` is gathered if so much quality is left."""
+        needed = FORECAST_SHARE * (self.gathered + left) - self.gathered
         if needed <= 0:
             return 0.0
-        quality = RECENT_WEIGHT * recent.gathered + (1 - RECENT_WEIGHT) * to_gather / urls
-        return left.drain_time(needed / quality, urls, pace)
-
-    low, likely, high = (time(factor * more) for factor in (MORE_RANGE[0], 1.0, MORE_RANGE[1]))
-    found = Range(QUALITY_RANGE[0] * low, likely, QUALITY_RANGE[1] * high)
-    if found.high <= WIDEST * found.low:
-        return found, None
-    return None, QUALITY_RANGE[1] * time(MORE_WITHIN * more)
+        quality = RECENT_WEIGHT * self.recent + (1 - RECENT_WEIGHT) * left / self.urls
+        return self.work.drain_time(needed / quality, self.urls, self.pace)
 
 
 def _lost(waiting: float, queued: int, survey: Survey | None) -> float:

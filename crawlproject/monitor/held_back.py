@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import counted, duration
-from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.server_state import rest_reason
 from crawlproject.monitor.surveyor import drain_time
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def held_back(moment: Moment) -> str:
         return f"the crawl is ending: {counted(len(crawl.started), 'request')} in progress"
     if crawl.is_paused:
         return "the operator: the crawl is paused"
+    if crawl.outage is not None:
+        return crawl.outage
     if not crawl.is_allowed():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:
@@ -71,7 +73,8 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     if not len(moment.crawl):
         return f"nothing is queued: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
-        return f"one server left: {_with_time(survey.longest, moment)}"
+        urls = max(0, len(survey.longest.urls) - survey.beyond_limits)
+        return f"one server left: {_with_time(survey.longest, urls, moment)}"
     resting = servers.resting + servers.waiting
     if resting and survey is not None and 2 * survey.failing > servers.with_urls:
         failing = f"{min(survey.failing, servers.with_urls)} of {counted(servers.with_urls, 'server')}"
@@ -82,10 +85,10 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     return f"few servers: {sessions} of {limit} connections are enough for all {servers.with_urls} with URLs"
 
 
-def _with_time(server: Server, moment: Moment) -> str:
+def _with_time(server: Server, urls: int, moment: Moment) -> str:
     politeness = moment.crawl.frontier.servers.politeness_of(server)
-    seconds = drain_time(server, politeness, moment.now)
-    return f"{server.key[:60]}, {counted(len(server.urls), 'URL')}, about {duration(seconds)}"
+    seconds = drain_time(server, politeness, moment.now, urls)
+    return f"{server.key[:60]}, {counted(urls, 'URL')}, about {duration(seconds)}"
 
 
 def _next(moment: Moment) -> str:

@@ -199,7 +199,7 @@ class LoadMonitor:
     def _log_waiting(self) -> None:
         """Log which server the crawl waits for, if it was idle at two measurements in a row."""
         crawl = frontier_of(self._crawler)
-        waits = crawl is not None and crawl.is_waiting and not crawl.is_paused
+        waits = crawl is not None and crawl.is_waiting and not (crawl.is_paused or crawl.outage)
         waited, self._waited = self._waited, waits
         if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
             return

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from crawlproject.monitor.server_state import BLOCKED, FULL, STATES
+
 Kind = Literal["counter", "gauge"]
 
 #: Values of one label, at most; further ones are counted under ``other``.
@@ -65,6 +67,7 @@ METRICS: tuple[Metric, ...] = (
     _counter("commit_errors", "failed commits", "frontier/commit_errors"),
     _counter("repository_failures", "pages that could not be written to WARC files", "repository/failures"),
     _counter("dns_failures", "failed DNS look-ups", "dns/failures/", "kind"),
+    _counter("outages", "times that this machine's network or name servers did not work", "frontier/outages"),
     _counter("throttled", "times that the limit on sessions was lowered", "monitor/throttled"),
     _counter("console_actions", "actions of the operator", "console/actions"),
     _counter("log_lines", "lines of the log", "log_count/", "level"),
@@ -74,16 +77,9 @@ METRICS: tuple[Metric, ...] = (
     _gauge("dns_lookups", "DNS look-ups in progress"),
     _gauge("urls", "URLs queued"),
     *(
-        _gauge(f"servers_{state}", f"servers: {text}", f"monitor/servers/{state}")
-        for state, text in (
-            ("ready", "may be requested now"),
-            ("resting", "with URLs, in a polite wait or back-off"),
-            ("waiting", "ready, but another server of their politeness group is busy"),
-            ("leased", "with a session"),
-            ("idle", "without URLs"),
-            ("held", "about to be given to another worker"),
-            ("given_up", "given up after too many failures"),
-        )
+        _gauge(f"servers_{name}", f"servers: {text}", f"monitor/servers/{name}")
+        for name, text in ((state.replace(" ", "_"), text) for state, text in STATES.items())
+        if name not in (BLOCKED, FULL)  # not counted
     ),
     _gauge("quality_gathered", "estimated quality of the pages fetched, earlier runs included"),
     _gauge("quality_share", "quality gathered, as a share of what is known; from 0 to 1"),

@@ -16,7 +16,7 @@ from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
 from crawlproject.monitor.forecast import Forecaster, Limits, Look
 from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.monitor.surveyor import Surveyor
+from crawlproject.monitor.surveyor import PagesAllowed, Surveyor
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
 
@@ -69,6 +69,7 @@ class CrawlFigures:
         self._forecaster = Forecaster(
             Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
         )
+        self._pages_allowed = PagesAllowed(limits.max_pages_per_server, limits.max_pages_per_domain)
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
 
@@ -121,7 +122,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, self._max_new_failures)
+            self._surveyor = Surveyor(frontier, self._max_new_failures, self._pages_allowed)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
@@ -132,13 +133,14 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
+        to_fetch, expected = within_limits(queued, waiting, survey)
         look = Look(
             now=now,
             done=done,
             pages=common["pages"],
-            queued=queued,
+            queued=to_fetch,
             gathered=frontier.quality.gathered,
-            waiting=waiting,
+            waiting=expected,
             polite_pace=0.0 if survey is None else survey.drains.pace,
             sessions=dispatcher.open_sessions,
             session_limit=dispatcher.max_sessions,
@@ -176,7 +178,19 @@ class CrawlFigures:
             return self._forecaster.halt(look, "")
         if crawl.is_paused:
             return self._forecaster.halt(look, "the crawl is paused")
+        if crawl.outage is not None:
+            return self._forecaster.halt(look, crawl.outage)
         if not crawl.is_allowed():
             return self._forecaster.halt(look, "the store cannot be reached")
         self._forecaster.add(look)
         return self._forecaster.forecast(survey)
+
+
+def within_limits(queued: int, waiting: float | None, survey: Survey | None) -> tuple[int, float | None]:
+    """The queued URLs and their quality without those for which page limits leave no room."""
+    if survey is None or not survey.beyond_limits or not queued:
+        return queued, waiting
+    beyond = min(queued, survey.beyond_limits)
+    if waiting is None:
+        return queued - beyond, None
+    return queued - beyond, waiting - min(survey.beyond_quality, waiting * beyond / queued)

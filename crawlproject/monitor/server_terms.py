@@ -1,4 +1,4 @@
-"""Describes one server: its rank with each term, its state and the reason."""
+"""Describes one server: its rank with each term."""
 
 from __future__ import annotations
 
@@ -37,13 +37,3 @@ def server_terms(frontier: Frontier, server: Server, now: float) -> dict[str, An
         "refused": server.guard.refused if server.guard else 0,
         "traps": server.guard.spent if server.guard else [],
     }
-
-
-def rest_reason(server: Server) -> str:
-    """The reason for the server's rest, with the last error if there is one."""
-    if server.last_error:
-        times = "" if server.failures < 2 else f", {server.failures} times in a row"
-        return f"{server.last_error}{times}"
-    if server.crawl_delay:
-        return f"Crawl-delay {server.crawl_delay:g} s"
-    return "polite wait"

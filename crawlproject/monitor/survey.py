@@ -145,6 +145,10 @@ class Survey:
     #: Quality of the best of these URLs, and the number of the others.
     failing_quality: float = 0.0
     failing_others: int = 0
+    #: Queued URLs that will not be fetched: their server, or its domain, will be full before.
+    beyond_limits: int = 0
+    #: Their quality, at most.
+    beyond_quality: float = 0.0
     guarded: int = 0
     mirrors: int = 0
     #: The servers with the most pages, failures and URLs, at most ``TOP``, most first.

@@ -6,12 +6,14 @@ event loop.  So each call examines some of them, and a round over all of them gi
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import nlargest
 from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
 from crawlproject.monitor.survey import TOP, Survey
+from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,15 +33,45 @@ FAILED_ATTEMPT, QUICK_ATTEMPT = 15.0, 0.5
 QUICK_ERRORS = ("connection refused", "no such name", "no address")
 
 
+class PagesAllowed:
+    """Pages that limits per server and per domain still allow, each server asked for once in a round; 0: no limit.
+
+    Memory: O(domains) if these are limited.  The pages of a domain are those of the round before.
+    """
+
+    def __init__(self, per_server: int = 0, per_domain: int = 0) -> None:
+        self._per_server = per_server
+        self._per_domain = per_domain
+        self._fetched: Counter[str] = Counter()
+        self._used: Counter[str] = Counter()  # fetched in the round before, or expected in this one
+
+    def next_round(self) -> None:
+        """Begin a round over all servers."""
+        self._used, self._fetched = self._fetched, Counter()
+
+    def of(self, server: Server) -> int:
+        """The number of queued URLs of ``server`` that can be fetched. O(1)."""
+        urls = len(server.urls)
+        if self._per_server:
+            urls = max(0, min(urls, self._per_server - server.fetched))
+        if self._per_domain:
+            domain = domain_of_server(server.key)
+            self._fetched[domain] += server.fetched
+            urls = max(0, min(urls, self._per_domain - self._used[domain]))
+            self._used[domain] += urls
+        return urls
+
+
 class Surveyor:
     """Examines the servers of ``frontier`` in turn. Memory: a reference for each server during a round.
 
     A server that has never answered is given up after ``max_new_failures`` failures: 0 means as any other.
     """
 
-    def __init__(self, frontier: Frontier, max_new_failures: int = 0) -> None:
+    def __init__(self, frontier: Frontier, max_new_failures: int = 0, allowed: PagesAllowed | None = None) -> None:
         self._frontier = frontier
         self._max_new_failures = max_new_failures
+        self._allowed = allowed or PagesAllowed()
         self._round: Iterator[Server] | None = None
         self._found = Survey()
         #: The last complete round; None until there is one.
@@ -52,6 +84,7 @@ class Surveyor:
         """
         if self._round is None:
             self._round, self._found = iter(list(self._frontier.servers)), Survey()
+            self._allowed.next_round()
         found, servers, examined = self._found, self._frontier.servers, 0
         for server in islice(self._round, count):
             examined += 1
@@ -75,8 +108,13 @@ class Surveyor:
             found.top.append(server)
         found.guarded += bool(server.demoted_because)
         found.mirrors += server.demotion < 1.0
-        urls = len(server.urls)
-        if not urls or server.blocked:  # what is blocked does not keep the crawl running
+        urls = self._allowed.of(server)
+        if server.blocked:  # what is blocked does not keep the crawl running
+            return
+        if beyond := len(server.urls) - urls:  # the worst ones: at most as good as the mean of the best
+            found.beyond_limits += beyond
+            found.beyond_quality += beyond * server.urls.window_sum / min(len(server.urls), server.urls.window)
+        if not urls:
             return
         found.with_urls += 1
         if self._frontier.max_failures and (
@@ -84,11 +122,12 @@ class Surveyor:
         ):
             found.failing += 1
             found.failing_urls += urls
-            found.failing_quality += server.urls.window_sum
-            found.failing_others += urls - min(urls, server.urls.window)
+            best = min(urls, server.urls.window)
+            found.failing_quality += server.urls.window_sum * best / min(len(server.urls), server.urls.window)
+            found.failing_others += urls - best
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return
-        time = drain_time(server, politeness, now)
+        time = drain_time(server, politeness, now, urls)
         found.drains.add(urls, time, urls / max(1, server.expected_pages) * server.expected_time, server.fetched)
         if time > found.longest_time:
             found.longest, found.longest_time = server, time
@@ -108,10 +147,10 @@ class Surveyor:
         return rest + attempt + sum(attempt + politeness.backoff(number) for number in range(failures + 1, allowed))
 
 
-def drain_time(server: Server, politeness: Politeness, now: float) -> float:
-    """Seconds to fetch the queued URLs of ``server``, polite waits included. O(1)."""
+def drain_time(server: Server, politeness: Politeness, now: float, urls: int) -> float:
+    """Seconds to fetch ``urls`` queued URLs of ``server``, polite waits included. O(1)."""
     estimates, pages = server.estimates, max(1, server.expected_pages)
-    sessions = ceil(len(server.urls) / pages)
+    sessions = ceil(urls / pages)
     wait = politeness.request_wait(estimates.response_time, server.crawl_delay)
     busy = estimates.connect_time + pages * estimates.response_time + (pages - 1) * server.request_wait
     rest = max(wait, politeness.session_rest(busy, server.crawl_delay))

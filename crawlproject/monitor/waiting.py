@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.monitor.server_terms import rest_reason as rest_reason  # others import it from here
+from crawlproject.monitor.server_state import rest_reason
 
 if TYPE_CHECKING:
     from crawlproject.frontier.dispatch import Dispatcher

@@ -1,4 +1,4 @@
-"""Records in SQL tables, one for each kind of record, made and widened as records need it.
+"""Records in SQL tables, one for each kind of record; tables and columns are added when a record needs them.
 
 SQLite and PostgreSQL by SQLAlchemy core; blocking, so it runs in the writer's thread.
 """

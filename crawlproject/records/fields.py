@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.records.quick_css import quick_css
 from crawlproject.records.rules import FieldRule
 from crawlproject.records.selectors import (
+    LINEAR,
     MAX_EXPRESSION,
     Selector,
+    cost_of,
     css,
-    is_costly,
     json_path,
     regular_expression,
     xpath,
@@ -89,8 +91,21 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
         raise table.wrong("locale", f"{locale!r:.80} is not a language such as de or de-CH")
     if locale is not None and kind != "number" and date_format is None and not reads_dates(locale):
         raise table.wrong("locale", f"{locale!r} is not a language whose dates can be read")
+    if date_format is not None and (problem := _problem_of(date_format)):
+        raise table.wrong("format", f"{date_format!r:.80}: {problem}")
     pattern = None if true is None else _compiled(table, "true", true, regular_expression)
     return converter(kind, ValueOptions(locale, date_format, pattern))
+
+
+def _problem_of(date_format: str) -> str:
+    """Why no date can have this format; empty if one can."""
+    try:
+        datetime.strptime("", date_format)
+    except re.error:
+        return "a directive is repeated"
+    except ValueError as error:
+        return "" if "does not match" in str(error) else str(error)
+    return ""
 
 
 def selector(table: Table) -> Selector | None:
@@ -113,7 +128,7 @@ def selector(table: Table) -> Selector | None:
     chosen = Selector(
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=compiled,
-        is_costly=compiled is not None and is_costly(compiled.path),
+        cost=LINEAR if compiled is None else cost_of(compiled.path),
         quick=quick_css(given["css"]) if "css" in given else None,
         attribute=given.get("attr"),
         path=_compiled(table, "json", given["json"], json_path) if "json" in given else None,
@@ -121,7 +136,7 @@ def selector(table: Table) -> Selector | None:
     )
     if compiled is None:
         return chosen
-    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and not chosen.is_costly
+    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and chosen.cost == LINEAR
     if is_found_first:
         compiled = xpath(f"({compiled.path})[1]")
     elif chosen.quick is None:

@@ -86,7 +86,7 @@ class RecordIntake:
     async def links(self, source: Source, selector: Selector, site: SiteRules) -> list[str]:
         """The references that a selector finds: texts, or the ``href`` of elements."""
         try:
-            is_fast = source.is_small and not (selector.is_costly and source.cost() > ON_LOOP)
+            is_fast = source.is_small and source.cost(selector.cost) <= ON_LOOP
             found = _select(source, selector) if is_fast else await off_loop(_select, source, selector)
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(site.name, "pagination", "selector", f"{selector.text}: {error}")
@@ -121,7 +121,7 @@ class RecordIntake:
 
 
 def _select(source: Source, selector: Selector) -> list[Any]:
-    if selector.is_costly and source.cost() > OFF_LOOP:
+    if source.cost(selector.cost) > OFF_LOOP:
         raise ValueError("too slow for a page of this shape, not used")
     return selector.select(source.root_for_links(selector))
 

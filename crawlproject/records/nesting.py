@@ -1,8 +1,8 @@
-"""Tells pages of which libxml2 and lexbor make the same tree: those whose elements are nested as browsers expect.
+"""Finds pages of which libxml2 and lexbor make the same tree: those whose elements are nested as browsers expect.
 
-Pages as people write them have elements that end before their end tag (``<p>`` before ``<figure>``), or have none; both
-parsers repair them, each in its own way.  One walk over the tags finds them.  It refuses what may differ: a wrong
-refusal costs a second parse, as little else does.  The tables below are what both parsers do with each pair of
+On real pages many elements end before their end tag (``<p>`` before ``<figure>``), or have none; both parsers repair
+them, each in its own way.  One walk over the tags finds such elements.  It refuses every page whose trees may differ: a
+wrong refusal costs a second parse and nothing else.  The tables below are what both parsers do with each pair of
 elements; ``tests/records/test_nesting.py`` tries all pairs.  The walk itself is in the extension.
 """
 

@@ -1,9 +1,9 @@
 """Plain CSS answered by lexbor's tree, which the crawl has already: a tenth of the time of parsing with libxml2.
 
-Plain are names, classes, ids and attributes, joined by descendants; at the top of a page also ``>`` and ``+`` in the
-first step.  Pages that both parsers may read differently are left to lxml (``nesting``).
-All else is left to lxml: lexbor takes the number of elements to the power of the descendant steps (30 s for
-``p.x ~ p ~ p ~ p`` on 500 paragraphs), so each step is a selector of its own here, and takes linear time.
+Plain CSS has names, classes, ids and attributes, joined by descendants; at the top of a page also ``>`` and ``+`` in
+the first step.  lxml answers all other selectors, and all on pages that the parsers may read differently (``nesting``).
+lexbor's time grows with the number of elements to the power of the descendant steps (30 s for ``p.x ~ p ~ p ~ p`` on
+500 paragraphs), so each step is a selector of its own here, and takes linear time.
 """
 
 from __future__ import annotations

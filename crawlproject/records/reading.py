@@ -1,8 +1,8 @@
 """Applies rules to a page: plain CSS to lexbor's tree, which the crawl has parsed already; all else to libxml2's.
 
 A hostile page can make selectors slow: ``p ~ p`` takes 4.7 s for 3,000 paragraphs, as libxml2 needs cubic time for it,
-and nothing interrupts it.  So a selector that looks around (``is_costly``) is used only on pages whose shape allows it;
-all others take linear time.  The CPU time for a page is limited as well, and checked between selectors.
+and nothing interrupts it.  So a selector with a ``Cost`` is used only on pages whose shape allows it; all others take
+linear time.  The CPU time for a page is limited as well, and checked between selectors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborNode
 from crawlproject.records.nesting import Same
 from crawlproject.records.quick_css import html5_root, lacks_break
 from crawlproject.records.rules import FieldRule, Problem, Reading
-from crawlproject.records.selectors import MAX_SOURCE, JsonText
+from crawlproject.records.selectors import LINEAR, MAX_SOURCE, JsonText
 from crawlproject.urls import resolve
 from crawlproject.urls.parse_budget import affordable_parts
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
     from crawlproject.records.rules import RecordRule
-    from crawlproject.records.selectors import Selector
+    from crawlproject.records.selectors import Cost, Selector
 
 #: Tags of a page that are used.
 MAX_TAGS = 100_000
@@ -38,10 +38,15 @@ _LONG_TAG = 16_384
 #: libxml2 before 2.14 has no limit of depth.
 _LIMITS_DEPTH = etree.LIBXML_VERSION >= (2, 14)
 
-#: A costly selector takes at most so many seconds for each cubed number of children (of elements with more than
-#: ``_WIDE``), and for each squared number of tags; on pages deeper than ``_DEEP`` it is not used.
-_PER_CHILDREN, _PER_TAGS = 2e-10, 1e-9
-_WIDE, _DEEP = 50, 200
+#: A selector that looks around takes at most so many seconds for each cubed number of children (of elements with more
+#: than ``_WIDE``), and for each squared number of tags; one that crosses the page, for each cubed number of elements;
+#: one that counts siblings, for each squared number of children.
+_PER_CHILDREN, _PER_TAGS, _PER_COUNT = 2e-10, 1e-9, 5e-9
+_WIDE = 50
+#: One that descends several times: for each level, squared number of elements, and depth.
+_PER_LEVEL = 4e-10
+#: Depths that are told apart; on deeper pages no costly selector is used.
+_DEPTHS = (10, 15, 20, 30, 50, 100, 200)
 
 #: CPU seconds for a page: on the event loop, and off it.
 ON_LOOP, OFF_LOOP = 0.1, 2.0
@@ -80,7 +85,7 @@ class Source:
         self._kind = kind
         self._base = base
         self._root: Any = None
-        self._cost: float | None = None
+        self._costs: dict[Cost, float] = {LINEAR: 0.0}
         self._tree = tree
         self._html5: LexborNode | None = None
         self._has_html5 = kind == "html" and (tree is not None or len(text) < SMALL)
@@ -91,19 +96,27 @@ class Source:
         """Whether it may be read on the event loop."""
         return len(self._text) < SMALL
 
-    def cost(self) -> float:
-        """Seconds that a costly selector takes, at most. O(tags), once."""
-        if self._cost is None:
+    def cost(self, kind: Cost) -> float:
+        """Seconds that a selector takes, at most. O(tags), once for each kind."""
+        if kind not in self._costs:
             root = self.root()
-            self._cost = 0.0
-            if isinstance(root, etree._Element):
-                widths = [len(element) for element in _wide(root)]
-                self._cost = (
-                    inf
-                    if _is_deep(root)
-                    else _PER_CHILDREN * sum(width**3 for width in widths) + _PER_TAGS * self._text.count("<") ** 2
-                )
-        return self._cost
+            self._costs[kind] = self._seconds(root, kind) if isinstance(root, etree._Element) else 0.0
+        return self._costs[kind]
+
+    def _seconds(self, root: etree._Element, kind: Cost) -> float:
+        depth = next((depth for depth, is_deeper in _deeper if not is_deeper(root)), None)
+        if depth is None:
+            return inf
+        elements = float(_elements(root))
+        widths = [len(element) for element in _wide(root)] if kind.looks_around or kind.counts else []
+        seconds: float = _PER_LEVEL * kind.levels * depth * elements**2
+        if kind.looks_around:
+            seconds += _PER_CHILDREN * sum(width**3 for width in widths) + _PER_TAGS * self._text.count("<") ** 2
+        if kind.counts:
+            seconds += _PER_COUNT * sum(width**2 for width in widths)
+        if kind.crosses:
+            seconds += _PER_CHILDREN * elements**3
+        return seconds
 
     @property
     def text(self) -> str:
@@ -166,7 +179,8 @@ class Source:
 
 
 _wide = etree.XPath(f"//*[{_WIDE + 1}]/..")  # a fifth of the time of counting children
-_is_deep = etree.XPath(f"boolean({'/*' * _DEEP})")
+_elements = etree.XPath("count(//*)")
+_deeper = [(depth, etree.XPath(f"boolean({'/*' * (depth + 1)})")) for depth in _DEPTHS]
 
 
 def _tree(text: str, kind: str) -> Any:
@@ -336,7 +350,7 @@ class _Reader:
     def _select(self, selector: Selector, node: Any, name: str) -> list[Any]:
         if selector.markup is None and selector.path is None and node is self._root:
             node = self._source.text  # a regular expression alone reads the page as it was sent
-        if selector.is_costly and not self._is_quick and self._source.cost() > self._seconds:
+        if not self._is_quick and self._source.cost(selector.cost) > self._seconds:
             if self._seconds == ON_LOOP:
                 raise OutOfTimeError
             self._note(name, "selector", f"{selector.text}: too slow for a page of this shape, not used")

@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jmespath
 import re2
@@ -37,7 +37,7 @@ MAX_SOURCE = 5_000_000
 #: Characters of an expression.
 MAX_EXPRESSION = 2_000
 
-#: Axes and functions that look at other elements than those below: libxml2 takes up to cubic time for them.
+#: Axes and functions that look at other elements than those below.
 _looks_around = re.compile(
     r"following|preceding|ancestor|parent::|\.\.|\||\b(?:last|position|count|sum|id|key|current)\s*\("
 ).search
@@ -46,6 +46,10 @@ _reads_text = re.compile(
     r"\b(?:normalize-space|string|string-length|contains|starts-with)\s{0,9}\(\s{0,9}\.?\s{0,9}[,)]|\[\s{0,9}\.\s{0,9}!?="
 ).search
 _descends = re.compile(r"//|descendant").findall
+#: Siblings that are only counted, as for ``:nth-child``.
+_without_counts = re.compile(r"\bcount\(\s{0,9}(?:preceding|following)-sibling::[\w*-]{1,99}\s{0,9}\)").subn
+#: All elements after or before another one, not only the first of them.
+_crosses = re.compile(r"\b(?:following|preceding)\s{0,9}::(?!\s{0,9}[\w*-]{1,99}\[1\])").search
 
 _string = etree.XPath("string()", smart_strings=False)
 _translator = HTMLTranslator()
@@ -71,6 +75,22 @@ class JsonText:
         return self._value
 
 
+class Cost(NamedTuple):
+    """Why an XPath may take more than linear time."""
+
+    #: Descendants of descendants, ...: so many times.
+    levels: int
+    #: Siblings are counted.
+    counts: bool
+    #: It looks at siblings, ancestors, positions or texts.
+    looks_around: bool
+    #: It looks at all elements after or before another one.
+    crosses: bool
+
+
+LINEAR = Cost(0, counts=False, looks_around=False, crosses=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Selector:
     """One step or several: CSS or XPath, then a JSON path, then a regular expression. Each is optional, but there is at
@@ -82,8 +102,8 @@ class Selector:
     attribute: str | None = None
     path: Any = None
     regex: Any = None
-    #: Whether its time may grow faster than the page: read only pages whose shape allows it.
-    is_costly: bool = False
+    #: If its time may grow faster than the page, only pages whose shape allows it are read.
+    cost: Cost = LINEAR
     #: The same for the first element only, which is found without looking further; None if that is no gain.
     first: Selector | None = None
     #: ``markup`` for lexbor's tree, if that gives the same.
@@ -188,12 +208,15 @@ def xpath(expression: str) -> etree.XPath:
         raise ValueError(str(error)) from error
 
 
-def is_costly(expression: str) -> bool:
-    """Whether an XPath may take more than linear time: two levels of descendants, siblings, positions, texts.
-
-    Literals count as well: a false alarm costs little.
-    """
-    return any((_looks_around(expression), _reads_text(expression), len(_descends(expression)) > 1))
+def cost_of(expression: str) -> Cost:
+    """Why an XPath may take more than linear time. Literals count as well: a false alarm costs little."""
+    rest, counts = _without_counts("", expression)
+    return Cost(
+        levels=max(0, len(_descends(rest)) - 1),
+        counts=counts > 0,
+        looks_around=bool(_looks_around(rest) or _reads_text(rest)),
+        crosses=bool(_crosses(rest)),
+    )
 
 
 def json_path(expression: str) -> Any:

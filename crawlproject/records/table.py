@@ -69,7 +69,7 @@ class Table:
         for key in self._data:
             if key not in self._taken:
                 meant = get_close_matches(key, self._taken, 1)
-                hint = f"did you mean {meant[0]}?" if meant else f"known keys: {', '.join(self._taken)}"
+                hint = f"did you mean {meant[0]}?" if meant else f"known keys: {', '.join(dict.fromkeys(self._taken))}"
                 raise self.wrong(key, f"unknown key; {hint}")
 
     def wrong(self, key: str, reason: str) -> RuleError:

@@ -265,11 +265,6 @@ class ValueCodec:
         return made
 
 
-def _is_scalar(value: Any) -> bool:
-    """Whether a value of numpy equals one of Python."""
-    return getattr(getattr(value, "dtype", None), "kind", "?") in _SCALARS and value.ndim == 0
-
-
 def _page_method() -> Any:
     """scrapy-playwright's class; None if the project does not use it."""
     return getattr(sys.modules.get(_PLAYWRIGHT), "PageMethod", None)

@@ -5,8 +5,10 @@ Imports of ``content.relevance`` are local, because Scrapy imports all spiders f
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
@@ -49,6 +51,9 @@ SETTINGS = {
     "RETRY_TIMES": 1,
 }
 
+#: In a URL: they separate seeds, and a seed from its quality.
+_separators = re.compile(r"[\s,]").sub
+
 #: Closing reasons.
 FOUND = "keyword_found"
 NOT_FOUND = "keyword_not_found"
@@ -71,13 +76,14 @@ class KeywordSpider(WebSpider):
         self, start: str = "", keyword: str = "", output: str = "", levels: str = str(MAX_LEVELS), **kwargs: Any
     ) -> None:
         self._check_arguments(kwargs)
+        start = start.strip()
         if not start.startswith(("http://", "https://")):
             raise ValueError(f"start={start!r:.200}: must be a URL that begins with http:// or https://")
         try:
             server_key(start)
         except ValueError as error:
             raise ValueError(f"start={start!r:.200}: {error}") from error
-        super().__init__(seeds=start.replace(",", "%2C"), **kwargs)
+        super().__init__(seeds=_separators(lambda found: quote(found[0]), start), **kwargs)
         self.keyword = checked_keyword(keyword)
         if levels not in map(str, range(1, MAX_LEVELS + 1)):
             raise ValueError(f"levels={levels!r:.100}: must be a whole number from 1 to {MAX_LEVELS}")

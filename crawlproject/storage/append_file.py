@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 1.0  # seconds
+BUFFER = 1 << 16  # bytes that wait for a temporary file, which survives nothing
 
 
 class AppendFile:
@@ -75,8 +76,10 @@ class AppendFile:
         return self._length + len(self._waiting)
 
     def append(self, data: bytes) -> None:
-        """Write ``data``: one system call. Does not raise if the write fails."""
+        """Write ``data``: one system call, for a temporary file one per ``BUFFER``. Never raises."""
         self._waiting += data
+        if self.path is None and len(self._waiting) < BUFFER:
+            return
         if self._waiting and not (self._is_failing and self._clock() < self._retry_at):
             self._write()
 

@@ -11,11 +11,20 @@ if TYPE_CHECKING:
 
 
 def replace_file(path: Path, content: str | Iterable[str], *, is_durable: bool = True) -> None:
-    """Replace the text in ``path``, as UTF-8. Raises OSError; then the old file is as it was.
+    """Replace the text in ``path``, as UTF-8. Raises OSError naming ``path``; then the old file is as it was.
 
     ``is_durable``: a power cut leaves one of both as well, for which the disk has to write twice (some 10 ms each: the
     file before its name, then the name).  Without it the file may be empty afterwards.
     """
+    try:
+        _replace(path, content, is_durable=is_durable)
+    except OSError as error:  # of the new file, whose name nobody has heard of
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    if is_durable:
+        sync_folder(path.parent)
+
+
+def _replace(path: Path, content: str | Iterable[str], *, is_durable: bool) -> None:
     new = path.with_name(f"{path.name}.new")
     with new.open("w", encoding="utf-8") as file:
         file.writelines((content,) if isinstance(content, str) else content)
@@ -23,8 +32,6 @@ def replace_file(path: Path, content: str | Iterable[str], *, is_durable: bool =
         if is_durable:
             os.fsync(file.fileno())
     new.replace(path)
-    if is_durable:
-        sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

@@ -37,6 +37,8 @@ MAX_ROBOTS = 100  # robots whose directives are kept, per page
 MAX_ROBOT_NAME = 100  # characters; longer names are no robot's
 _DIRECTIVES = frozenset({"nofollow", "noindex", "none"})
 _LINK_TAGS = frozenset({"a", "area", "frame"})
+#: Relations of ``<link>`` to pages that often have no other link: of a list loaded by a script, of a manual's index.
+_PAGE_RELATIONS = frozenset({"next", "prev", "index"})
 _OPTIONS = int(LexborDocumentOptions.WO_EVENTS)  # two thirds of the time; events do not affect links
 _tokens = re.compile(r"[^\s,;]+").findall
 #: The target of a refresh by the HTML standard: "url=", and even the semicolon, may be missing. Linear.
@@ -90,8 +92,9 @@ def extract(
     """Parse the page *body* fetched from *url*.  Never raises for any body.
 
     Links are ``<a href>`` and ``<area href>`` without rel=nofollow, ``<frame src>``, which has all content of a
-    frameset (``<iframe>`` is mostly an advertisement or an embedded video), and the target of a refresh: one that
-    Scrapy follows never comes here, but it knows few spellings, and only in the first 4,096 characters.  Bytes are
+    frameset (``<iframe>`` is mostly an advertisement or an embedded video), ``<link>`` with rel=next, prev or
+    index, and the target of a refresh: one that Scrapy follows never comes here, but it knows few spellings, and only
+    in the first 4,096 characters.  Bytes are
     decoded by their byte order mark or meta element, else as UTF-8; if an HTTP header gives the encoding, pass text.
     O(length); 0.2 ms for 19 kB with 40 links, 0.05 ms more with text (*with_text*); at most 2 s for any body.
     *with_tree*: also the tree, of some 10 times the size of the body, unless the body is bytes or costly to parse.
@@ -147,6 +150,7 @@ class _Found:
             else:
                 head.append(_Element(node, tag, node.attributes))
         self._read_refresh(head)
+        self._read_relations(head)
         self._bases += _bases(head)
         self._canonicals += _canonicals(head)
         self._titles += _titles(head)  # before _text, which changes the document
@@ -174,6 +178,13 @@ class _Found:
                 target = refresh_target(attributes.get("content") or "")
                 if target is not None and len(self._hrefs) < self._max_links:
                     self._add(target)
+
+    def _read_relations(self, head: list[_Element]) -> None:
+        for _, tag, attributes in head:
+            if tag == "link" and "href" in attributes and len(self._hrefs) < self._max_links:
+                relations = _tokens((attributes["rel"] or "").lower())
+                if not _PAGE_RELATIONS.isdisjoint(relations) and "nofollow" not in relations:
+                    self._add(_href(attributes))
 
     def _add(self, href: str) -> None:
         link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long

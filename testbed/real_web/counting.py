@@ -6,6 +6,7 @@ URLs, and a small model of nginx's responses. It opens no connection and imports
 
 import os
 import posixpath
+import re
 import stat
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from lxml import etree
 from testbed.real_web.web import INDEX_NAMES, URL_SAFE, RealWeb, is_html
 
 SPACES = " \t\n\f\r"  # HTML's white space, a subset of Python's
+REFRESH = re.compile(r"\s*[0-9.]+\s*[;,]\s*url\s*=\s*['\"]?([^'\"]*)", re.IGNORECASE)
 NO_LINE_BREAKS = {ord(char): None for char in "\t\n\r"}  # browsers drop these anywhere in a URL
 
 
@@ -147,18 +149,26 @@ def is_nofollow(tree: lxml.html.HtmlElement | None) -> bool:
 
 
 def links(tree: lxml.html.HtmlElement | None, page_url: str) -> Iterator[str]:
-    """The absolute URLs of a page's links, except for nofollow links."""
+    """The absolute URLs that a crawler must follow from a page, except for nofollow links."""
     if tree is None or is_nofollow(tree):
         return
     base_href = next((base.get("href") for base in tree.iter("base") if base.get("href") is not None), "")
     base_url = join(page_url, base_href) or page_url
-    for element in tree.iter("a", "area"):
-        href = element.get("href")
-        if href is None or "nofollow" in element.get("rel", "").lower().split():
-            continue
-        url = join(base_url, href)
-        if url is not None:
-            yield url
+    found = [(page_url, target) for target in refreshes(tree)]
+    for element in tree.iter("a", "area", "frame", "link"):
+        rel = element.get("rel", "").lower().split()
+        href = element.get("src" if element.tag == "frame" else "href")
+        if href is not None and "nofollow" not in rel and (element.tag != "link" or "canonical" in rel):
+            found.append((base_url, href))
+    yield from (url for base, href in found if (url := join(base, href)) is not None)
+
+
+def refreshes(tree: lxml.html.HtmlElement) -> Iterator[str]:
+    """The targets of a page's meta refreshes."""
+    for meta in tree.iter("meta"):
+        match = REFRESH.match(meta.get("content", ""))
+        if match is not None and meta.get("http-equiv", "").lower() == "refresh":
+            yield match[1]
 
 
 def join(base_url: str, href: str) -> str | None:

@@ -82,12 +82,12 @@ def test_servers_in_a_state_say_why(job: Path) -> None:
     [dead] = json.loads(done.stdout)["top_servers"]
     assert {name: dead[name] for name in ("server", "state", "failures", "reason", "last_error")} == {
         "server": "http://dead.example",
-        "state": "given-up",
+        "state": "given up",
         "failures": 10,
-        "reason": "10 failures in a row",
+        "reason": "connection refused, 10 times in a row",
         "last_error": "connection refused",
     }
-    assert "http://dead.example (given-up: 10 failures in a row, connection refused)\n" in (
+    assert "http://dead.example (given up: connection refused, 10 times in a row)\n" in (
         scrapy(str(job), "--state", "given-up").stdout
     )
     [b] = json.loads(scrapy(str(job), "--state", "resting", "--json").stdout)["top_servers"]

@@ -73,3 +73,60 @@ def test_long_lines_are_shown_around_the_keyword() -> None:
 def test_the_markers_of_the_reader_itself_do_no_harm() -> None:
     """Control characters in a page are borders of lines, or nothing."""
     assert find("<p>a\x02b\x03c\x1ed\x1f needle</p><pre>\x03\x02e\nf</pre>", "needle")
+
+
+@pytest.mark.parametrize(
+    ("html", "keyword", "text"),
+    [
+        ("<p>key&shy;word</p>", "keyword", "**key\u00adword**"),
+        ("<p>key\u200b\u2060word</p>", "keyword", "**key\u200b\u2060word**"),
+        ("<p>keyword</p>", "key\u00adword", "**keyword**"),
+        ("<p>\u202b\u05d0\u05d1\u202c \u05d2</p>", "\u05d0\u05d1 \u05d2", None),
+        ("<p>\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645</p>", "\u0645\u06cc\u062e\u0648\u0627\u0647\u0645", None),
+    ],
+)
+def test_characters_that_are_not_shown_do_not_matter(html: str, keyword: str, text: str | None) -> None:
+    """Soft hyphens, zero width spaces, joiners, marks of direction; the line is shown as written."""
+    [(line, shown)] = find(html, keyword)
+    assert line == 1
+    assert text is None or shown == text
+
+
+def test_a_keyword_may_end_within_a_letter_that_folds_to_several() -> None:
+    """The whole letter is marked."""
+    assert find("<p>die Straße</p>", "stras") == [(1, "die **Straß**e")]
+    assert find("<p>die Straße</p>", "se") == [(1, "die Stra**ße**")]
+
+
+def test_annotations_are_at_the_end_of_their_line() -> None:
+    """So the words that they annotate are found, and they themselves."""
+    ruby = "<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rt>じ</rt></ruby>"
+    html = f"<p>{ruby}を{ruby}</p><p>次</p>"
+    assert visible_lines(html) == ["漢字を漢字 かんじ かんじ", "次"]
+    assert find(html, "漢字を漢") == [(1, "**漢字を漢**字 かんじ かんじ")]
+    assert visible_lines("<ruby>a<rt>b<p>c</p>d</rt></ruby>\x05\x06") == ["ab", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<title>key</title>",
+        "<p>x</p><svg><title>key</title></svg>",
+        "<dialog>key</dialog>",
+        "<datalist><option>key</option></datalist>",
+        "<iframe>key</iframe><noembed>key</noembed><noframes>key</noframes>",
+        "<audio>key</audio><video>key</video><canvas>key</canvas>",
+        *(f'<p style="{style}">key</p>' for style in ("color:red;DISPLAY :\nnone", "display:none!important")),
+        *(f'<p style="{style}">key</p>' for style in ("visibility: hidden", "visibility:collapse;")),
+    ],
+)
+def test_what_browsers_do_not_show_is_not_found(html: str) -> None:
+    """By its element or its style."""
+    assert find(f"<body><p>a</p>{html}</body>", "key") == []
+
+
+@pytest.mark.parametrize("style", ["list-style: none", "overflow: hidden", "--display: none", "a-collapse:collapse"])
+def test_other_styles_hide_nothing(style: str) -> None:
+    """Whatever they have in common with those that do; nor is an open dialog hidden."""
+    assert find(f'<p style="{style}">key</p>', "key") == [(1, "**key**")]
+    assert find("<dialog open>key</dialog>", "key") == [(1, "**key**")]

@@ -10,6 +10,7 @@ import pytest
 from tests.crawl.crawling import NO_HEARTBEAT, PROMPT
 from tests.crawl.differential import QUICK, Run, both, run
 from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, redirect
+from tests.waiting import PATIENCE
 
 HTML = {"Content-Type": "text/html"}
 FINE = page(title="fine")
@@ -307,13 +308,18 @@ def test_addon_works_with_default_settings() -> None:
     """With default politeness every page is fetched, a server rests between two sessions, the crawl ends promptly."""
 
     def script(site: Site) -> Script:
-        late = page(site.url("1/late"))
-        pages = {"1/": page("/a", "/b"), "1/a": page("/c"), "2/": Answer(late.body, headers=HTML, delay=1.5)}
+        def after_the_session(_: Asked) -> Answer:
+            site.came.wait_for(lambda: {"1/b", "1/c"} <= {*site.places()}, PATIENCE)
+            return Answer(page(site.url("1/late")).body, headers=HTML, delay=0.4)
+
+        pages = {"1/": page("/a", "/b"), "1/a": page("/c"), "2/": after_the_session}
         return {**pages, **dict.fromkeys(("1/b", "1/c", "1/late"), FINE)}
 
     ours = run("StartUrlsSpider", script, servers=2, settings=NO_HEARTBEAT, start="1/,2/")
     assert sorted(ours.site.places()) == ["1/", "1/a", "1/b", "1/c", "1/late", "2/"]
-    assert ours.site.gaps(1)[-1] >= 0.5
+    before, late = ours.site.of(1)[-2:]
+    # on a very busy machine the first session may still be open
+    assert late.connection == before.connection or ours.site.gaps(1)[-1] >= 0.5
     assert ours.reason == "finished"
     assert not ours.has_errors()
     assert ours.stat("elapsed_time_seconds") < PROMPT

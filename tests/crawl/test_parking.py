@@ -69,7 +69,8 @@ def test_parked_connection_is_closed_before_the_server_closes_it(seconds: int, c
         "1/1": page(),
         "2/slow": Answer("slow", delay=1.0),
     }
-    settings = {**WAITING, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_PARKED": 2}
+    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 2, "FRONTIER_MAX_DELAY": 2}
+    settings |= {"FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_PARKED": 2}
     with scripted_site(2) as site:
         other, site.script = site.origins[1], script
         crawl(f"{SPIDERS}.StartUrlsSpider", settings=settings, sites=",".join(site.origins), start="1/0")

@@ -1,4 +1,4 @@
-"""The header ``Refresh`` is a link of its page, as in browsers; whichever way the page takes."""
+"""Refreshes as in browsers, whichever way the page takes: the header is a link, ``<noframes>`` is ignored."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ PAGES: dict[str, tuple[str, dict[str, str], str | None]] = {
     "text_nofollow": ("", {"Content-Type": "text/plain", "Refresh": "0;url=/no", "X-Robots-Tag": "none"}, None),
     "seconds": ("", {"Content-Type": "text/html", "Refresh": "5"}, None),
     "script": ("", {"Content-Type": "text/html", "Refresh": "0;url=javascript:no()"}, None),
+    "frames": (
+        "<frameset><frame src=framed><noframes><meta http-equiv=refresh content='9;url=away'></noframes></frameset>",
+        {"Content-Type": "text/html"},
+        "framed",
+    ),
     "long": ("", {"Content-Type": "text/html", "Refresh": "0;url=/" + "a" * 20_000}, None),
 }
 
@@ -37,4 +42,4 @@ def test_a_refresh_by_header_is_followed_and_counted(lane: str) -> None:
     }
     assert crawled.stat("frontier/links/skipped/scheme") == 1
     assert crawled.stat("frontier/links/skipped/length") == 1
-    assert crawled.stat("frontier/links/found") == len(PAGES) + 4 + 2
+    assert crawled.stat("frontier/links/found") == len(PAGES) + 5 + 2

@@ -35,8 +35,8 @@ def intake(spider: type[Spider] = SitemapReading, *, wanted: bool = True, **rule
     return sut
 
 
-def from_sitemap(*hrefs: str, **kwargs: Any) -> Links:
-    request = Request("http://a.example/sitemap.xml", meta={"depth": 3})
+def from_sitemap(*hrefs: str, url: str = "http://a.example/sitemap.xml", **kwargs: Any) -> Links:
+    request = Request(url, meta={"depth": 3})
     return Links(Response(request.url, request=request), hrefs, **kwargs)
 
 
@@ -57,7 +57,8 @@ def test_bad_line_costs_no_other_line() -> None:
     of_index = sut.of_index(from_sitemap(*bad, "http://a.example/2.xml", kind="sitemap index"))
     assert [entry.url for entry in of_index][-1] == "http://a.example/2.xml"
     own = sut.own(from_sitemap(*bad, "http://a.example/3", kind="sitemap"))
-    assert own.hrefs == ["http://a.example/3"]
+    assert own.hrefs[-1] == "http://a.example/3"
+    assert all(url.startswith("http://a.example/") for url in own.hrefs)
 
 
 def test_list_of_sitemaps_is_bounded() -> None:
@@ -97,7 +98,20 @@ def test_number_of_sitemaps_per_server_is_bounded(monkeypatch: pytest.MonkeyPatc
 def test_sitemap_lists_urls_of_its_own_server_only() -> None:
     """The same scheme, host and port; other URLs are counted."""
     sut = intake()
-    listed = ("http://A.example/1", "https://a.example/2", "http://b.example/3", "http://a.example:80/4", "/5", "x:")
+    listed = (
+        "http://A.example/1",
+        "https://a.example/2",
+        "http://b.example/3",
+        "http://a.example:80/4",
+        "//b.example/",
+        "x:",
+    )
     assert sut.own(from_sitemap(*listed)).hrefs == ["http://a.example/1", "http://a.example/4"]
     assert sut.stats.get_value("frontier/sitemaps/urls") == 2
     assert sut.stats.get_value("frontier/sitemaps/foreign_urls") == 4
+
+
+def test_relative_urls_in_sitemaps_are_resolved() -> None:
+    """Exporters of static sites write them, against the protocol: 17 sitemaps of 93 had no other."""
+    own = intake().own(from_sitemap("/1", "2/index.html", "?3", url="http://a.example/s/sitemap.xml"))
+    assert own.hrefs == ["http://a.example/1", "http://a.example/s/2/index.html", "http://a.example/s/sitemap.xml?3"]

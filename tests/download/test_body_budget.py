@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -241,6 +242,20 @@ def test_body_whose_selector_was_used_is_released_after_its_callback() -> None:
     gc.disable()
     try:
         run(case)
+    finally:
+        gc.enable()
+
+
+def test_small_page_leaves_no_cycle() -> None:
+    """It is not counted, but thousands of them would wait for the next garbage collection."""
+    response = HtmlResponse("http://example.com/", body=b"<a>", encoding="utf-8")
+    assert response.css("a")
+    gc.disable()
+    try:
+        Counts().budget.scraped(response)
+        gone = weakref.ref(response)
+        del response
+        assert gone() is None
     finally:
         gc.enable()
 

@@ -6,7 +6,7 @@ from collections import Counter
 from math import isclose
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.server_table import ADMITTED
+from crawlproject.frontier.server_queue import ADMITTED
 from crawlproject.frontier.states import ServerState
 
 if TYPE_CHECKING:

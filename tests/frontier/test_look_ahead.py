@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness, server_table
+from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness, server_queue
 from crawlproject.frontier.learning.look_ahead import (
     BUCKET_DECAY,
     DRIFT,
@@ -63,7 +63,7 @@ def test_server_never_met_is_expected_to_bring_what_one_without_pages_is(steps: 
 
 def test_only_the_best_of_many_servers_are_ranked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long queue costs no more than a short one; servers far behind keep their old expectation."""
-    monkeypatch.setattr(server_table, "MAX_RANKED", 10)
+    monkeypatch.setattr(server_queue, "MAX_RANKED", 10)
     frontier = Frontier(BestPrefix(), NO_WAIT)
     keys = [f"http://{number:02}.example" for number in range(60)]
     frontier.push(Entry(f"{key}/{page}", 100.0 - number) for number, key in enumerate(keys) for page in range(20))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
+from crawlproject.frontier import BreadthFirst, Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.frontier import MAX_NAME_FAILURES
 from tests.frontier.invariants import check
 
@@ -295,3 +295,21 @@ def test_no_server_is_given_up_because_others_wait(max_failures: int, times: int
         now = frontier.servers[key(1)].ready_at
     assert given_way == times
     assert not frontier.servers[key(1)].given_up
+
+
+def test_of_equal_ranks_the_server_that_waits_longest_is_first_newcomer_or_not() -> None:
+    """Servers that answer must not keep newcomers of the same rank waiting: breadth-first visits all in turn.
+
+    An admitted newcomer has waited since its URLs were found, not since its look-up.
+    """
+    frontier = Frontier(BreadthFirst(), NONE)
+    frontier.admits_newcomers()
+    push_admitted(frontier, 1, urls=3)
+    visit(frontier, 0.0)
+    push(frontier, 2, urls=2)
+    push(frontier, 3)
+    assert visit(frontier, 0.0) == key(1)  # the others are not admitted
+    for _ in range(2):
+        frontier.admit(frontier.ask_newcomer(0.0, 9) or "")
+    check(frontier)
+    assert [visit(frontier, 0.0) for _ in range(4)] == [key(2), key(3), key(1), key(2)]

@@ -7,9 +7,10 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecaster, Limits, Look, Range
+from crawlproject.monitor.forecast import MAX_LOOKS, WIDEST, Forecast, Forecaster, Limits, Look, Range
+from crawlproject.monitor.sampler import within_limits
 from crawlproject.monitor.survey import Drains, Survey, joint_pace, own_pace
-from crawlproject.monitor.surveyor import STEP, Surveyor
+from crawlproject.monitor.surveyor import STEP, PagesAllowed, Surveyor
 from scripts.forecast_error import cases, run
 
 
@@ -221,17 +222,98 @@ def test_a_server_whose_robots_txt_fails_is_expected_to_be_given_up() -> None:
 
 def test_quality_yet_to_be_discovered_counts() -> None:
     """The same queue lasts longer if each page gathered shows half as much new quality."""
-    still, growing = (
-        [Look(float(i), 10.0 * i, 10 * i, 1000 - 5 * i, 10.0 * i, 600.0 - 10.0 * i * (1 - share)) for i in range(51)]
-        for share in (0.0, 0.5)
+    times = []
+    for share in (0.0, 0.5):
+        found = [
+            Look(float(i), 10.0 * i, 10 * i, 1000 - 5 * i, 10.0 * i, 300.0 + 10.0 * (50 - i) * (1 - share))
+            for i in range(51)
+        ]
+        assert found[-1].waiting == 300.0
+        forecast = forecaster_of(found).forecast(None).most_quality
+        assert forecast is not None
+        times.append(forecast.likely)
+    assert 0.0 < times[0] < times[1]
+
+
+def changing(queued: float, until: int = 1000) -> list[Look]:
+    """10,000 pages of quality 1 gathered, 10 a second; at the end the quality queued changes from 5,000."""
+    rises = [max(0.0, i - 0.95 * until) / (0.05 * until) for i in range(until + 1)]
+    return [
+        Look(float(i), 10.0 * i, 10 * i, 15_000 - 10 * i, 10.0 * i, 15_000.0 - 10.0 * i + (queued - 5000.0) * rise)
+        for i, rise in enumerate(rises)
+    ]
+
+
+def forecast_of_each(found: list[Look]) -> Forecast:
+    """The last forecast, after one of each sample."""
+    forecaster = Forecaster()
+    for look in found:
+        forecaster.add(look)
+        forecast = forecaster.forecast(None)
+    return forecast
+
+
+def width(forecast: Forecast) -> float:
+    assert forecast.most_quality is not None
+    return forecast.most_quality.high / forecast.most_quality.low
+
+
+def test_an_estimate_that_has_just_changed_is_less_certain() -> None:
+    """The same samples; only a forecaster that was asked at each of them has seen its estimate change."""
+    assert width(forecast_of_each(changing(5000.0))) == pytest.approx(
+        width(forecaster_of(changing(5000.0)).forecast(None))
     )
-    growing = [each._replace(waiting=each.waiting - 250.0) for each in growing if each.waiting is not None]
-    assert still[-1].waiting == growing[-1].waiting == 100.0
-    least, most = (forecaster_of(found).forecast(None).most_quality for found in (still, growing))
-    assert least is not None
-    assert most is not None
-    assert least.likely == 0.0  # 500 of 600 are gathered
-    assert most.likely > 0.0  # what is yet to be discovered makes 500 less than 80%
+    assert width(forecast_of_each(changing(6000.0))) > width(forecaster_of(changing(6000.0)).forecast(None)) + 0.1
+
+
+def test_few_pages_tell_less() -> None:
+    """A tenth of the pages, in the same time: the range is wider."""
+    assert width(forecaster_of(looks(1_000)).forecast(None)) > width(forecaster_of(looks(10_000)).forecast(None))
+
+
+def test_memory_of_estimates_is_bounded() -> None:
+    """However long the crawl."""
+    forecaster = Forecaster()
+    for i in range(3 * MAX_LOOKS):
+        forecaster.add(Look(float(i), float(i), i, 10_000, float(i), 10_000.0))
+        forecaster.forecast(None)
+    assert len(forecaster._wholes) <= MAX_LOOKS
+
+
+def limited_frontier() -> Frontier[None]:
+    """Three servers with 100 URLs each, two of one domain; 20 pages of the first are fetched."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    for name in ("a.example.org", "b.example.org", "example.net"):
+        frontier.push(Entry(f"http://{name}/{i}", 2.0) for i in range(100))
+    for _ in range(20):
+        frontier.page_fetched("http://a.example.org", 0)
+    return frontier
+
+
+@pytest.mark.parametrize(
+    ("per_server", "per_domain", "beyond"),
+    [
+        (0, 0, 0),
+        (30, 0, 90 + 70 + 70),
+        (10, 0, 100 + 90 + 90),
+        (150, 0, 0),
+        (0, 90, 30 + 100 + 10),
+        (80, 90, 40 + 90 + 20),
+    ],
+)
+def test_urls_beyond_page_limits_are_not_expected(per_server: int, per_domain: int, beyond: int) -> None:
+    """Per server, per domain, or both; the pages of a domain are known from the second round on."""
+    frontier = limited_frontier()
+    surveyor = Surveyor(frontier, allowed=PagesAllowed(per_server, per_domain))
+    surveyor.finish(0.0)
+    surveyor.finish(0.0)
+    assert surveyor.survey is not None
+    assert surveyor.survey.beyond_limits == beyond
+    assert surveyor.survey.beyond_quality == 2.0 * beyond
+    assert sum(surveyor.survey.drains.urls) == 300 - beyond
+    assert within_limits(300, 600.0, surveyor.survey) == (300 - beyond, 600.0 - 2.0 * beyond)
+    assert within_limits(300, None, surveyor.survey) == (300 - beyond, None)
+    assert within_limits(300, 600.0, None) == (300, 600.0)
 
 
 def discovering(until: int) -> list[Look]:

@@ -43,7 +43,7 @@ FIGURES = Figures(
     bytes_per_second=1_300_000.0,
     sessions=37,
     session_limit=64,
-    servers=ServerCounts(known=1204, ready=12, resting=30, waiting=10, leased=37, given_up=3),
+    servers=ServerCounts(known=1204, ready=12, resting=40, leased=37, given_up=3),
     queued=45_000,
     seen=812_004,
     failures={"status 404": 12, "timeout": 3},

@@ -227,6 +227,14 @@ def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
     assert "is running, or was interrupted" in (tmp_path / "my.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("output", "folder"), [("none/my.html", "none"), ("none/", "none/")])
+def test_the_command_with_an_output_in_no_folder(output: str, folder: str, tmp_path: Path) -> None:
+    """One line with the path given, before the work is done."""
+    done = run_python("-m", "scrapy", "report", str(tmp_path), "-o", f"{tmp_path}/{output}")
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"--output {tmp_path}/{output}: there is no folder {tmp_path}/{folder}"
+
+
 def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     """One line, exit code 1."""
     done = run_python("-m", "scrapy", "report", str(tmp_path))

@@ -151,6 +151,7 @@ def test_a_sample_has_every_column() -> None:
         ("the operator: the crawl is paused", "paused"),
         ("the store: requests wait until it can be reached again", "store"),
         ("the process cannot keep up: 8 of 64 connections allowed for now", "keep up"),
+        ("the network: no server can be reached", "network"),
         ("the crawl is ending: 5 requests in progress", "ending"),
         ("the event loop lags by 0.70 s, with 2% of a CPU in use", "event loop"),
         ("politeness: 3 of 4 servers rest", "rest"),

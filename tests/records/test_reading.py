@@ -13,6 +13,7 @@ from crawlproject.records import reading as limits
 from crawlproject.records.reading import OutOfTimeError, Source, read_page
 from crawlproject.records.rule_file import read_site
 from crawlproject.records.rules import Reading
+from crawlproject.records.selectors import cost_of
 from crawlproject.records.values import number
 
 URL = "http://shop.example/book/1"
@@ -160,14 +161,46 @@ def test_slow_page_is_left_for_the_thread() -> None:
     """On the event loop, reading stops and says so."""
     site = read_site(f'seeds = ["{URL}"]\n[records.r.fields]\na = "p ~ p"', Path("x.toml"))
     source = Source("<p>" * 3_000, URL)
-    assert source.cost() > limits.OFF_LOOP
+    around = cost_of("//p/following-sibling::p")
+    assert source.cost(around) > limits.OFF_LOOP
     with pytest.raises(OutOfTimeError):
         read_page(source, list(site.records), limits.ON_LOOP)
     (result,) = read_page(source, list(site.records))
     assert [problem.kind for problem in result.problems] == ["selector"]
     ordinary = Source("<h2>x</h2>" + "<p>text" * 200, URL)
-    assert ordinary.cost() < limits.ON_LOOP
+    assert ordinary.cost(around) < limits.ON_LOOP
     assert len(read_page(ordinary, list(site.records), limits.ON_LOOP)[0].rows) == 1
+
+
+CHAINS = ("<div>" * 150 + "</div>" * 150) * 20
+GROUPS = ("<div>" + "<p></p>" * 40 + "</div>") * 100
+
+
+@pytest.mark.parametrize(
+    ("expression", "page"),
+    [("//div//div//div//div", CHAINS), ("//p/following::p", GROUPS), ("//p/preceding::p", GROUPS)],
+)
+def test_narrow_pages_can_be_slow_as_well(expression: str, page: str) -> None:
+    """Half a second for 33 kB, 11 s and 6 s for 29 kB on a fast machine: not on the event loop."""
+    site = read_site(f'seeds = ["{URL}"]\n[records.r.fields]\na = {{ xpath = "{expression}" }}', Path("x.toml"))
+    with pytest.raises(OutOfTimeError):
+        read_page(Source(page, URL), list(site.records), limits.ON_LOOP)
+
+
+@pytest.mark.parametrize(
+    ("expression", "page"),
+    [
+        ("//ul//li//b", "<ul><li><b>1</b></ul><pre>" + "<span>x</span>\n" * 3_000 + "</pre>"),
+        ("//td[count(preceding-sibling::*) = 1]/b", "<table>" + "<tr><td>x<td><b>1</b>" * 3_000 + "</table>"),
+        ("//h2/following::b[1]", "<div><h2>x</h2><b>1</b></div>" + "<div>" + "<p>x" * 40 + "</div>" * 30),
+    ],
+)
+def test_listings_and_long_tables_are_not_slow(expression: str, page: str) -> None:
+    """Code with colours, thousands of rows: selectors that do not look around among them are used."""
+    site = read_site(f'seeds = ["{URL}"]\n[records.r.fields]\na = {{ xpath = "{expression}" }}', Path("x.toml"))
+    (reading,) = read_page(Source(page, URL), list(site.records))
+    assert not reading.problems
+    assert reading.rows[0]["a"] == "1"
 
 
 def test_time_is_limited_within_a_selector() -> None:

@@ -191,3 +191,28 @@ def test_line_behind_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tomllib, "loads", loads)
     assert line_of(text, ("records", "book", "keys")) == 2_004
     assert parses < 30
+
+
+@pytest.mark.parametrize(
+    ("date_format", "told"),
+    [
+        ("%Q", "'Q' is a bad directive in format '%Q'"),
+        ("%d.%d.%Y", "'%d.%d.%Y': a directive is repeated"),
+        ("%d.%m.%", "stray % in format '%d.%m.%'"),
+    ],
+)
+def test_formats_that_no_date_has_are_refused(date_format: str, told: str) -> None:
+    """At the start, not on each page."""
+    text = (
+        f'seeds = ["http://a.test/"]\n[records.r.fields]\na = {{ css = "p", type = "date", format = "{date_format}" }}'
+    )
+    with pytest.raises(ValueError, match=re.escape(f"line 3: records.r.fields.a.format: '{date_format}': ")) as error:
+        read_site(text, Path("x.toml"))
+    assert told in str(error.value)
+
+
+def test_known_keys_are_named_once() -> None:
+    """Of a field, too."""
+    with pytest.raises(ValueError, match="known keys: css") as error:
+        read_site('seeds = ["http://a.test/"]\n[records.r.fields]\na = { css = "p", zzzz = 1 }', Path("x.toml"))
+    assert str(error.value).count(" type") == 1

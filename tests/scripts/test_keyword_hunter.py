@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.crawl.scripted_site import Answer, scripted_site
 from tests.processes import HUNG
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 START = "http://a.example/"
@@ -47,3 +49,29 @@ def test_bad_arguments(arguments: tuple[str, ...]) -> None:
     done = hunt(*arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == USAGE
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(option: str) -> None:
+    """Help that was asked for is no error."""
+    done = hunt(option)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{USAGE}\n", "")
+
+
+def test_an_interrupted_search_does_not_say_that_nothing_was_found() -> None:
+    """Exit code 2; the reason on standard error, nothing on standard output."""
+    html = {"Content-Type": "text/html"}
+    links = "".join(f'<a href="/{number}">x</a>' for number in range(40))
+    with scripted_site(1) as site:
+        site.script = {"1/": Answer(links, headers=html)}
+        site.script |= {f"1/{number}": Answer("<p>hay</p>", headers=html, delay=0.2) for number in range(40)}
+        command = [str(ROOT / "scripts" / "keyword_hunter"), site.url("1/"), "needle"]
+        environment = os.environ | {"ALLOWED_NETWORKS": "127.0.0.0/8"}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT
+        ) as process:
+            until(lambda: len(site.places()) > 1, process)
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=HUNG)
+    assert (process.returncode, out) == (2, "")
+    assert errors.startswith("keyword_hunter: interrupted (shutdown) on level 2, after ")

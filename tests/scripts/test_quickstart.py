@@ -118,3 +118,10 @@ def test_setup_says_so_too(checkout: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("crawlproject needs Python 3.11 or newer, this is ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_quickstart_explains_itself(checkout: Path) -> None:
+    """Without installing anything."""
+    done = subprocess.run([checkout / "scripts/quickstart", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Set up and crawl: scripts/quickstart [URL...]\n")
+    assert not (checkout / ".venv").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawlproject.storage import append_file
 from crawlproject.storage.content_file import HEADER, ContentFile
 from tests.storage.full_disk import full_disk
 
@@ -50,6 +52,26 @@ def test_first_page_of_each_content(contents: list[tuple[int, str]]) -> None:
         model.setdefault(key, url)
     assert len(file) == len(model)
     OPENED.pop().close()
+
+
+def test_a_temporary_file_is_written_in_large_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No system call for each page; what waits can be read."""
+    writes: list[int] = []
+    write = os.pwrite
+
+    def counted(descriptor: int, data: bytes, at: int) -> int:
+        writes.append(len(data))
+        return write(descriptor, data, at)
+
+    file = opened(None)
+    monkeypatch.setattr(append_file.os, "pwrite", counted)
+    urls = [f"http://a.example/{number:06}" for number in range(5000)]
+    for key, url in enumerate(urls, 1):
+        assert file.first(key, url, 0) is None
+    assert [file.first(key, "http://b.example/", 0) for key in range(1, 5001)] == urls
+    assert len(writes) == 3
+    assert min(writes) >= append_file.BUFFER
+    file.close()
 
 
 def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:

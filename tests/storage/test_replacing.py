@@ -40,6 +40,12 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "state"
     replace_file(path, "old")
     (tmp_path / "state.new").symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match=r"No space left on device: '.*/state'$"):
         replace_file(path, "x" * 100_000)
     assert path.read_text() == "old"
+
+
+def test_error_names_the_file_to_be_replaced(tmp_path: Path) -> None:
+    """Not the new one beside it; of the same class as before."""
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*/none/state'$"):
+        replace_file(tmp_path / "none" / "state", "text")

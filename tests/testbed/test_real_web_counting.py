@@ -131,11 +131,22 @@ class TestCounting:
         assert urls(web, Kind.PAGE) == [f"{APPLES}/%C3%A9.html"]
 
     def test_base_href_and_areas_count(self, tmp_path: Path) -> None:
-        """Links are joined with the base of the page; areas of image maps are links, frames and images are not."""
+        """Links are joined with the base of the page; areas of image maps are links, iframes and images are not."""
         index = '<base href="dir/"><map><area href="a.html"></map><iframe src="a.html"></iframe><img src="a.png">'
         web = web_of(tmp_path, {"apples/index.html": index, "apples/dir/a.html": ""})
         assert urls(web, Kind.PAGE) == [f"{APPLES}/dir/a.html"]
         assert len(count(web).kinds) == 3
+
+    def test_frames_canonical_links_and_refreshes_count(self, tmp_path: Path) -> None:
+        """A refresh is joined with the page's URL, not with its base; other ``<link>`` elements are not followed."""
+        index = (
+            '<base href="dir/"><meta http-equiv="Refresh" content="0;url=\'a.html\'"><link rel=canonical href="b.html">'
+            '<link rel=next href="lost.html"><meta name="refresh" content="0; url=lost.html"><frame src="c.html">'
+        )
+        files = {"apples/a.html": "", "apples/dir/b.html": "", "apples/dir/c.html": ""}
+        web = web_of(tmp_path, {"apples/index.html": index, **files})
+        assert urls(web, Kind.PAGE) == [f"{APPLES}/a.html", f"{APPLES}/dir/b.html", f"{APPLES}/dir/c.html"]
+        assert urls(web, Kind.BROKEN) == []
 
     def test_nofollow_is_honoured(self, tmp_path: Path) -> None:
         """A link with rel=nofollow is not followed, and none of a page whose robots meta says so."""

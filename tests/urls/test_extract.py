@@ -33,6 +33,8 @@ HREFS = {
         "c",
         "d",
     ],
+    "<link rel=next href=' a '><LINK REL='section PREV' HREF=b#c><link rel=index href=d><a href=a>": ["a", "b#c", "d"],
+    "<link rel='next nofollow' href=a><link rel=next><link rel=alternate href=b><link rel=nextpage href=c>": [],
     "<table><a href=a><tr><p><a href=b><b><div><a href=c></b><a href=d>": ["a", "b", "c", "d"],
     "<a href=a rel=nofollow><a href=b rel='NoFollow ugc'><a href=c rel=noopener,nofollow><a href=d rel=follow>": ["d"],
     "<a href=a><a href=b": ["a"],

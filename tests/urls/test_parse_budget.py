@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.urls.parse_budget import MAX_ATTRIBUTES, affordable_parts
+from crawlproject.urls.parse_budget import MAX_ATTRIBUTES, _count_attributes, _max_attributes, affordable_parts
 
 from .conftest import PROPERTY
 
@@ -50,6 +50,17 @@ def test_dear_documents_are_cut(text):
     length = affordable_length(text)
     assert length < len(text)
     assert affordable_length(text[:length]) == length
+
+
+@pytest.mark.parametrize(
+    "attribute", [" a", "/a", " a=b", " a='b c'", 'a="b"', "\ta\n=\f'b'", "a='b'a=\"c\"", " a=", " =a"]
+)
+def test_number_of_attributes_is_not_underestimated(attribute):
+    """Large documents are not read tag by tag if they cannot have many attributes; nothing hides one of them."""
+    tag = f"<p {attribute * 500}>"
+    attributes = _count_attributes(tag, 2, len(tag) - 1)
+    assert attributes >= 250  # "a= a=": the second is the value of the first
+    assert _max_attributes(tag) >= attributes
 
 
 def test_tree_is_bounded_whatever_makes_it():

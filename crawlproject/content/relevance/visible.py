@@ -1,22 +1,27 @@
 """The text of a page in lines, as a reader sees it, and where a keyword is in it.
 
 Blocks begin and end lines, as do ``<br>`` and the line breaks of preformatted text; cells of a table row are separated
-by spaces.  Other elements leave no trace, so that a keyword is found over their borders.
+by spaces.  Other elements leave no trace, so that a keyword is found over their borders.  Annotations (ruby) are moved
+to the end of their line.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from crawlproject.content.relevance.words import few_marks
+from crawlproject.content.relevance.words import few_marks, without_ignorable
 from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
 
 #: Characters of text that are searched, and characters of a line: longer ones are broken.
 MAX_SEARCHED = 5_000_000
@@ -27,10 +32,15 @@ MAX_KEYWORD = 100
 MAX_FOUND = 20
 _SHOWN = 200
 
+#: What browsers do not show: by the element, and perhaps by its style.
 _HIDDEN = (
-    "script,style,template,noscript,head,[hidden],"
-    '[style*="display:none" i],[style*="display: none" i],[style*="visibility:hidden" i]'
+    "script,style,template,noscript,head,title,datalist,dialog:not([open]),iframe,noembed,noframes,audio,video,canvas,rp,"
+    "[hidden]"
 )
+_STYLED = '[style*="none" i],[style*="hidden" i],[style*="collapse" i]'
+_hides = re.compile(
+    r"(?:^|[;/])\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\s*(?:$|[;!/])", re.IGNORECASE
+).search
 _BLOCKS = (
     "address,article,aside,blockquote,br,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,figure,footer,"
     "form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,listing,main,menu,nav,ol,optgroup,option,p,plaintext,pre,"
@@ -38,10 +48,13 @@ _BLOCKS = (
 )
 _CELLS = "td,th"
 _PREFORMATTED = "pre,textarea,listing,xmp"
-#: Marks of a line's end, of the borders of preformatted text, and of a cell; they are put into the document.
-_BREAK, _PRE, _END, _CELL = "\x1e", "\x02", "\x03", "\x1f"
+#: Marks of a line's end, of the borders of preformatted text and of annotations, and of a cell; they are put into the
+#: document.
+_BREAK, _PRE, _END, _NOTE, _NOTE_END, _CELL = "\x1e", "\x02", "\x03", "\x05", "\x06", "\x1f"
 _preformatted = re.compile(f"{_PRE}[^{_PRE}{_END}]*{_END}").sub
 _inner_breaks = re.compile(r"\r\n?|\n").sub
+_notes = re.compile(f"{_NOTE}([^{_NOTE}{_NOTE_END}]*){_NOTE_END}")
+_spaces = str.maketrans({_PRE: " ", _END: " ", _CELL: " ", _NOTE: "", _NOTE_END: ""})
 
 
 class Found(NamedTuple):
@@ -60,7 +73,7 @@ def visible_lines(html: str) -> list[str]:
         tree = LexborHTMLParser(part.within + html[part.start : part.end])
         if tree.body is None:
             continue
-        for node in tree.css(_HIDDEN):
+        for node in _hidden_nodes(tree):
             if node.tag != "body":
                 node.decompose()
         for node in tree.body.css(_BLOCKS):
@@ -71,9 +84,19 @@ def visible_lines(html: str) -> list[str]:
         for node in tree.body.css(_PREFORMATTED):
             node.insert_before(_PRE)
             node.insert_after(_END)
+        for node in tree.body.css("rt"):
+            node.insert_before(_NOTE)
+            node.insert_after(_NOTE_END)
+        for node in tree.body.css("ruby"):
+            node.insert_after(f"{_NOTE} {_NOTE_END}")
         pieces.append(tree.body.text(separator="")[:MAX_SEARCHED])
     text = _BREAK.join(pieces)[:MAX_SEARCHED]
     return text_lines(_preformatted(lambda found: _inner_breaks(_BREAK, found[0]), text), _BREAK)
+
+
+def _hidden_nodes(tree: LexborHTMLParser) -> list[LexborNode]:
+    styled = [node for node in tree.css(_STYLED) if _hides(node.attributes.get("style") or "")]
+    return [*tree.css(_HIDDEN), *styled]
 
 
 def text_lines(text: str, line_break: str = "\n") -> list[str]:
@@ -82,7 +105,9 @@ def text_lines(text: str, line_break: str = "\n") -> list[str]:
 
 
 def _lines(raw: str) -> Iterator[str]:
-    collapsed = " ".join(raw.replace(_PRE, " ").replace(_END, " ").replace(_CELL, " ").split())
+    if _NOTE in raw:
+        raw = f"{_notes.sub('', raw)} {''.join(_notes.findall(raw))}"
+    collapsed = " ".join(raw.translate(_spaces).split())
     for start in range(0, len(collapsed), MAX_LINE):
         yield nfkc(collapsed[start : start + MAX_LINE])
 
@@ -93,12 +118,12 @@ def nfkc(text: str) -> str:
 
 
 def folded_keyword(keyword: str) -> str:
-    """``keyword`` as it is looked for: NFKC without differences of case, white space collapsed."""
+    """``keyword`` as it is looked for: in NFKC, without case, characters that are not shown, repeated white space."""
     return " ".join(_fold(nfkc(keyword)).split())
 
 
 def _fold(text: str) -> str:
-    return text.lower() if text.isascii() else nfkc(text.casefold())
+    return text.lower() if text.isascii() else without_ignorable(nfkc(text.casefold()))
 
 
 def find_keyword(lines: list[str], keyword: str) -> list[Found]:
@@ -129,22 +154,11 @@ def find_keyword(lines: list[str], keyword: str) -> list[Found]:
 
 def _marked(line: str, at: int, keyword: str) -> str:
     """``line`` around the ``keyword``, which is ``at`` this character of the folded line, or near."""
-    lengths = [len(_fold(char)) for char in line]
-    start = _index(lengths, at)
-    end = _index(lengths, at + len(keyword))
-    if _fold(line[start:end]) != keyword:  # folding the whole line composed characters differently: rare
+    ends = list(accumulate(len(_fold(char)) for char in line))
+    start, end = bisect_right(ends, at), bisect_left(ends, at + len(keyword)) + 1
+    if keyword not in _fold(line[start:end]):  # folding the whole line composed characters differently: rare
         return line[: 2 * _SHOWN]
     before, after = line[max(0, start - _SHOWN) : start], line[end : end + _SHOWN]
     return (
         f"{'…' if start > _SHOWN else ''}{before}**{line[start:end]}**{after}{'…' if end + _SHOWN < len(line) else ''}"
     )
-
-
-def _index(lengths: list[int], at: int) -> int:
-    """Number of characters whose folded forms have ``at`` characters together."""
-    total = 0
-    for number, length in enumerate(lengths):
-        if total >= at:
-            return number
-        total += length
-    return len(lengths)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import re2
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-#: Bytes of a page that are looked at; what has more before its text is data for scripts.
+#: Bytes of a page that are looked at, without style sheets and with them; what has more before its text is data for
+#: scripts.
 MAX_EXAMINED = 262_144
+_MAX_STYLED = 4 * MAX_EXAMINED
 
 #: Visible characters (without white space) from which on a page is complete as it is.
 ENOUGH_TEXT = 400
@@ -23,9 +26,14 @@ _IDS = (
 )
 _ROOT_IDS = frozenset(_IDS.split())
 _ROOT_TAGS = frozenset(("app-root", "my-app", "ng-app", "app-main"))
+#: What a page may show besides text.
+_SHOWN = "a[href],img,picture,svg,canvas,iframe,object,embed,video,audio,input,button,applet"
 
 _asks_for_scripts = re.compile(r"javascript|java script|enable js", re.IGNORECASE).search
 _white = re.compile(r"\s+")
+#: Text without meaning: places that a framework fills, and a page that says that it is being loaded.
+_empty = re.compile(r"\{\{[^{}]{0,200}\}\}|\A(?:loading|pleasewait)[.!…]*\Z", re.IGNORECASE).sub
+_styles = re2.compile(rb"(?is)<style\b.*?</style").sub  # re takes quadratic time for many that do not end
 
 EMPTY_ROOT, NOSCRIPT, LITTLE = ("empty_root", "noscript", "little_text")
 
@@ -34,10 +42,10 @@ def reason_to_render(body: bytes) -> str | None:
     """The reason why the page needs its scripts; None if it does not. O(``MAX_EXAMINED``), 0.1 ms for 10 kB.
 
     ``empty_root``: a framework's root element is empty, and there is little else.  ``noscript``: the page asks to
-    enable JavaScript and says little else.  ``little_text``: at least two scripts, hardly any text or link.  A page
-    without scripts, with frames or with ``ENOUGH_TEXT`` needs none.
+    enable JavaScript and says little else.  ``little_text``: hardly any text or link and two scripts, or one building
+    an element; or nothing at all.  A page without scripts, with frames or with ``ENOUGH_TEXT`` needs none.
     """
-    body = body[:MAX_EXAMINED]
+    body = _styles(b"", body[:_MAX_STYLED])[:MAX_EXAMINED]
     if b"<script" not in body.lower():
         return None
     tree = LexborHTMLParser(body)
@@ -48,7 +56,7 @@ def reason_to_render(body: bytes) -> str | None:
     for node in tree.css("script,style,noscript,template,svg"):
         if node.tag != "svg" or node.parent is not None:
             node.decompose()
-    text = len(_white.sub("", tree.body.text(separator=" ")))
+    text = len(_empty("", _white.sub("", tree.body.text(separator=" "))))
     if not scripts or text >= ENOUGH_TEXT:
         return None
     if _has_empty_root(tree):
@@ -56,15 +64,20 @@ def reason_to_render(body: bytes) -> str | None:
     links = len(tree.css("a[href]"))
     if asks and links <= FEW_LINKS:
         return NOSCRIPT
-    if len(scripts) >= 2 and text <= LITTLE_TEXT and links <= FEW_LINKS:
+    if text <= LITTLE_TEXT and links <= FEW_LINKS and (len(scripts) >= 2 or _builds_an_element(tree)):
         return LITTLE
-    return None
+    return None if text or len(body) == MAX_EXAMINED or tree.css_first(_SHOWN) else LITTLE
 
 
 def _runs(script: LexborNode) -> bool:
     """Whether it is a program, not data (JSON-LD, templates)."""
     kind = (script.attributes.get("type") or "").strip().lower()
     return not kind or kind == "module" or "javascript" in kind or "ecmascript" in kind
+
+
+def _builds_an_element(tree: LexborHTMLParser) -> bool:
+    """Whether the body has an element of the page's own making, such as ``<shop-app>``."""
+    return any("-" in (node.tag or "") for node in tree.css("body>*"))
 
 
 def _has_empty_root(tree: LexborHTMLParser) -> bool:

@@ -79,11 +79,6 @@ class Expectations:
             parts["look_ahead"] = self.look_ahead
         return parts
 
-    @property
-    def are_learned(self) -> bool:
-        """Whether ranks depend on what is learned from all servers."""
-        return self.prior is not None or self.look_ahead is not None
-
     def meet(self, server: ExpectedServer) -> bool:
         """Predict the times of a server never contacted from all others; returns whether they changed. O(1)."""
         self.update(server)

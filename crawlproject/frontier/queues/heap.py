@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from itertools import islice
+from itertools import count, islice
 from typing import Generic, Protocol, TypeVar
 
 #: (key, arrival, slot): the smallest key comes first, ties in order of arrival; the slot holds the queued object.
 HeapItem = tuple[float, int, int]
+
+#: The next arrival; one counter for all heaps, so that objects of two heaps can be compared.
+_next_arrival = count(1).__next__
 
 
 class HasHeapItem(Protocol):
@@ -32,26 +35,25 @@ class LazyHeap(Generic[T]):
     surviving tuple that holds an object would bring its next full pass over all URLs nearer.
     """
 
-    __slots__ = ("_arrivals", "_free", "_heap", "_slots")
+    __slots__ = ("_free", "_heap", "_slots")
 
     def __init__(self) -> None:
         self._heap: list[HeapItem] = []
         self._slots: list[T | None] = []
         self._free: list[int] = []  # slots
-        self._arrivals = 0
 
     def __len__(self) -> int:
         return len(self._slots) - len(self._free)
 
-    def push(self, value: T, key: float) -> None:
-        """Queue ``value``, which must not be queued anywhere."""
+    def push(self, value: T, key: float, arrival: int | None = None) -> None:
+        """Queue ``value``, which must not be queued anywhere; with an earlier ``arrival``, as if it had come then."""
         if self._free:
             slot = self._free.pop()
             self._slots[slot] = value
         else:
             slot = len(self._slots)
             self._slots.append(value)
-        self._push(value, key, slot)
+        self._push(value, key, slot, arrival)
 
     def rekey(self, value: T, key: float) -> None:
         """Move ``value``, which must be in this heap, to ``key``; an unchanged key keeps its place among equals."""
@@ -125,9 +127,8 @@ class LazyHeap(Generic[T]):
         values = map(self._value, self._heap)
         return list(islice((value for value in values if value is not None), count))
 
-    def _push(self, value: T, key: float, slot: int) -> None:
-        self._arrivals = arrival = self._arrivals + 1  # unique, so equal keys leave in order of arrival
-        value.heap_item = item = (key, arrival, slot)
+    def _push(self, value: T, key: float, slot: int, arrival: int | None = None) -> None:
+        value.heap_item = item = (key, _next_arrival() if arrival is None else arrival, slot)
         heappush(self._heap, item)
 
     def _value(self, item: HeapItem) -> T | None:

@@ -191,14 +191,14 @@ class ReadyLine(Generic[T]):
         """Number of servers set aside. O(largest number of full domains so far)."""
         return sum(len(crowd.servers) for crowd in self._set_aside.values())
 
-    def push(self, server: T, key: float) -> None:
-        """Queue a server that is in no line. O(log servers)."""
+    def push(self, server: T, key: float, arrival: int | None = None) -> None:
+        """Queue a server that is in no line; ``arrival`` as in ``LazyHeap.push``. O(log servers)."""
         self._count += 1
         crowd = self._crowds.get(self._domain(server)) if self._crowds else None
         if crowd is None:
-            self._open.push(server, key)
+            self._open.push(server, key, arrival)
         else:
-            self._join(crowd, server, key)
+            self._join(crowd, server, key, arrival)
 
     def rekey(self, server: T, key: float) -> None:
         """Move a server of this line to ``key``. O(log servers)."""
@@ -277,7 +277,7 @@ class ReadyLine(Generic[T]):
             self._set_aside.push(one, one.first_key())
             return
         assert one.heap_item is not None
-        key = one.heap_item[0]
+        key, arrival, _ = one.heap_item
         self._open.remove(one)
         domain = self._domain(one)
         crowd = self._crowds.get(domain)
@@ -285,11 +285,11 @@ class ReadyLine(Generic[T]):
             crowd = self._crowds[domain] = Crowd(domain)
             crowd.is_set_aside = True
             self._set_aside.push(crowd, key)
-        self._join(crowd, one, key)
+        self._join(crowd, one, key, arrival)
 
-    def _join(self, crowd: Crowd[T], server: T, key: float) -> None:
+    def _join(self, crowd: Crowd[T], server: T, key: float, arrival: int | None) -> None:
         server.crowd = crowd
-        crowd.servers.push(server, key)
+        crowd.servers.push(server, key, arrival)
         self._moved(crowd)
 
     def _moved(self, crowd: Crowd[T]) -> None:

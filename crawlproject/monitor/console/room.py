@@ -12,7 +12,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.console.live import CHARTED
 from crawlproject.monitor.console.order_book import in_words
-from crawlproject.monitor.console.server_list import STATES, Query, find
+from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
 
@@ -59,7 +59,7 @@ class CrawlRoom:
             "spider": "" if spider is None else spider.name,
             "figures": self.figures(),
             "orders": self.orders(),
-            "states": list(STATES),
+            "states": list(FILTERS),
         }
 
     def event(self) -> dict[str, Any]:

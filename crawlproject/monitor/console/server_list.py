@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.server_state import STATES, shown_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -37,24 +37,13 @@ MAX_LIMIT, MAX_SEARCH = 200, 200
 
 READY, WAITING = ServerState.READY, ServerState.WAITING
 
-#: States as shown, besides those of ``ServerState``.
-GIVEN_UP, BLOCKED, GUARDED, FULL = "given up", "blocked", "guarded", "full"
-
-
-def _is_in(state: ServerState, server: Server) -> bool:
-    return server.state is state
-
-
-#: Filters: name -> whether a server is shown.
-STATES: dict[str, Callable[[Server], bool]] = {
-    **{state.value: partial(_is_in, state) for state in ServerState},
-    GIVEN_UP: lambda server: server.given_up,
-    BLOCKED: lambda server: server.blocked,
-    GUARDED: lambda server: bool(server.demoted_because),
-    FULL: lambda server: server.full,
+#: Filters besides the states: name -> whether a server is shown.
+TESTS: dict[str, Callable[[Server], bool]] = {
+    "guarded": lambda server: bool(server.demoted_because),
     "with URLs": lambda server: bool(server.urls),
     "failing": lambda server: server.failures > 0,
 }
+FILTERS = (*STATES, *TESTS)
 
 
 def shown_rank(server: Server) -> float:
@@ -96,8 +85,8 @@ class Query:
         sort, state, order = given.get("sort", "urls"), given.get("state", ""), given.get("order", "desc")
         if sort not in SORTS:
             raise ValueError(f"sort: one of {', '.join(SORTS)}")
-        if state and state not in STATES:
-            raise ValueError(f"state: one of {', '.join(STATES)}")
+        if state and state not in FILTERS:
+            raise ValueError(f"state: one of {', '.join(FILTERS)}")
         if order not in ("asc", "desc"):
             raise ValueError("order: asc or desc")
         search = given.get("search", "").strip().lower()
@@ -210,12 +199,13 @@ def _bound(sample: list[Any], share: float, side: int) -> Any:
 
 
 def _matcher(query: Query) -> Callable[[Server], bool] | None:
-    text, of_state = query.search, STATES[query.state] if query.state else None
+    text, state = query.search, query.state
+    test = TESTS.get(state) or (lambda server: shown_state(server) == state)
     if not text:
-        return of_state
-    if of_state is None:
+        return test if state else None
+    if not state:
         return lambda server: text in server.key
-    return lambda server: text in server.key and of_state(server)
+    return lambda server: text in server.key and test(server)
 
 
 def row(server: Server, now: float) -> dict[str, Any]:
@@ -223,7 +213,7 @@ def row(server: Server, now: float) -> dict[str, Any]:
     estimates = server.estimates
     return {
         "server": server.key,
-        "state": state_of(server),
+        "state": shown_state(server),
         "rank": None if (rank := shown_rank(server)) < -1.0 else rank,
         "urls": len(server.urls),
         "quality": server.urls.best_quality if server.urls else 0.0,
@@ -234,12 +224,3 @@ def row(server: Server, now: float) -> dict[str, Any]:
         "error": server.last_error,
         "guarded": server.demoted_because,
     }
-
-
-def state_of(server: Server) -> str:
-    """The state as shown: what keeps a server from being crawled comes first."""
-    if server.given_up:
-        return GIVEN_UP
-    if server.blocked:
-        return BLOCKED
-    return FULL if server.full else server.state.value

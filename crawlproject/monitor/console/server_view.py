@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.monitor.console.server_list import state_of
-from crawlproject.monitor.server_terms import rest_reason, server_terms
+from crawlproject.monitor.server_state import shown_state, state_reason
+from crawlproject.monitor.server_terms import server_terms
 from crawlproject.signals import robots_asked
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerL
     blocked, delayed = orders.blocked.find(key), orders.delays.find(key)
     politeness = frontier.servers.politeness_of(server)
     return terms | {
-        "state": state_of(server),
-        "reason": _reason(server, now),
+        "state": shown_state(server),
+        "reason": state_reason(server),
         "group": None if server.group is None else server.group.key,
         "request_delay": politeness.request_delay,
         "blocked_by": None if blocked is None else blocked[0],
@@ -48,14 +48,6 @@ def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerL
         "answers": answers.of(key),
         "robots": _robots(crawler, key),
     }
-
-
-def _reason(server: Server, now: float) -> str:
-    if server.given_up:
-        return server.last_error or "too many failures in a row"
-    if server.blocked:
-        return "blocked by the operator"
-    return rest_reason(server) if server.ready_at > now else ""
 
 
 def _best(server: Server) -> list[dict[str, Any]]:

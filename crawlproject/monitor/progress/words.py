@@ -29,6 +29,7 @@ class Topic(NamedTuple):
 def topics(figures: Figures) -> list[Topic]:
     """The parts of each line of the panel, the most important first."""
     servers = figures.servers
+    waiting = f"{servers.waiting:,} waiting, " if servers.waiting else ""  # only with politeness groups
     found = [
         Topic(
             "Pages",
@@ -43,7 +44,7 @@ def topics(figures: Figures) -> list[Topic]:
             "Connections",
             (
                 f"{figures.sessions} of {figures.session_limit}",
-                f"{servers.known:,} servers: {servers.ready:,} ready, {servers.resting + servers.waiting:,} resting, "
+                f"{servers.known:,} servers: {servers.ready:,} ready, {servers.resting:,} resting, {waiting}"
                 f"{servers.leased:,} leased, {servers.given_up:,} given up",
             ),
         ),

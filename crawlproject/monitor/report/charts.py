@@ -150,7 +150,7 @@ def _state(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
             samples,
             ("known", "Servers"),
             f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
-            {"known": _column("servers"), "resting": _column("resting"), "given up": _column("given_up")},
+            {"known": _column("servers"), "resting or waiting": _column("resting"), "given up": _column("given_up")},
         ),
         _lines(
             samples,

@@ -34,6 +34,7 @@ REASONS = {
     "the store": "the store could not be reached",
     "the process": "the process could not keep up",
     "the operator": "the operator had paused the crawl",
+    "the network": "this machine's network or its name servers did not work",
     "the event": "the event loop was blocked, or the machine busy",
 }
 

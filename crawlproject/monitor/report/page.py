@@ -15,6 +15,7 @@ from crawlproject.monitor.report.charts import charts
 from crawlproject.monitor.report.facts import WORKER_HEADINGS, Facts, advice, summary, worker_row
 from crawlproject.monitor.series.samples import is_number
 from crawlproject.monitor.series.snapshot_file import COLUMNS
+from crawlproject.monitor.server_state import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +36,7 @@ HEADINGS = {
     "quality": ("Quality", "sum of the estimated quality of these pages"),
     "queued": ("Queued", "URLs queued"),
     "rank": ("Rank", "quality per second that the next session is expected to bring; the best server is next"),
-    "state": ("State", "ready, resting, leased (has a connection), idle (no URL), given up, full"),
+    "state": ("State", "; ".join(f"{state}: {meaning}" for state, meaning in STATES.items())),
     "reason": ("Reason", "why it rests, ranks last or was given up"),
     "failures": ("Failures", "failures in a row"),
     "best": ("Best", "term of the rank: quality of its best URL"),

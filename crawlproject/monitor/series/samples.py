@@ -65,7 +65,7 @@ COLUMNS = (
 #: Earlier versions wrote "the" alone.
 HELD_BACK = (
     *("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the", "failures"),
-    *("the crawl", "the store", "the process", "the operator", "the event"),
+    *("the crawl", "the store", "the process", "the operator", "the event", "the network"),
 )
 
 Sample = dict[str, float]

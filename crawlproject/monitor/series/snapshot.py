@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
-from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.series.snapshot_file import COLUMNS, VERSION
-from crawlproject.monitor.server_terms import rest_reason
+from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.monitor.survey import TOP
 from crawlproject.options.all_settings import DEFAULTS
 
@@ -40,8 +39,8 @@ def server_row(server: Server, frontier: Frontier) -> list[Any]:
         _short(server.gathered),
         len(urls),
         _short(frontier.policy.rank(server)) if urls else 0,
-        server_state(server),
-        server_reason(server)[:MAX_TEXT],
+        shown_state(server),
+        _reason(server)[:MAX_TEXT],
         server.failures,
         _short(urls.best_quality),
         server.expected_pages,
@@ -55,20 +54,10 @@ def server_row(server: Server, frontier: Frontier) -> list[Any]:
     ]
 
 
-def server_state(server: Server) -> str:
-    """Its state as shown: ``given up`` and ``full`` besides those of ``ServerState``."""
-    if server.given_up:
-        return "given up"
-    return "full" if server.full else server.state.value
-
-
-def server_reason(server: Server) -> str:
-    """The reason why it is given up, rests, or ranks last; empty if none of these."""
-    if server.given_up:
-        return f"{server.failures} failures in a row{f': {server.last_error}' if server.last_error else ''}"
-    if server.demoted_because:
-        return server.demoted_because
-    return rest_reason(server) if server.state is ServerState.RESTING else server.last_error or ""
+def _reason(server: Server) -> str:
+    """Why it is in its state, or ranks last; else its last error."""
+    guarded = f"guarded: {server.demoted_because}" if server.demoted_because else ""
+    return "; ".join(filter(None, (guarded, state_reason(server) or server.last_error)))
 
 
 def snapshot_of(

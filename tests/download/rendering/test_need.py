@@ -19,6 +19,10 @@ NEEDED = {
     "asks": ("<noscript>You need to enable JavaScript to run this app.</noscript>" + SCRIPT, NOSCRIPT),
     "scripts only": (SCRIPT + "<script>start()</script>", LITTLE),
     "module": ("<main></main><script type=module src=/a.js></script>" + SCRIPT, LITTLE),
+    "custom element": ("<shop-app>Loading ...</shop-app><script type=module src=/a.js></script>", LITTLE),
+    "nothing but a script": ("<div class=page></div>" + SCRIPT, LITTLE),
+    "templates": ("<div v-scope><h1>{{ title }}</h1><p>{{ text.trim() }}</p></div>" + SCRIPT, LITTLE),
+    "is loading": ("<div hx-get=/part hx-trigger=load>Loading ...</div>" + SCRIPT, LITTLE),
     "capitals": ("<DIV ID=ROOT></DIV><SCRIPT SRC=/a.js></SCRIPT>", EMPTY_ROOT),
 }
 
@@ -31,6 +35,9 @@ NOT_NEEDED = {
     "text beside the root": f'<div id="root"></div>{TEXT}{SCRIPT}{SCRIPT}',
     "links": "".join(f"<a href={n}>{n}</a>" for n in range(5)) + SCRIPT * 2,
     "one script": "<p>Short.</p>" + SCRIPT,
+    "one script and an image": "<p><img src=a.png></p>" + SCRIPT,
+    "custom element that shows text": f"<my-menu>{TEXT}</my-menu>" + SCRIPT,
+    "custom element among others": "<p>A few words.</p><div><my-menu></my-menu></div>" + SCRIPT,
     "noscript image": "<p>A few words here, and a table of contents: " + "one, two, three, four " * 5 + "</p>"
     "<noscript><img src=/count.gif></noscript>" + SCRIPT * 3,
     "refresh": "<meta http-equiv=Refresh content='0; url=/new'>" + SCRIPT * 2,
@@ -62,7 +69,18 @@ def test_frames_need_none() -> None:
     assert reason_to_render(page.encode()) is None
 
 
-@pytest.mark.parametrize("piece", ["<div>", "<script>", "<script></script>", "<a href=x>", "<svg>", "<p id=root>"])
+def test_style_sheets_do_not_count_as_the_start() -> None:
+    """Nor is a page that begins with data for 256 kB a page without text."""
+    style = "<style>" + "p > a::before{color:red}<!-- -->" * 20_000 + "</style>"
+    assert reason_to_render(f"<html><head>{style}{SCRIPT * 2}</head><body>{TEXT}</body>".encode()) is None
+    assert reason_to_render(f"<html><head>{style}{SCRIPT}</head><body><div id=app></div>".encode()) == EMPTY_ROOT
+    data = f"<script type=application/json>{'1,' * 200_000}</script>"
+    assert reason_to_render(f"<html><head>{data}{SCRIPT}</head><body>{TEXT}</body>".encode()) is None
+
+
+@pytest.mark.parametrize(
+    "piece", ["<div>", "<script>", "<script></script>", "<a href=x>", "<svg>", "<p id=root>", "<style>"]
+)
 def test_time_is_bounded(piece: str) -> None:
     """Of a page of any size only the start is looked at."""
     reason_to_render(piece.encode() * 500_000)

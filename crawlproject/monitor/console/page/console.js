@@ -114,6 +114,7 @@ function showFigures(figures) {
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
     ["Resting", count(servers("resting"))],
+    ["Waiting", servers("waiting") ? count(servers("waiting")) : undefined],
     ["Leased", count(servers("leased"))],
     ["Given up", count(servers("given_up"))],
     ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],

@@ -1,0 +1,251 @@
+"""Tells an outage of this machine's network, or of its name servers, from servers that fail.
+
+During an outage every request fails: without this, servers would be given up and requests lost, one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+)
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.lookup import FINAL
+from crawlproject.urls import domain_of_server
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+
+logger = logging.getLogger(__name__)
+
+#: Servers (names) that answered last, remembered to be asked in an outage: more than one operator has, who might
+#: answer for a while, and then no longer.
+REMEMBERED = 1000
+
+#: Of these, asked in the first round, and at most in a later one: the outage is over when one answers.
+ASKED, MAX_ASKED = 3, 50
+
+#: Seconds that each has to accept a connection.
+PROBE_TIME = 5.0
+
+#: Seconds between two rounds, at first and at most.
+PAUSE, MAX_PAUSE = 2.0, 30.0
+
+#: Seconds without new requests when the process has no file descriptor left.
+NO_FILES_PAUSE = 1.0
+
+#: A request that ends by one of these during an outage would have failed whatever the server.
+_FAILURES = (DownloadTimeoutError, DownloadConnectionRefusedError, CannotResolveHostError, DownloadFailedError)
+
+#: Errors of the system that may be an outage, besides time-outs; with the last one, our own address is gone.
+_UNREACHABLE = frozenset(
+    (errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT, errno.EADDRNOTAVAIL)
+)
+
+_NO_FILES = frozenset((errno.EMFILE, errno.ENFILE))
+
+_MAX_CHAIN = 10
+
+
+class Path:
+    """What is known of one way out: ``failing`` since the last answer, and ``known`` to have answered, latest last."""
+
+    def __init__(self, name: str, least: int, probe: Callable[[str, str | None], Awaitable[bool]]) -> None:
+        self.name = name
+        self.probe = probe
+        self._least = self._limit = least
+        self.failing: set[str] = set()
+        self.known: dict[str, str | None] = {}
+
+    def answered(self, key: str, address: str | None) -> None:
+        """``key`` has answered. O(1)."""
+        if self.failing:
+            self.failing.clear()
+            self._limit = self._least
+        self.known.pop(key, None)
+        self.known[key] = address
+        if len(self.known) > REMEMBERED:
+            del self.known[next(iter(self.known))]
+
+    def failed(self, key: str) -> bool:
+        """``key`` has failed; returns whether that makes an outage likely. O(1)."""
+        self.failing.add(key)
+        return len(self.failing) >= self._limit and len(self.known) >= ASKED
+
+    def refuted(self) -> None:
+        """Others do answer: twice as many must fail in a row before they are asked again."""
+        self.failing.clear()
+        self._limit *= 2
+
+    def rounds(self) -> Iterator[list[tuple[str, str | None]]]:
+        """Those known to be asked together, for ever: latest first, each time twice as many. O(REMEMBERED) a round."""
+        size, asked = ASKED, 0
+        while True:
+            latest = list(reversed(self.known.items()))
+            first = asked % len(latest)
+            yield (latest + latest)[first : first + min(size, len(latest))]
+            asked += size
+            size = min(2 * size, MAX_ASKED)
+
+
+class Outages:
+    """Pauses the crawl while this machine's network, or its name servers, do not work; requests then return unsent.
+
+    An outage is likely when requests to ``least`` servers in a row have failed without an answer from any (or look-ups
+    of names in ``least`` domains), and certain if none of ``ASKED`` that answered before can be reached now.  Then more
+    of them are asked every few seconds until one answers.  0: never.  Refused connections and missing names are
+    answers.  Nothing is decided of requests through proxies.
+
+    ``connects(key, address)`` and ``resolves(name)`` ask once.
+    Stats: ``frontier/outages``, ``frontier/outage_time`` (seconds), ``frontier/out_of_files``.
+    """
+
+    def __init__(
+        self,
+        crawl: CrawlFrontier,
+        least: int,
+        connects: Callable[[str, str | None], Awaitable[bool]],
+        resolves: Callable[[str], Awaitable[bool]],
+        count: Callable[..., None],
+    ) -> None:
+        self._crawl = crawl
+        self._is_watching = least > 0
+        self._network = Path("no server can be reached", least, connects)
+        self._names = Path("no name server answers", least, lambda _, name: resolves(name or ""))
+        self._count = count
+        self._asking: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._said_files = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the crawl is paused: an outage is likely or certain, or the process has no file descriptor left."""
+        return self._crawl.outage is not None
+
+    def close(self) -> None:
+        """Stop asking."""
+        self._is_watching = False
+        if self._asking is not None:
+            self._asking.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def answered(self, key: str, address: str) -> None:
+        """The server ``key`` has answered from ``address``, not through a proxy. O(1)."""
+        if self._is_watching:
+            self._network.answered(key, address)
+
+    def explain(self, key: str, error: BaseException) -> bool:
+        """Whether an outage explains ``error``, by which a request to the server ``key`` ended. O(1)."""
+        number = _errno(error)
+        if number in _NO_FILES:
+            self._no_files(error)
+            return True
+        if isinstance(error, DownloadTimeoutError) or number in _UNREACHABLE:
+            self.failed(key)
+        return self.is_on and isinstance(error, _FAILURES)
+
+    def failed(self, key: str) -> None:
+        """The server ``key`` could not be reached. O(1)."""
+        self._learn(self._network, key, None, (key,))
+
+    def looked_up(self, name: str, failure: str | None) -> bool:
+        """The name servers were asked for ``name``; returns whether an outage explains their ``failure``. O(labels)."""
+        if not self._is_watching:
+            return False
+        domain = domain_of_server(f"http://{name}")
+        if failure is None or failure in FINAL:
+            self._names.answered(domain, name)
+            return False
+        self._learn(self._names, domain, name, (f"https://{name}", f"http://{name}"))
+        return self.is_on
+
+    def _learn(self, path: Path, key: str, address: str | None, servers: tuple[str, ...]) -> None:
+        if not self._is_watching or self._crawl.admits_any:  # proxies resolve names, and connect
+            return
+        if any(server is not None and server.answered for server in map(self._crawl.frontier.server, servers)):
+            path.known.setdefault(key, address)  # perhaps in an earlier run
+        if path.failed(key) and self._asking is None:
+            self._crawl.outage = f"the network: {len(path.failing)} failures in a row, others are asked"
+            self._asking = asyncio.get_running_loop().create_task(self._find_out(path))
+
+    def _no_files(self, error: BaseException) -> None:
+        self._count("frontier/out_of_files", 1)
+        if not self._said_files:
+            self._said_files = True
+            logger.error("%s: raise the limit (ulimit -n), or lower FRONTIER_MAX_SESSIONS", error)
+        if self._crawl.outage is None:
+            self._crawl.outage = "the process: too many open files (ulimit -n)"
+            self._timer = asyncio.get_running_loop().call_later(NO_FILES_PAUSE, self._try_again)
+
+    def _try_again(self) -> None:
+        if self._asking is None:
+            self._over()
+
+    def _over(self) -> None:
+        self._crawl.outage = None
+        self._crawl.wake()
+
+    async def _find_out(self, path: Path) -> None:
+        """Ask until one answers; then the crawl goes on."""
+        started, pause, is_certain = CLOCK(), PAUSE, False
+        try:
+            for asked in path.rounds():
+                if await _any(path.probe(*each) for each in asked):
+                    break
+                if not is_certain:
+                    is_certain = True
+                    self._count("frontier/outages", 1)
+                    logger.warning(
+                        "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
+                        path.name,
+                        ", ".join(key for key, _ in asked),
+                    )
+                self._crawl.outage = f"the network: {path.name}"
+                await asyncio.sleep(pause)
+                pause = min(MAX_PAUSE, 1.5 * pause)
+        finally:
+            self._asking = None
+            if is_certain:
+                self._count("frontier/outage_time", round(CLOCK() - started, 3))
+        if is_certain:
+            path.failing.clear()
+            logger.warning("The outage is over after %.0f s", CLOCK() - started)
+        else:
+            path.refuted()
+        self._over()
+
+
+async def _any(results: Iterable[Awaitable[bool]]) -> bool:
+    """Whether one of ``results`` is true; the others are no longer awaited."""
+    tasks = [asyncio.ensure_future(each) for each in results]
+    try:
+        for task in asyncio.as_completed(tasks):
+            if await task:
+                return True
+        return False
+    finally:
+        for each in tasks:
+            each.cancel()
+
+
+def _errno(error: BaseException) -> int | None:
+    """The first error number in the chain of causes."""
+    following: BaseException | None = error
+    for _ in range(_MAX_CHAIN):
+        if following is None:
+            return None
+        if isinstance(following, OSError) and following.errno is not None:
+            return following.errno
+        following = getattr(following, "os_error", None) or following.__cause__ or following.__context__
+    return None

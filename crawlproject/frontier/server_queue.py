@@ -1,0 +1,412 @@
+"""The order of servers: which gets the next session, and when each may be requested again."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
+from crawlproject.frontier.server import Group, Server
+from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Servers reranked per page, about 10 µs each: causes no pause, however many servers wait.
+RANKED_PER_PAGE = 4
+#: Servers reranked in one round: roughly the best, which may get the next sessions. Others are reranked at the top.
+MAX_RANKED = 2000
+#: Number of recent newcomers whose sessions decide whether newcomers may take all sessions.
+RECENT_NEWCOMERS = 32
+#: While at least this share of them answered, newcomers may take all sessions.
+MANY_ANSWER = 0.5
+
+# Enum look-ups would take longer than anything else done here with a server.
+IDLE, LEASED, READY, HELD = ServerState.IDLE, ServerState.LEASED, ServerState.READY, ServerState.HELD
+RESTING, WAITING = ServerState.RESTING, ServerState.WAITING
+DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
+LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
+HOLD = ServerEvent.HOLD
+
+# The lines of ready servers (``Server.line``), by ``ServerQueue.lines``.
+KNOWN, ADMITTED, NEW, ASKED = range(4)
+
+
+class ServerQueue:
+    """Ready servers by rank, resting ones by the end of their rest; the only place that changes a server's state.
+
+    ``rank`` and ``rerank_above`` come from the policy, ``group_of`` from the frontier.  Moving a server is
+    O(log servers); nothing scans.  The top of the resting heap is exactly the time of the next possible step (as in
+    BUbiNG's workbench).
+
+    Only one server of a politeness group is leased at a time.  A ready server whose group is busy or rests is set aside
+    in the group's own heap; when the group is free again, its best server is recalled.
+
+    ``shares`` limits the sessions of each registered domain while servers of other domains are ready, ``look_ups`` the
+    newcomers of each that are asked for at the same time.
+
+    With ``admits_newcomers``, a ready server that has never answered stands in a line of its own and gets no session
+    until the caller has admitted it: ``ask_newcomer`` takes the best one, ``admit`` ends its look-up.  While most
+    sessions of newcomers fail, newcomers hold at most half of the sessions.
+    """
+
+    def __init__(
+        self,
+        rank: Callable[[Server], float],
+        rerank_above: Callable[[Server, float], float],
+        group_of: Callable[[str], str] | None = None,
+    ) -> None:
+        self._rank = rank
+        self._rerank_above = rerank_above
+        self._group_of = group_of
+        self.admits_newcomers = False  # set before the first server
+        self.domains = Domains()
+        self.shares, self.look_ups = DomainShares(self.domains), DomainShares(self.domains)
+        self.ready, self.admitted, self.asked = [ReadyLine[Server](self.shares) for _ in range(3)]
+        self.newcomers = ReadyLine[Server](self.shares, self.look_ups)
+        self.lines = (self.ready, self.admitted, self.newcomers, self.asked)
+        self._guests = 0  # leased newcomers
+        self.limit: float = inf  # sessions that may be open
+        self._answering = 1.0  # moving share of newcomers that answered in their sessions
+        self.resting: LazyHeap[Server | Group] = LazyHeap()
+        self.groups: dict[str, Group] = {}
+        self.leased = 0
+        self.held = 0
+        self._to_hold: set[Server] = set()  # leased servers that will be held
+        self._outdated: list[Server] = []  # to be reranked, best last
+        self.now = 0.0  # the latest time seen
+        self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
+
+    def tick(self, now: float) -> None:
+        """Advance the time to ``now``."""
+        if now > self.now:
+            self.now = now
+
+    def place(self, server: Server) -> None:
+        """Move a server, unless it is leased or held, to the heap and position of its URLs, time and rank.
+
+        O(log servers).
+        """
+        state = server.state
+        if state is LEASED or state is HELD:
+            return
+        if state is READY and server.urls and server.ready_at <= self.now and not server.blocked:  # most frequent
+            self.lines[server.line].rekey(server, self._key_by_rank(server))
+            if server.group is not None and server.group.recalled is server:
+                self._recall_better(server, server.group)
+            return
+        event = self._event(server)
+        if event is DUE and state is WAITING and server.group is not None and server.group.is_free(self.now):
+            event = RECALL  # it may now rank better than the recalled server
+        self._step(server, event)
+
+    @property
+    def is_reranking(self) -> bool:
+        """Whether a round of ``rank_some`` is under way."""
+        return bool(self._outdated)
+
+    def rank_again(self) -> None:
+        """Start a round of ``rank_some`` over the best ready servers. O(MAX_RANKED)."""
+        self._outdated = self.ready.about_first(MAX_RANKED)[::-1]
+
+    def rank_some(self, expect: Callable[[Server], None]) -> None:
+        """Rank the next ``RANKED_PER_PAGE`` servers of the round, each after ``expect``. O(log servers)."""
+        if self._outdated:
+            for server in self._outdated[-RANKED_PER_PAGE:]:
+                if server.state is not HELD:  # it may have been removed since
+                    expect(server)
+                    self.place(server)
+            del self._outdated[-RANKED_PER_PAGE:]
+
+    def rank_best(self, now: float, expect: Callable[[Server], None]) -> None:
+        """Rerank the best ready server until it stays the best, ``RANKED_PER_PAGE`` times at most. O(log servers).
+
+        The expectations of a server that was added or ranked long ago may have dropped since.
+        """
+        best = self.best(now)
+        for _ in range(RANKED_PER_PAGE):
+            if best is None:
+                return
+            expect(best)
+            self.place(best)
+            before, best = best, self.best(now)
+            if best is before:
+                return
+
+    def lease(self, now: float, sessions: float = inf) -> Server | None:
+        """Take the best server that may be requested now; None if there is none. O(log servers).
+
+        ``sessions``: all that may be open, of which newcomers and domains may have a part.  Sets aside servers of busy
+        groups on the way: O(log servers) for each, once.
+        """
+        self.limit = sessions
+        self.shares.set_places(sessions)
+        while (server := self.best(now)) is not None:
+            assert server.heap_item is not None
+            self.last_rank = max(0.0, -server.heap_item[0]) / server.urgency
+            group = server.group
+            if group is not None and not group.is_free(now):
+                self._step(server, SET_ASIDE)
+                continue
+            if group is not None:
+                group.holder = server
+            self._step(server, LEASE)
+            self.leased += 1
+            self.shares.take(server)
+            self._guests += server.line == ADMITTED
+            return server
+        return None
+
+    def best(self, now: float) -> Server | None:
+        """The ready server that gets the next session; None if there is none.
+
+        One of a full domain only if no other is ready.  O(log servers) for each server that becomes due.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        return self._best()
+
+    def _best(self) -> Server | None:
+        known = self.ready.peek()
+        new = self.admitted.peek() if len(self.admitted) and self._may_invite() else None
+        if known is None or new is None:
+            return known or new
+        return min(known, new, key=lambda server: (self._turn(server), server.heap_item))
+
+    def _turn(self, server: Server) -> tuple[bool, float]:
+        """Orders the best servers of several lines: the lowest is next, of equal ones the one that waits longest."""
+        assert server.heap_item is not None
+        return self.shares.is_full(server), server.heap_item[0]
+
+    @property
+    def newcomers_fail(self) -> bool:
+        """Whether most of the latest newcomers did not answer in their sessions."""
+        return self._answering < MANY_ANSWER
+
+    def _may_invite(self) -> bool:
+        """Whether another newcomer may get a session."""
+        return not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
+
+    def someone_waits(self, now: float, *, is_full: bool) -> bool:
+        """Whether a ready server would get the place of a newcomer whose session ended. O(log servers) amortised.
+
+        Only servers that rank neither last nor beyond their domain's share count.  ``is_full``: all sessions are open;
+        else only newcomers wait for places of others.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        lines = (self.admitted, self.ready) if is_full else (self.admitted,)
+        first = [line.peek() for line in lines]
+        return any(server is not None and self._turn(server) <= (False, 0.0) for server in first)
+
+    def ask_newcomer(self, now: float, admitted: int) -> Server | None:
+        """The best newcomer to be looked up; None if there is none. O(log servers).
+
+        Also None while ``admitted`` of them wait for a session, unless it ranks above all servers with one.  Those
+        of full domains have ``admitted`` places with all others, and leave these as many of their own.
+        """
+        self.tick(now)
+        self._wake_due(now)
+        self.look_ups.set_places(admitted)
+        server = self.newcomers.peek()
+        if server is None:
+            return None
+        others = [first for line in (self.ready, self.admitted) if (first := line.peek()) is not None]
+        waiting = len(self.admitted) + len(self.asked)
+        if not self.shares.is_full(server):
+            waiting -= self.admitted.crowded
+            if all(self._turn(server) < self._turn(other) for other in others):
+                waiting = 0
+        if waiting >= admitted:
+            return None
+        self._line_up(server, ASKED)
+        return server
+
+    def admit(self, server: Server) -> bool:
+        """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers)."""
+        if server.state is not READY or server.line != ASKED:
+            return False
+        self._line_up(server, ADMITTED)
+        return True
+
+    def _line_up(self, server: Server, line: int) -> None:
+        """Move a ready server to another line, by its rank; it has waited since it became ready. O(log servers)."""
+        assert server.heap_item is not None
+        arrival = server.heap_item[1]
+        self.lines[server.line].remove(server)
+        self._leave_line(server)
+        server.line = line
+        if line == ASKED:
+            self.look_ups.take(server)
+        self.lines[line].push(server, self._key_by_rank(server), arrival)
+
+    def _leave_line(self, server: Server) -> None:
+        """The ready server leaves its line: if it was asked for, it no longer is."""
+        if server.line == ASKED:
+            self.look_ups.leave(server)
+
+    def release(self, server: Server) -> None:
+        """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
+        group = server.group
+        if group is not None and group.holder is server:
+            group.ready_at = max(group.ready_at, server.ready_at)
+            group.holder = None
+        self._step(server, RELEASE)
+        self.leased -= 1
+        self.shares.leave(server)
+        if server.line == ADMITTED:
+            self._guests -= 1
+            if server.answered or server.failures:
+                self._answering += (server.answered - self._answering) / RECENT_NEWCOMERS
+        if server in self._to_hold:
+            self.hold(server)
+        else:
+            self.place(server)
+
+    def hold(self, server: Server) -> None:
+        """Give ``server`` no further session: it is held now, or when its session ends. O(log servers)."""
+        if server.state is LEASED:
+            self._to_hold.add(server)
+            return
+        self.held += server.state is not HELD
+        self._to_hold.discard(server)
+        self._step(server, HOLD)
+
+    def remove(self, server: Server) -> None:
+        """Forget ``server``, and its group if it was the only one. O(log servers).
+
+        Raises IllegalStepError and changes nothing if it has a session, open or parked.
+        """
+        if server.session is not None or server.parked is not None:
+            raise IllegalStepError(f"cannot be removed, it has a session: {server!r}")
+        self.hold(server)
+        self.held -= 1
+        group, server.group = server.group, None
+        if group is not None:
+            group.members -= 1
+            if not group.members:
+                del self.groups[group.key]
+                if group.heap_item is not None:
+                    self.resting.remove(group)
+
+    def first_due(self) -> float | None:
+        """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
+        return self.now if self._best() is not None else self.resting.first_key()
+
+    def upcoming(self, count: int, until: float) -> list[Server]:
+        """The ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
+
+        First ready servers, best first, then those whose rest ends by ``until``, earliest first.  Not newcomers.
+        """
+        servers = self.ready.first(count)
+        for due in self.resting.first(count - len(servers)):
+            if due.heap_item is None or due.heap_item[0] > until:
+                break
+            server = due.waiting.peek() if isinstance(due, Group) else due
+            if server is not None:
+                servers.append(server)
+        return servers
+
+    def find_group(self, server: Server) -> None:
+        """Put a new server into its politeness group, if there are groups."""
+        if self._group_of is not None:
+            self._enter(server, self._group_of(server.key))
+
+    def _enter(self, server: Server, key: str) -> Group:
+        group = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = Group(key)
+        server.group = group
+        group.members += 1
+        return group
+
+    def join(self, server: Server, key: str) -> bool:
+        """Put a leased server without a group into group ``key``; False if the server's group is busy or rests."""
+        group = server.group or self._enter(server, key)
+        if group.holder is server:
+            return True
+        if not group.is_free(self.now):
+            return False
+        group.holder = server
+        return True
+
+    def counts(self) -> dict[str, int]:
+        """Number of servers in each state except idle. O(1), O(groups) with groups."""
+        waiting = groups_resting = 0
+        for group in self.groups.values():
+            waiting += len(group.waiting)
+            groups_resting += group.heap_item is not None
+        resting = len(self.resting) - groups_resting
+        ready, leased, held = sum(map(len, self.lines)), self.leased, self.held
+        return {"ready": ready, "resting": resting, "waiting": waiting, "leased": leased, "held": held}
+
+    def _step(self, server: Server, event: ServerEvent) -> None:
+        """Apply ``event`` to ``server`` and move it between heaps; it may have left its heap already."""
+        before = server.state
+        server.step(event)
+        after = server.state
+        if after is not before and server.heap_item is not None:
+            self._heap(server, before).remove(server)
+        if before is READY and after is not READY:
+            self._leave_line(server)
+        server.rerank_above = -inf if after is READY or after is WAITING or after is IDLE else inf
+        if after is READY and after is not before:
+            server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
+        if after is not IDLE and after is not LEASED and after is not HELD:
+            key = server.ready_at if after is RESTING else self._key_by_rank(server)
+            if server.heap_item is None:
+                self._heap(server, after).push(server, key)
+            else:
+                self._heap(server, after).rekey(server, key)
+        group = server.group
+        if group is not None and after is not before:
+            if group.recalled is server and after is not READY:
+                group.recalled = None
+            self._offer(group)
+
+    def _event(self, server: Server) -> ServerEvent:
+        if not server.urls or server.blocked:
+            return EMPTY
+        return REST if server.ready_at > self.now else DUE
+
+    def _key_by_rank(self, server: Server) -> float:
+        rank = self._rank(server)
+        if server.demoted_because or (server.line and server.failures):  # the latter: of a newcomer
+            # maps to [-1, 0): below all others, whose ranks are >= 0
+            rank = rank / (1.0 + rank) - 1.0
+        server.rerank_above = self._rerank_above(server, rank)
+        return -rank
+
+    def _heap(
+        self, server: Server, state: ServerState
+    ) -> ReadyLine[Server] | LazyHeap[Server] | LazyHeap[Server | Group]:
+        if state is READY:
+            return self.lines[server.line]
+        if state is WAITING:
+            assert server.group is not None
+            return server.group.waiting
+        return self.resting
+
+    def _wake_due(self, now: float) -> None:
+        """Make servers ready whose rest, or whose group's rest, is over. O(log servers) for each."""
+        while (due := self.resting.pop_due(now)) is not None:
+            if isinstance(due, Group):
+                server = due.recalled = due.waiting.pop()
+            else:
+                server = due
+            if server is not None:
+                event = self._event(server)
+                self._step(server, RECALL if event is DUE and server.state is WAITING else event)
+
+    def _offer(self, group: Group) -> None:
+        """Schedule the recall of the group's best waiting server, and no other, for the end of the group's rest."""
+        if group.holder is None and group.recalled is None and len(group.waiting) and group.heap_item is None:
+            self.resting.push(group, group.ready_at)
+
+    def _recall_better(self, recalled: Server, group: Group) -> None:
+        """Recall another server of ``group`` if ``recalled`` no longer ranks best in it."""
+        best = group.waiting.first_key()
+        if best is not None and recalled.heap_item is not None and best < recalled.heap_item[0]:
+            group.recalled = None
+            self._offer(group)

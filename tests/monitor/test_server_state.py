@@ -1,0 +1,85 @@
+"""The states of servers: all that show them use one vocabulary, that of the state machine and the glossary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawlproject.commands import frontier as command
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.console.server_list import FILTERS, Query, row, select
+from crawlproject.monitor.metric_names import METRICS
+from crawlproject.monitor.series.snapshot import server_row
+from crawlproject.monitor.series.snapshot_file import COLUMNS
+from crawlproject.monitor.server_state import STATES, shown_state, state_reason
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.server import Server
+
+GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
+
+KEYS = [f"http://{name}.example" for name in ("ready", "resting", "leased", "idle", "failing", "blocked", "full")]
+
+
+@pytest.fixture(scope="module")
+def frontier() -> Frontier:
+    """A server in each state, except held and waiting."""
+    frontier = Frontier(BestPrefix(), Politeness(), max_failures=3)
+    *_, leased, idle, failing, blocked, full = KEYS
+    frontier.push([Entry(f"{key}/", 1.0) for key in KEYS])
+    frontier.push([Entry(f"{leased}/2", 9.0), Entry(f"{full}/2", 1.0)])
+    frontier.open_session(0.0)
+    frontier.servers.rest(KEYS[1], 0.0, 1.0)
+    frontier.servers.back_off(KEYS[1], 0.0, 1, error="status 503")
+    frontier.fill(full)
+    frontier.fill(idle)
+    frontier.server(idle).full = False  # type: ignore[union-attr]
+    for _ in range(3):
+        frontier.record(Measurement(failing, 0.0, failed=True, error="connection refused"))
+    list(frontier.block(blocked, blocked=True))
+    return frontier
+
+
+def test_one_word_for_a_state(frontier: Frontier) -> None:
+    """In the report, the console and its filters; what keeps a server from being crawled replaces its own state."""
+    expected = ["ready", "resting", "leased", "idle", "given up", "blocked", "full"]
+    servers = [frontier.servers[key] for key in KEYS]
+    assert [shown_state(server) for server in servers] == expected
+    assert [row(server, 0.0)["state"] for server in servers] == expected
+    assert [server_row(server, frontier)[COLUMNS.index("state")] for server in servers] == expected
+    for server, state in zip(servers, expected, strict=True):
+        assert found(frontier, state) == [server]
+
+
+def found(frontier: Frontier, state: str) -> list[Server]:
+    search = select(frontier, Query.parse({"state": state}))
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            return end.value[1]  # type: ignore[no-any-return]
+
+
+def test_the_reason_of_a_state(frontier: Frontier) -> None:
+    """Empty for states that need none."""
+    reasons = {key: reason for key in KEYS if (reason := state_reason(frontier.servers[key]))}
+    _, resting, _, _, failing, blocked, _ = KEYS
+    assert reasons == {
+        resting: "status 503",
+        failing: "connection refused, 3 times in a row",
+        blocked: "blocked by the operator",
+    }
+
+
+def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
+    """And of the metrics, the console's filters, and ``scrapy frontier --state``."""
+    assert STATES.keys() >= set(ServerState)
+    terms = {word for line in GLOSSARY.read_text().splitlines() for word in line.split("|")[1:2]}
+    words = {word.strip() for term in terms for word in term.split(",")}
+    assert words >= STATES.keys()
+    assert set(FILTERS) >= STATES.keys() >= set(command.STATES)
+    gauges = {metric.name.removeprefix("crawlproject_servers_").replace("_", " ") for metric in METRICS}
+    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full"}
