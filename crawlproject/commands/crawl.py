@@ -1,4 +1,4 @@
-"""``scrapy crawl``: Scrapy's command, with exit code 1 if no seed, or no example of a topic, could be fetched."""
+"""``scrapy crawl``: Scrapy's command, with an exit code for crawls that ended because of a failure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+
+
+#: Closing reasons of crawls that could not go on; spiders have their own (``spiders.web.FAILED``).
+FAILED = ("store_failed", "repository_failed", "records_failed", "worker_failed")
+#: Closing reason and exit code of a worker whose crawl is no longer in Redis: a restart would begin it from nothing.
+LOST, LOST_CODE = "redis_lost", 3
 
 
 class Command(crawl.Command):
@@ -39,9 +45,11 @@ class Command(crawl.Command):
         reason = stats.get_value("finish_reason") if stats is not None else None
         if reason in (None, "finished"):
             return
-        from crawlproject.spiders.web import FAILED
+        from crawlproject.spiders.web import FAILED as FAILED_SPIDERS
 
-        if reason in FAILED:
+        if reason == LOST:
+            self.exitcode = LOST_CODE
+        elif reason in FAILED or reason in FAILED_SPIDERS:
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:

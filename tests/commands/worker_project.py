@@ -15,7 +15,7 @@ from typing import Any
 from redis import Redis
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.settings import BaseSettings
 
 from crawlproject.addon import FrontierAddon
@@ -72,6 +72,18 @@ class Dying(Waiting):
     async def start(self) -> AsyncIterator[Any]:
         yield {"pid": os.getpid()}
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Closing(Waiting):
+    """Ends at once, for ``reason``."""
+
+    name = "closing"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield {}
+
+    def idle(self) -> None:
+        raise CloseSpider(self.reason)  # type: ignore[attr-defined]
 
 
 class Broken(Spider):

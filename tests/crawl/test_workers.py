@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import redis
 
+from crawlproject.commands.crawl import LOST_CODE
 from testbed.cut_off import CutOff
 from testbed.redis_server import RunningRedis
 from testbed.web import (
@@ -237,7 +238,9 @@ def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
         wait_for_share(crew, 1)
         client = redis_server.client()
         client.flushall()
-        crew.wait_all()
+        for worker in crew.all:
+            worker.fate = "kill"  # its exit code is not 0
+        assert crew.wait_all() == [LOST_CODE, LOST_CODE]
         assert reasons(crew) == ["redis_lost", "redis_lost"]
         assert all("CRITICAL: Redis has lost this crawl" in worker.log() for worker in crew.all)
         assert keys_of(client) <= {"inbox"}
@@ -276,7 +279,8 @@ def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: Runnin
         crew.spider = "full_disk"
         crew.add()
         crew.add(TEST_FULL_AFTER=5)
-        crew.wait_all()
+        crew.all[1].fate = "kill"  # its exit code is not 0
+        assert crew.wait_all() == [0, 1]
         judge(crew, web, Fault("full", 0.0, math.inf, crew.all[1].address))
         assert reasons(crew) == ["finished", "store_failed"]
         assert "CRITICAL: The local copy of the frontier cannot be used" in crew.all[1].log()

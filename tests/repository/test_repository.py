@@ -214,6 +214,7 @@ def test_a_crash_at_any_byte_leaves_every_whole_page(tmp_path: Path, compression
         again.repository.close()
         assert [row.url for row in rows(folder)] == [f"http://a.example/{number}" for number in range(pages)]
         assert known or rows(folder) == scanned(folder)
+    made.repository.close()
 
 
 def test_what_a_living_process_writes_to_is_left_alone(tmp_path: Path) -> None:

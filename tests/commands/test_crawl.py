@@ -1,0 +1,23 @@
+"""The exit code of ``scrapy crawl``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT, run_python
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [("finished", 0), ("shutdown", 0), ("closespider_timeout", 0), ("store_failed", 1), ("redis_lost", 3)],
+)
+def test_crawls_that_could_not_go_on_fail(reason: str, code: int, tmp_path: Path) -> None:
+    """Those that were stopped, or have reached a limit, do not."""
+    project = {"SCRAPY_SETTINGS_MODULE": "tests.commands.worker_project", "PYTHONPATH": str(ROOT)}
+    line = ["-m", "scrapy", "crawl", "closing", "-a", f"reason={reason}"]
+    done = run_python(*line, cwd=tmp_path, env={**os.environ, **project})
+    assert f"Spider closed ({reason})" in done.stderr
+    assert done.returncode == code
