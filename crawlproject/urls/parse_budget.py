@@ -204,13 +204,7 @@ def _parts_by_tree(text: str) -> list[Part]:
     max_nodes, max_part = _max_nodes(text), MAX_TREE
     parts = [Part(0, len(text))]
     foreign = ""  # the open svg or math element
-    known: dict[str, _Tag] = {}
-    for found in _tags(text):
-        written = found[0]
-        tag = known.get(written)
-        if tag is None:
-            tag = _read_tag(found)
-            _remember(known, written, tag)
+    for found, tag in _read_tags(text):
         own_steps, added, tolerated, name, is_end, is_formatting, is_nested = tag
         steps += depth + own_steps
         if reopened > tolerated:
@@ -249,12 +243,8 @@ class _Tag(NamedTuple):
     is_nested: bool  # elements of this name accumulate on the stack
 
 
-def _remember(known: dict[str, _Tag], written: str, tag: _Tag) -> None:
-    if len(written) <= _KNOWN_LENGTH and len(known) < _MAX_KNOWN:
-        known[written] = tag
-
-
 def _read_tags(text: str) -> Iterator[tuple[re.Match[str], _Tag]]:
+    """The tags of ``text``, with what each costs."""
     known: dict[str, _Tag] = {}
     for found in _tags(text):
         written = found[0]
