@@ -82,11 +82,11 @@ END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
 
 #: The error of the whole quality: a share of that not yet discovered, a share of the estimate's change over the last
 #: ``QUALITY_STEADY`` of the requests, and a share of the whole divided by the root of the requests.  Found as ``MORE``.
-MORE_ERROR, CHANGE_ERROR, SAMPLE_ERROR = 0.1, 0.3, 1.2
+MORE_ERROR, CHANGE_ERROR, SAMPLE_ERROR = 0.1, 0.2, 0.3
 QUALITY_STEADY = 0.15
 
 #: This multiple of the error for a time that is shown without a range, as a bound.
-WITHIN_ERRORS = 2.0
+WITHIN_ERRORS = 3.0
 
 #: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
 WIDEST = 3.0
