@@ -188,7 +188,7 @@ def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> Non
     ):
         start_two(crew)
         crew.wait_for_pages(150)
-        (log,) = (server.folder / "appendonlydir").glob("*.incr.aof")
+        (log,) = server.folder.rglob("*.aof")  # Redis 7 has a folder for it
         size = log.stat().st_size
         crew.wait_for_pages(250)
         server.kill()
@@ -206,7 +206,7 @@ def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> Non
 def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> None:
     """Away for longer than the lease: hand-outs stop in time; then all goes on, nobody is taken for dead."""
     with (
-        running_web(SPEC) as web,
+        running_web(replace(SPEC, pages=1200)) as web,  # more than are fetched before that
         CutOff(redis_server.url) as line,
         crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
     ):
@@ -216,7 +216,7 @@ def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> Non
         getattr(line, how)()
         crew.until(lambda: all("Redis does not answer" in worker.log() for worker in crew.all), "Redis is missed")
         crew.until(lambda: is_quiet(crew, LEASE), "nothing is handed out")
-        assert crew.pages() < 400
+        assert crew.pages() < 1200
         line.heal()
         crew.wait_all()
         judge(crew, web)
