@@ -98,7 +98,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
             on_lost=self._lost,
         )
-        self._outages = self._new_outages(sessions.outage_servers)
+        self._outages = self._new_outages(sessions.outage_failures)
         self._patience = self._new_patience(sessions.patience)
         self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
         self._body_signals = BodySignals(crawler)

@@ -58,19 +58,19 @@ _MAX_CHAIN = 10
 
 
 class Route:
-    """What is known of one way out: ``failing`` since the last answer, and ``known`` to have answered, latest last."""
+    """What is known of one way out: failures since the last answer, and ``known`` to have answered, latest last."""
 
     def __init__(self, name: str, least: int, probe: Callable[[str, str | None], Awaitable[bool]]) -> None:
         self.name = name
         self.probe = probe
         self._least = self._limit = least
-        self.failing: set[str] = set()
+        self.failures = 0
         self.known: dict[str, str | None] = {}
 
     def answered(self, key: str, address: str | None) -> None:
         """``key`` has answered. O(1)."""
-        if self.failing:
-            self.failing.clear()
+        if self.failures:
+            self.failures = 0
             self._limit = self._least
         self.known.pop(key, None)
         self.known[key] = address
@@ -82,14 +82,14 @@ class Route:
         if len(self.known) < REMEMBERED:
             self.known.setdefault(key, address)
 
-    def failed(self, key: str) -> bool:
-        """``key`` has failed; returns whether that makes an outage likely. O(1)."""
-        self.failing.add(key)
-        return len(self.failing) >= self._limit and len(self.known) >= ASKED
+    def failed(self) -> bool:
+        """One has failed; returns whether that makes an outage likely. O(1)."""
+        self.failures += 1
+        return self.failures >= self._limit and len(self.known) >= ASKED
 
     def refuted(self) -> None:
         """Others do answer: twice as many must fail in a row before they are asked again."""
-        self.failing.clear()
+        self.failures = 0
         self._limit *= 2
 
     def rounds(self) -> Iterator[list[tuple[str, str | None]]]:
@@ -106,8 +106,8 @@ class Route:
 class Outages:
     """Pauses the crawl while this machine's network, or its name servers, do not work; requests then return unsent.
 
-    An outage is likely when requests to ``least`` servers in a row have failed without an answer from any (or look-ups
-    of names in ``least`` domains), and certain if none of ``ASKED`` that answered before can be reached now.  Then more
+    An outage is likely when ``least`` requests in a row have failed without an answer from any server (or ``least``
+    look-ups of names), and certain if none of ``ASKED`` that answered before can be reached now.  Then more
     of them are asked every few seconds until one answers.  0: never.  Refused connections and missing names are
     answers.  Nothing is decided of requests through proxies.
 
@@ -180,8 +180,8 @@ class Outages:
             return
         if any(server is not None and server.answered for server in map(self._crawl.frontier.server, servers)):
             route.answered_before(key, address)
-        if route.failed(key) and self._asking is None:
-            self._crawl.outage = f"the network: {len(route.failing)} failures in a row, others are asked"
+        if route.failed() and self._asking is None:
+            self._crawl.outage = f"the network: {route.failures} failures in a row, others are asked"
             self._asking = asyncio.get_running_loop().create_task(self._find_out(route))
 
     def _no_files(self, error: BaseException) -> None:
@@ -221,7 +221,7 @@ class Outages:
             if is_certain:
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
-            route.failing.clear()
+            route.failures = 0
             logger.warning("The outage is over after %.0f s", CLOCK() - started)
         else:
             route.refuted()

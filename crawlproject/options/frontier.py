@@ -44,8 +44,8 @@ class FrontierOptions(Options):
     connect_timeout: float
     #: For the first answer of a server, while others wait for its connection; infinite: the usual time-outs.
     patience: float
-    #: Servers that must fail in a row before an outage of this machine's network is suspected; 0: never.
-    outage_servers: int
+    #: Requests that must fail in a row before an outage of this machine's network is suspected; 0: never.
+    outage_failures: int
     #: Whether copies count against a server's rank.
     copies_penalty: bool
     #: One of ``BACKENDS``.
@@ -104,7 +104,7 @@ class FrontierOptions(Options):
             patience=reader.number("FRONTIER_PATIENCE", 5.0) or inf,
             # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
             # three: rarely needed, as any answer in between sets the count back.
-            outage_servers=reader.count("FRONTIER_OUTAGE_SERVERS", 5),
+            outage_failures=reader.count("FRONTIER_OUTAGE_FAILURES", 5),
             # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
             copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
             backend=backend,

@@ -21,7 +21,7 @@ ONE: dict[str, Any] = {
     "FRONTIER_POLICY": "quality",
     "FRONTIER_QUALITY": "depth",
     **NO_HEARTBEAT,
-    "FRONTIER_OUTAGE_SERVERS": 2,
+    "FRONTIER_OUTAGE_FAILURES": 2,
     "FRONTIER_MAX_SESSIONS": 1,
     "FRONTIER_MAX_BATCH": 1,
     "FRONTIER_MIN_BACKOFF": 0.01,
@@ -81,9 +81,9 @@ def test_a_resumed_crawl_that_starts_without_a_network_waits(tmp_path: Path) -> 
 
 
 def test_without_the_setting_failures_count() -> None:
-    """``FRONTIER_OUTAGE_SERVERS = 0``."""
+    """``FRONTIER_OUTAGE_FAILURES = 0``."""
     with scripted_site(SERVERS) as site:
-        result = run(site, 4, 40, FRONTIER_OUTAGE_SERVERS=0, RETRY_TIMES=1)
+        result = run(site, 4, 40, FRONTIER_OUTAGE_FAILURES=0, RETRY_TIMES=1)
     assert result.stat("frontier/outages") == 0
     assert result.stat("retry/max_reached") > 0
 

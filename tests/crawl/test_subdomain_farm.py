@@ -48,10 +48,8 @@ def run(**settings: float) -> tuple[Site, Crawl]:
 
 
 def test_all_pages_of_the_others_are_fetched() -> None:
-    """Although the farm never ends; without shares they wait behind it."""
+    """Although the farm never ends. How much longer they take without shares: scripts/bench_dead_servers.py."""
     site, result = run()
     fetched = {place for place in site.places() if not place.startswith(str(FARM))}
     assert fetched >= {f"{number}/{at or ''}" for number in range(1, FARM) for at in range(PAGES)}
     assert result.stat("finish_reason") == "closespider_pagecount"
-    unlimited, _ = run(FRONTIER_DOMAIN_SHARE=1)
-    assert sum(not place.startswith(str(FARM)) for place in unlimited.places()) < GOOD * PAGES
