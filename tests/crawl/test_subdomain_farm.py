@@ -20,7 +20,7 @@ def text_page(name: str, *links: str) -> Answer:
     return page(*links, title=" ".join("".join(rng.choices("abcdefgh", k=6)) for _ in range(40)))
 
 
-def run(**settings: float) -> tuple[Site, Crawl]:
+def run() -> tuple[Site, Crawl]:
     """Crawl the good servers, whose first pages link to the farm, until four times as many pages have come."""
     with scripted_site(FARM) as site:
         address, port = site.origins[FARM - 1].removeprefix("http://").split(":")
@@ -44,7 +44,7 @@ def run(**settings: float) -> tuple[Site, Crawl]:
                 "CLOSESPIDER_PAGECOUNT": 4 * GOOD * PAGES,
             }
             seeds = ",".join(site.url(f"{number}/") for number in range(1, FARM))
-            return site, crawl(WEB, settings={**IMPOLITE, **own, **settings}, seeds=seeds)
+            return site, crawl(WEB, settings={**IMPOLITE, **own}, seeds=seeds)
 
 
 def test_all_pages_of_the_others_are_fetched() -> None:
