@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+from math import inf
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import (
@@ -207,6 +208,7 @@ class Outages:
                     break
                 if not is_certain:
                     is_certain = True
+                    self._crawl.cut_off_until = inf
                     self._count("frontier/outages", 1)
                     logger.warning(
                         "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
@@ -219,6 +221,7 @@ class Outages:
         finally:
             self._asking = self._crawl.outage = None
             if is_certain:
+                self._crawl.cut_off_until = CLOCK()
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
             route.failures = 0
