@@ -145,9 +145,7 @@ class CrawlFrontier:
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
-        """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
-        if request in self.started:
-            return 0.0
+        """Seconds until ``request``, which bypassed the scheduler, may be sent."""
         server = self.frontier.server(server_key(request.url))
         if server is None:
             return 0.0

@@ -42,6 +42,9 @@ PROBE_TIME = 5.0
 #: Seconds between two rounds, at first and at most.
 PAUSE, MAX_PAUSE = 2.0, 30.0
 
+#: Seconds within which requests that wait for the end notice that the crawl closes.
+CHECK = 1.0
+
 #: Seconds without new requests when the process has no file descriptor left.
 NO_FILES_PAUSE = 1.0
 
@@ -137,6 +140,11 @@ class Outages:
     def is_on(self) -> bool:
         """Whether the crawl is paused: an outage is likely or certain, or the process has no file descriptor left."""
         return self._crawl.outage is not None
+
+    async def over(self, is_closing: Callable[[], bool]) -> None:
+        """Return when no outage is likely, or within ``CHECK`` seconds after the crawl begins to close."""
+        while self._asking is not None and not is_closing():
+            await asyncio.wait((self._asking,), timeout=CHECK)
 
     def close(self) -> None:
         """Stop asking."""
