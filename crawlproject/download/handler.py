@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
@@ -36,7 +36,7 @@ from crawlproject.download.connection import ConnectionPool, Opening, SessionAba
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
-from crawlproject.download.outages import PROBE_TIME, Outages
+from crawlproject.download.outages import Outages, accepts
 from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
@@ -48,7 +48,7 @@ from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     import ssl
@@ -144,28 +144,10 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawl = frontier_of(self.crawler)
         if crawl is None:
             return None
-        outages = Outages(crawl, least, self._connects, self._resolver.works, stats_of(self.crawler).inc_value)
+        connects = partial(accepts, self._resolver, self._guard, self._bind_address)
+        outages = Outages(crawl, least, connects, self._resolver.works, stats_of(self.crawler).inc_value)
         self._resolver.on_looked_up = outages.looked_up
         return outages
-
-    async def _connects(self, key: str, address: str | None) -> bool:
-        """Whether the server ``key``, last seen at ``address``, can be reached now; sends no request."""
-        url = urlsplit(key)
-        try:
-            async with asyncio.timeout(PROBE_TIME):
-                address = address or (await self._resolver.addresses(host_of(key)))[0]
-                if self._guard.refusal(address) is not None:
-                    return False
-                port = url.port or (443 if url.scheme == "https" else 80)
-                transport, _ = await asyncio.get_running_loop().create_connection(
-                    asyncio.Protocol, address, port, local_addr=self._bind_address
-                )
-        except (ConnectionRefusedError, ConnectionResetError):
-            return True
-        except OSError:
-            return False
-        transport.close()
-        return True
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""

@@ -9,7 +9,8 @@ import asyncio
 import errno
 import logging
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -19,13 +20,16 @@ from scrapy.exceptions import (
 )
 
 from crawlproject.clock import CLOCK
+from crawlproject.download.endings import causes
 from crawlproject.download.lookup import FINAL
-from crawlproject.urls import domain_of_server
+from crawlproject.urls.server_key import domain_of_server, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.download.address_guard import AddressGuard
+    from crawlproject.download.resolver import CachingResolver
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +61,6 @@ _UNREACHABLE = frozenset(
 )
 
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE))
-
-_MAX_CHAIN = 10
 
 
 class Route:
@@ -161,7 +163,7 @@ class Outages:
 
     def explain(self, key: str, error: BaseException) -> bool:
         """Whether an outage explains ``error``, by which a request to the server ``key`` ended. O(1)."""
-        number = _errno(error)
+        number = next((each.errno for each in causes(error) if isinstance(each, OSError) and each.errno), None)
         if number in _NO_FILES:
             self._no_files(error)
             return True
@@ -252,13 +254,21 @@ async def _any(results: Iterable[Awaitable[bool]]) -> bool:
             each.cancel()
 
 
-def _errno(error: BaseException) -> int | None:
-    """The first error number in the chain of causes."""
-    following: BaseException | None = error
-    for _ in range(_MAX_CHAIN):
-        if following is None:
-            return None
-        if isinstance(following, OSError) and following.errno is not None:
-            return following.errno
-        following = getattr(following, "os_error", None) or following.__cause__ or following.__context__
-    return None
+async def accepts(resolver: CachingResolver, guard: AddressGuard, local: Any, key: str, address: str | None) -> bool:
+    """Whether the server ``key``, last seen at ``address``, can be reached now from ``local``; sends no request."""
+    url = urlsplit(key)
+    try:
+        async with asyncio.timeout(PROBE_TIME):
+            address = address or (await resolver.addresses(host_of(key)))[0]
+            if guard.refusal(address) is not None:
+                return False
+            port = url.port or (443 if url.scheme == "https" else 80)
+            transport, _ = await asyncio.get_running_loop().create_connection(
+                asyncio.Protocol, address, port, local_addr=local
+            )
+    except (ConnectionRefusedError, ConnectionResetError):
+        return True
+    except OSError:
+        return False
+    transport.close()
+    return True
