@@ -21,6 +21,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    IgnoreRequest,
     UnsupportedURLSchemeError,
 )
 from scrapy.http import Headers
@@ -191,31 +192,46 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         if crawl is not None:
             crawl.admits_all()
 
-    async def _wait_politely(self, request: Request) -> None:
-        """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``), also by outages."""
+    async def _outage_over(self, request: Request, outages: Outages) -> None:
+        """Delay requests of media pipelines and callbacks until an outage is over.
+
+        Those of pages in the browser fail: the page is rendered again.
+        """
         frontier = frontier_of(self.crawler)
-        if frontier is None or frontier.handed_out(request):
+        if frontier is None or frontier.handed_out(request) or request.meta.keys() & {FOR_PAGE, ROBOTS_RECEIVED}:
             return
-        if self._outages is not None and FOR_PAGE not in request.meta:  # pages in the browser are rendered again
-            await self._outages.over(partial(is_closing, self.crawler))
-        wait = frontier.polite_wait(request)
-        if wait:
-            await asyncio.sleep(wait)
+        await outages.over(partial(is_closing, self.crawler))
+
+    def _polite_wait(self, request: Request, frontier: CrawlFrontier | None) -> Callable[[], float] | None:
+        """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
+        if frontier is None or frontier.handed_out(request):
+            return None
+
+        def wait() -> float:
+            try:
+                return frontier.polite_wait(request)
+            except IgnoreRequest:
+                stats_of(self.crawler).inc_value("frontier/awaited_unsent")
+                raise
+
+        return wait
 
     async def download_request(self, request: Request) -> Response:
         """Download ``request``; stores its ``Timing`` in ``request.meta``, also on failure.
 
-        Raises AddressRefused, an IgnoreRequest, if the server may not be contacted, and SessionAbandoned, another one,
-        if it may no longer be; then no ``Timing`` is stored.
+        Raises IgnoreRequest if it is not sent: AddressRefused if the server may not be contacted, SessionAbandoned if
+        it may no longer be, another one as ``CrawlFrontier.polite_wait`` says; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
+        if self._outages is not None and self._outages.is_on:
+            await self._outage_over(request, self._outages)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             if proxy := request.meta.get("proxy"):
                 self._takes_proxy()
             to = None if proxy else destination(request)
             response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
-        except (AddressRefused, SessionAbandoned):
+        except IgnoreRequest:
             del request.meta[TIMING]
             raise
         except BaseException as error:
@@ -253,11 +269,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
         local = self._local_address(request)
         link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
+        wait = self._polite_wait(request, frontier)
         async with (
-            self._pool.use(key, keep=keep, local_address=local, direct=True) as connection,
+            self._pool.use(key, keep=keep, wait=wait, local_address=local, direct=True) as connection,
             _UnlessAborted(key, connection),
         ):
-            await self._wait_politely(request)
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             await self._budget.wait(share)
@@ -315,8 +331,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         last = bool(request.meta.get(LAST_OF_SESSION))
         frontier, local = frontier_of(self.crawler), self._local_address(request)
         keep = frontier is not None and frontier.has_session(key)
-        async with self._pool.use(key, keep=keep, local_address=local) as connection, _UnlessAborted(key, connection):
-            await self._wait_politely(request)
+        wait = self._polite_wait(request, frontier)
+        async with (
+            self._pool.use(key, keep=keep, wait=wait, local_address=local) as connection,
+            _UnlessAborted(key, connection),
+        ):
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             may_send = self._may_send(request, keep=keep)
