@@ -154,9 +154,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
         if self._patience is None or self._patience.is_known(key):
             return None
-        crawl = frontier_of(self.crawler)
-        is_ours = crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
-        return Watch(self._patience, key) if is_ours else None
+        return Watch(self._patience, key) if self._is_sent_again(request) else None
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -255,9 +253,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         return response
 
     def _is_outage(self, request: Request, error: BaseException) -> bool:
-        """Whether an outage explains ``error``, and the frontier has ``request``, or robots.txt for one, sent again."""
-        if self._outages is None or not self._outages.explain(server_key(request.url), error):
-            return False
+        """Whether an outage explains ``error``, and ``request`` is sent again."""
+        is_explained = self._outages is not None and self._outages.explain(server_key(request.url), error)
+        return is_explained and self._is_sent_again(request)
+
+    def _is_sent_again(self, request: Request) -> bool:
+        """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
         crawl = frontier_of(self.crawler)
         return crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
 
