@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
@@ -104,6 +105,8 @@ class CrawlFrontier:
         #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
         #: ``download.outages``.
         self.outage: str | None = None
+        #: End of the last certain outage, by ``CLOCK``; inf during one.
+        self.cut_off_until = -inf
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = dispatcher.max_sessions
@@ -142,9 +145,7 @@ class CrawlFrontier:
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
-        """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
-        if request in self.started:
-            return 0.0
+        """Seconds until ``request``, which bypassed the scheduler, may be sent."""
         server = self.frontier.server(server_key(request.url))
         if server is None:
             return 0.0

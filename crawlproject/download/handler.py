@@ -47,7 +47,7 @@ from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Tra
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
+from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -190,9 +190,13 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             crawl.admits_all()
 
     async def _wait_politely(self, request: Request) -> None:
-        """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``)."""
+        """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``), also by outages."""
         frontier = frontier_of(self.crawler)
-        wait = frontier.polite_wait(request) if frontier is not None else 0.0
+        if frontier is None or frontier.handed_out(request):
+            return
+        if self._outages is not None and FOR_PAGE not in request.meta:  # pages in the browser are rendered again
+            await self._outages.over(partial(is_closing, self.crawler))
+        wait = frontier.polite_wait(request)
         if wait:
             await asyncio.sleep(wait)
 

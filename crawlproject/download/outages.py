@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -44,6 +45,9 @@ PROBE_TIME = 5.0
 
 #: Seconds between two rounds, at first and at most.
 PAUSE, MAX_PAUSE = 2.0, 30.0
+
+#: Seconds within which requests that wait for the end notice that the crawl closes.
+CHECK = 1.0
 
 #: Seconds without new requests when the process has no file descriptor left.
 NO_FILES_PAUSE = 1.0
@@ -139,6 +143,11 @@ class Outages:
         """Whether the crawl is paused: an outage is likely or certain, or the process has no file descriptor left."""
         return self._crawl.outage is not None
 
+    async def over(self, is_closing: Callable[[], bool]) -> None:
+        """Return when no outage is likely, or within ``CHECK`` seconds after the crawl begins to close."""
+        while self._asking is not None and not is_closing():
+            await asyncio.wait((self._asking,), timeout=CHECK)
+
     def close(self) -> None:
         """Stop asking."""
         self._is_watching = False
@@ -209,6 +218,7 @@ class Outages:
                     break
                 if not is_certain:
                     is_certain = True
+                    self._crawl.cut_off_until = inf
                     self._count("frontier/outages", 1)
                     logger.warning(
                         "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
@@ -221,6 +231,7 @@ class Outages:
         finally:
             self._asking = self._crawl.outage = None
             if is_certain:
+                self._crawl.cut_off_until = CLOCK()
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
             route.failures = 0

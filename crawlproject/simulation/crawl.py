@@ -24,6 +24,7 @@ from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
+from crawlproject.simulation.spans import CLOSING, CONNECT, FIRST, FURTHER, LINGERING, POLITE, PREPARING, ROBOTS
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
+    from crawlproject.simulation.spans import Spans
     from crawlproject.simulation.web import SimulatedWeb
 
 UNKNOWN, QUEUED, TAKEN = range(3)
@@ -51,10 +53,14 @@ class LinkRater(Protocol):
 
 @dataclass(frozen=True)
 class Watch:
-    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests."""
+    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests.
 
-    interval: float
-    look: Callable[[float, Dispatcher, int, int], None]
+    ``spans`` collects what all connections do.
+    """
+
+    interval: float = inf
+    look: Callable[[float, Dispatcher, int, int], None] = lambda *_: None
+    spans: Spans | None = None
 
 
 def simulate(
@@ -69,7 +75,7 @@ def simulate(
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions()).run(watch)
+    return _Run(web, policy, quality, options or CrawlOptions(), None if watch is None else watch.spans).run(watch)
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -89,10 +95,16 @@ class SlotDispatcher(Dispatcher):
     """
 
     def __init__(
-        self, frontier: Frontier, max_sessions: int, close_time: Callable[[Session], float], linger: float
+        self,
+        frontier: Frontier,
+        max_sessions: int,
+        close_time: Callable[[Session], float],
+        linger: float,
+        spans: Spans | None,
     ) -> None:
         super().__init__(frontier, max_sessions, linger)
         self._close_time = close_time
+        self._spans = spans
         self._closing: list[tuple[float, bool]] = []  # a heap of (end, whether it was parked)
         self._opened_at: dict[Session, float] = {}
         self.busy = 0.0  # slot seconds of closed and parked sessions, since they opened
@@ -129,7 +141,19 @@ class SlotDispatcher(Dispatcher):
         super()._close(session, now)
         self.max_sessions -= 1
         heappush(self._closing, (closed_at, False))
-        self.busy += closed_at - self._opened_at.pop(session)
+        opened_at = self._opened_at.pop(session)
+        self.busy += closed_at - opened_at
+        if self._spans is not None:
+            self.idled(session, now)
+            self._spans.add(CLOSING, now, closed_at)
+            self._spans.session(opened_at, closed_at)
+
+    def idled(self, session: Session, now: float) -> None:
+        """Note what the open session did since its last answer."""
+        if self._spans is not None and session.carried:
+            polite = min(now, max(session.last_end, session.ready_at))
+            self._spans.add(POLITE, session.last_end, polite)
+            self._spans.add(LINGERING, polite, now)
 
     def _closed_at(self, session: Session, now: float) -> float:
         closed_at = now + self._close_time(session)
@@ -157,7 +181,8 @@ class _World:
     differs from a page only in how its response is processed.
     """
 
-    def __init__(self, web: SimulatedWeb, options: CrawlOptions) -> None:
+    def __init__(self, web: SimulatedWeb, options: CrawlOptions, spans: Spans | None) -> None:
+        self.spans = spans
         has_sitemap = len(web.sitemap_time) > 0
         self.web = web
         self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
@@ -189,11 +214,13 @@ class _World:
 class _Run:
     """One crawl, from start to end."""
 
-    def __init__(self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions) -> None:
+    def __init__(
+        self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions, spans: Spans | None
+    ) -> None:
         count = options.workers
         if not 1 <= count <= options.sessions:
             raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
-        self._world = _World(web, options)
+        self._world = _World(web, options, spans)
         self._options = options
         self._sessions = options.sessions
         self._workers = [
@@ -246,6 +273,7 @@ class _Worker:
         options: CrawlOptions,
     ) -> None:
         self._number = number
+        self._spans = spans = world.spans
         self._world = world
         self._web = world.web
         self._urls = world.web.urls
@@ -253,7 +281,7 @@ class _Worker:
         self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
-        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
+        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger, spans)
         self.dispatcher.max_parked = options.parked
         self._new_share = NewShare()
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
@@ -296,6 +324,8 @@ class _Worker:
         self._world.state[page] = TAKEN
         if start.session.requests == 1:
             self.dispatcher.opens(start.session, now)
+        else:
+            self.dispatcher.idled(start.session, now)
         if self._world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
         elif self._world.robots_due[server]:
@@ -317,6 +347,11 @@ class _Worker:
             connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
             time += self._world.first_extra[server]
         due = now + (connect_time or 0.0) + time
+        if self._spans is not None:
+            sent = now + (connect_time or 0.0)
+            answer = FURTHER if session.carried else FIRST
+            self._spans.add(CONNECT, now, sent)
+            self._spans.add(ROBOTS if end == self._robots_end else answer, sent, due)
         self._asked[session] = _Asked(connect_time, time, due, end)
         self._at(due, self._arrive, start)
 
@@ -341,6 +376,8 @@ class _Worker:
                 self._world.wasted += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
+            if self._spans is not None:
+                self._spans.add(PREPARING, now, self._free_at)
             self._at(self._free_at, asked.end, start)
         else:
             asked.end(start, now)
