@@ -61,33 +61,16 @@ class Web(TinyWeb):
             at += 1 + data[at]
         kind = labels[-2 if labels[-1] == b"com" else -1].decode()
         self.questions[kind] += 1
-        if kind == "no" or self.transport is None:
-            return
-        question, is_a = data[12 : end + 5], data[end + 2] == 1
-        has = kind in ("wild", "farm") and is_a
-        flags = (0x8180 | RCODES.get(kind, 0)).to_bytes(2)
-        record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04" + socket.inet_aton("127.5.9.9") if has else b""
-        counts = b"\0\1" + (b"\0\1" if has else b"\0\0") + b"\0\0\0\0"
-        self.transport.sendto(data[:2] + flags + counts + question + record, addr)
+        if kind != "no":
+            self.reply(data, addr, "127.5.9.9" if kind in ("wild", "farm") else None, RCODES.get(kind, 0))
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer requests on one connection."""
-        host = writer.get_extra_info("sockname")[0]
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                path = head.split(b" ", 2)[1].decode()
-                if host.startswith("127.9.0."):
-                    await self.stall(writer)
-                await asyncio.sleep(self.delay)
-                is_farm = b".farm.com" in head and path != "/robots.txt"
-                body = self.farm() if is_farm else self.body(host, path)
-                status = b"404 Not Found" if body is None else b"200 OK"
-                text = (body or "").encode()
-                writer.write(
-                    b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % (status, len(text))
-                )
-                writer.write(text)
-        writer.close()
+    async def page(self, host: str, path: str, writer: asyncio.StreamWriter) -> str | None:
+        """See ``TinyWeb``."""
+        address = writer.get_extra_info("sockname")[0]
+        if address.startswith("127.9.0."):
+            await self.stall(writer)
+        await asyncio.sleep(self.delay)
+        return self.farm() if host.endswith(".farm.com") and path != "/robots.txt" else self.body(address, path)
 
     async def stall(self, writer: asyncio.StreamWriter) -> None:
         """Never answer; drip: send a byte each second."""
