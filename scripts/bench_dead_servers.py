@@ -21,7 +21,6 @@ import contextlib
 import itertools
 import socket
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -30,10 +29,10 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
+from testbed.tiny_web import TinyWeb, serving
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
 
 KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
@@ -41,10 +40,8 @@ AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
 
 
-class Web(asyncio.DatagramProtocol):
+class Web(TinyWeb):
     """The good servers, on 127.5.0.x, and the name server, in one thread."""
-
-    transport: asyncio.DatagramTransport | None = None
 
     def __init__(self, good: int, pages: int) -> None:
         self.good, self.pages, self.port, self.delay = good, pages, 0, 0.0
@@ -55,10 +52,6 @@ class Web(asyncio.DatagramProtocol):
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The name server listens."""
-        self.transport = transport  # type: ignore[assignment]
-
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query by its name's end: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild.com``, ``.farm.com``."""
         end, at = data[12:].index(0) + 12, 12
@@ -68,33 +61,16 @@ class Web(asyncio.DatagramProtocol):
             at += 1 + data[at]
         kind = labels[-2 if labels[-1] == b"com" else -1].decode()
         self.questions[kind] += 1
-        if kind == "no" or self.transport is None:
-            return
-        question, is_a = data[12 : end + 5], data[end + 2] == 1
-        has = kind in ("wild", "farm") and is_a
-        flags = (0x8180 | RCODES.get(kind, 0)).to_bytes(2)
-        record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04" + socket.inet_aton("127.5.9.9") if has else b""
-        counts = b"\0\1" + (b"\0\1" if has else b"\0\0") + b"\0\0\0\0"
-        self.transport.sendto(data[:2] + flags + counts + question + record, addr)
+        if kind != "no":
+            self.reply(data, addr, "127.5.9.9" if kind in ("wild", "farm") else None, RCODES.get(kind, 0))
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer requests on one connection."""
-        host = writer.get_extra_info("sockname")[0]
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                path = head.split(b" ", 2)[1].decode()
-                if host.startswith("127.9.0."):
-                    await self.stall(writer)
-                await asyncio.sleep(self.delay)
-                is_farm = b".farm.com" in head and path != "/robots.txt"
-                body = self.farm() if is_farm else self.body(host, path)
-                status = b"404 Not Found" if body is None else b"200 OK"
-                text = (body or "").encode()
-                writer.write(
-                    b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % (status, len(text))
-                )
-                writer.write(text)
-        writer.close()
+    async def page(self, host: str, path: str, writer: asyncio.StreamWriter) -> str | None:
+        """See ``TinyWeb``."""
+        address = writer.get_extra_info("sockname")[0]
+        if address.startswith("127.9.0."):
+            await self.stall(writer)
+        await asyncio.sleep(self.delay)
+        return self.farm() if host.endswith(".farm.com") and path != "/robots.txt" else self.body(address, path)
 
     async def stall(self, writer: asyncio.StreamWriter) -> None:
         """Never answer; drip: send a byte each second."""
@@ -124,30 +100,6 @@ class Web(asyncio.DatagramProtocol):
             "".join(f'<a href="/{number}">{number}</a>' for number in range(1, self.pages + 1)) if path == "/" else ""
         )
         return f"<title>{host}{path}</title>{links}<p>{hash((host, path))} {'x' * 500}"
-
-
-@contextlib.contextmanager
-def serving(web: Web) -> Iterator[tuple[int, int]]:
-    """Serve ``web`` until the end of the block; its ports: of the name server, and of all servers."""
-    loop, started = asyncio.new_event_loop(), threading.Event()
-    ports: list[int] = []
-    stop = asyncio.Event()
-
-    async def run() -> None:
-        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
-        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
-        ports.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
-        started.set()
-        await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
-    thread.start()
-    started.wait()
-    try:
-        yield ports[0], ports[1]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
 
 
 def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:

@@ -12,7 +12,6 @@ Each page links to all pages of its server, and to the home pages of ten servers
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import sys
 import time
@@ -41,28 +40,13 @@ class Web(TinyWeb):
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query: each name has the same IPv4 address."""
-        end = data[12:].index(0) + 12
-        has = data[end + 2] == 1
-        record = b"\xc0\x0c\x00\x01\x00\x01\x00\x00\x0e\x10\x00\x04\x7f\x05\x09\x09" if has else b""
-        assert self.transport is not None
-        head = data[:2] + b"\x81\x80\0\1" + bytes((0, has)) + b"\0\0\0\0"
-        self.transport.sendto(head + data[12 : end + 5] + record, addr)
+        self.reply(data, addr, "127.5.9.9")
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer requests on one connection."""
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while head := (await reader.readuntil(b"\r\n\r\n")).decode():
-                path = head.split(" ", 2)[1]
-                name = head.partition("Host: ")[2].partition(":")[0]
-                await asyncio.sleep(self.delays[name])
-                body = self.body(name, path).encode()
-                status = b"404 Not Found" if path == "/robots.txt" else b"200 OK"
-                writer.write(
-                    b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % (status, len(body))
-                )
-                writer.write(body)
-                self.times.setdefault((name, path), time.monotonic())
-        writer.close()
+    async def page(self, host: str, path: str, writer: asyncio.StreamWriter) -> str | None:
+        """See ``TinyWeb``."""
+        await asyncio.sleep(self.delays[host])
+        self.times.setdefault((host, path), time.monotonic())
+        return None if path == "/robots.txt" else self.body(host, path)
 
     def body(self, name: str, path: str) -> str:
         """A page with its links."""
