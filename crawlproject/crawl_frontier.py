@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import scheduler_of
 from crawlproject.frontier.observed_times import ObservedTimes
+from crawlproject.requests.meta import ROBOTS_RECEIVED
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -104,6 +107,8 @@ class CrawlFrontier:
         #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
         #: ``download.outages``.
         self.outage: str | None = None
+        #: End of the last certain outage, by ``CLOCK``; inf during one.
+        self.cut_off_until = -inf
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = dispatcher.max_sessions
@@ -142,13 +147,22 @@ class CrawlFrontier:
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request) -> float:
-        """Seconds until a request that bypassed the scheduler may be sent; 0 for one that was handed out."""
-        if request in self.started:
-            return 0.0
+        """Seconds until ``request``, which bypassed the scheduler, may be sent.
+
+        Raises IgnoreRequest if its server was given up, or rests after failures for longer than the request may take:
+        a callback or a pipeline waits for it.  (robots.txt is exempt: pages in the frontier depend on it.)
+        """
         server = self.frontier.server(server_key(request.url))
         if server is None:
             return 0.0
-        return max(0.0, server.ready_at - CLOCK())
+        wait = max(0.0, server.ready_at - CLOCK())
+        if ROBOTS_RECEIVED in request.meta:
+            return wait
+        if server.given_up:
+            raise IgnoreRequest("its server was given up: too many failures in a row")
+        if server.failures and wait > request.meta.get("download_timeout", inf):
+            raise IgnoreRequest(f"its server rests for {wait:.0f} s after {server.failures} failures in a row")
+        return wait
 
     def server_was_idle(self, request: Request, seconds: float) -> None:
         """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""

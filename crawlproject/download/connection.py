@@ -26,9 +26,18 @@ if TYPE_CHECKING:
     from crawlproject.download.address_guard import AddressGuard
     from crawlproject.download.aiohttp_connection import TimedResponse
     from crawlproject.download.body_budget import BodyBudget
-    from crawlproject.download.direct import Link, Resolver
+    from crawlproject.download.direct import Link
+    from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing
     from crawlproject.download.transfer import Transfer
+
+
+#: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
+MAX_HELD = 2.0
+
+#: Steps of the event loop until the last request on a connection has been recorded, which decides about the wait of the
+#: next one.  Scrapy 2.19 takes one for an answer and five for a failure.
+STEPS_TO_RECORD = 20
 
 
 class SessionAbandoned(IgnoreRequest):
@@ -141,7 +150,7 @@ class Opening:
     """Parameters of new connections."""
 
     ssl: ssl_module.SSLContext
-    resolver: Resolver
+    resolver: CachingResolver
     guard: AddressGuard
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
@@ -196,16 +205,23 @@ class ConnectionPool:
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
     def use(
-        self, server_key: str, *, keep: bool, local_address: tuple[str, int] | None = None, direct: bool = False
+        self,
+        server_key: str,
+        *,
+        keep: bool,
+        wait: Callable[[], float] | None = None,
+        local_address: tuple[str, int] | None = None,
+        direct: bool = False,
     ) -> _Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
-        ``keep``: the server has a session; ``close`` will be called when it ends.  ``direct``: without aiohttp.  A
+        ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
+        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``direct``: without aiohttp.  A
         connection that was aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
         raises.
         """
-        return _Use(self, server_key, local_address, keep=keep, direct=direct)
+        return _Use(self, server_key, local_address, wait, keep=keep, direct=direct)
 
     async def _begin(
         self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
@@ -345,18 +361,43 @@ class _Use:
     of each such generator.
     """
 
-    __slots__ = ("_connection", "_direct", "_keep", "_key", "_local_address", "_pool")
+    __slots__ = ("_connection", "_direct", "_keep", "_key", "_local_address", "_pool", "_wait")
 
-    def __init__(
-        self, pool: ConnectionPool, key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
+    def __init__(  # noqa: PLR0913
+        self,
+        pool: ConnectionPool,
+        key: str,
+        local_address: tuple[str, int] | None,
+        wait: Callable[[], float] | None,
+        *,
+        keep: bool,
+        direct: bool,
     ) -> None:
-        self._pool, self._key, self._local_address = pool, key, local_address
+        self._pool, self._key, self._local_address, self._wait = pool, key, local_address, wait
         self._keep, self._direct = keep, direct
 
     async def __aenter__(self) -> Any:
-        connection = await self._pool._begin(self._key, self._local_address, keep=self._keep, direct=self._direct)
-        self._connection = connection
-        return connection
+        while (wait := await self._begin()) > MAX_HELD:
+            self._pool._end(self._key, self._connection)
+            self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
+            await asyncio.sleep(wait)
+        return self._connection
+
+    async def _begin(self) -> float:
+        """Take the connection, and wait if that is short; returns the wait."""
+        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep, direct=self._direct)
+        if self._wait is None:
+            return 0.0
+        try:
+            for _ in range(STEPS_TO_RECORD):
+                await asyncio.sleep(0)
+            wait = self._wait()
+            if 0.0 < wait <= MAX_HELD:
+                await asyncio.sleep(wait)
+        except BaseException:
+            self._pool._end(self._key, self._connection)
+            raise
+        return wait
 
     async def __aexit__(self, *_: object) -> None:
         self._pool._end(self._key, self._connection)

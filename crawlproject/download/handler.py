@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
@@ -21,6 +21,7 @@ from scrapy.exceptions import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    IgnoreRequest,
     UnsupportedURLSchemeError,
 )
 from scrapy.http import Headers
@@ -36,7 +37,7 @@ from crawlproject.download.connection import ConnectionPool, Opening, SessionAba
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
-from crawlproject.download.outages import PROBE_TIME, Outages
+from crawlproject.download.outages import Outages, accepts
 from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
@@ -47,8 +48,8 @@ from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Tra
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     import ssl
@@ -144,36 +145,16 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawl = frontier_of(self.crawler)
         if crawl is None:
             return None
-        outages = Outages(crawl, least, self._connects, self._resolver.works, stats_of(self.crawler).inc_value)
+        connects = partial(accepts, self._resolver, self._guard, self._bind_address)
+        outages = Outages(crawl, least, connects, self._resolver.works, stats_of(self.crawler).inc_value)
         self._resolver.on_looked_up = outages.looked_up
         return outages
-
-    async def _connects(self, key: str, address: str | None) -> bool:
-        """Whether the server ``key``, last seen at ``address``, can be reached now; sends no request."""
-        url = urlsplit(key)
-        try:
-            async with asyncio.timeout(PROBE_TIME):
-                address = address or (await self._resolver.addresses(host_of(key)))[0]
-                if self._guard.refusal(address) is not None:
-                    return False
-                port = url.port or (443 if url.scheme == "https" else 80)
-                transport, _ = await asyncio.get_running_loop().create_connection(
-                    asyncio.Protocol, address, port, local_addr=self._bind_address
-                )
-        except (ConnectionRefusedError, ConnectionResetError):
-            return True
-        except OSError:
-            return False
-        transport.close()
-        return True
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
         if self._patience is None or self._patience.is_known(key):
             return None
-        crawl = frontier_of(self.crawler)
-        is_ours = crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
-        return Watch(self._patience, key) if is_ours else None
+        return Watch(self._patience, key) if self._is_sent_again(request) else None
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -209,27 +190,46 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         if crawl is not None:
             crawl.admits_all()
 
-    async def _wait_politely(self, request: Request) -> None:
-        """Delay requests that bypass the scheduler (media pipelines, ``engine.download_async``)."""
+    async def _outage_over(self, request: Request, outages: Outages) -> None:
+        """Delay requests of media pipelines and callbacks until an outage is over.
+
+        Those of pages in the browser fail: the page is rendered again.
+        """
         frontier = frontier_of(self.crawler)
-        wait = frontier.polite_wait(request) if frontier is not None else 0.0
-        if wait:
-            await asyncio.sleep(wait)
+        if frontier is None or frontier.handed_out(request) or request.meta.keys() & {FOR_PAGE, ROBOTS_RECEIVED}:
+            return
+        await outages.over(partial(is_closing, self.crawler))
+
+    def _polite_wait(self, request: Request, frontier: CrawlFrontier | None) -> Callable[[], float] | None:
+        """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
+        if frontier is None or frontier.handed_out(request):
+            return None
+
+        def wait() -> float:
+            try:
+                return frontier.polite_wait(request)
+            except IgnoreRequest:
+                stats_of(self.crawler).inc_value("frontier/awaited_unsent")
+                raise
+
+        return wait
 
     async def download_request(self, request: Request) -> Response:
         """Download ``request``; stores its ``Timing`` in ``request.meta``, also on failure.
 
-        Raises AddressRefused, an IgnoreRequest, if the server may not be contacted, and SessionAbandoned, another one,
-        if it may no longer be; then no ``Timing`` is stored.
+        Raises IgnoreRequest if it is not sent: AddressRefused if the server may not be contacted, SessionAbandoned if
+        it may no longer be, another one as ``CrawlFrontier.polite_wait`` says; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
+        if self._outages is not None and self._outages.is_on:
+            await self._outage_over(request, self._outages)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             if proxy := request.meta.get("proxy"):
                 self._takes_proxy()
             to = None if proxy else destination(request)
             response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
-        except (AddressRefused, SessionAbandoned):
+        except IgnoreRequest:
             del request.meta[TIMING]
             raise
         except BaseException as error:
@@ -253,9 +253,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         return response
 
     def _is_outage(self, request: Request, error: BaseException) -> bool:
-        """Whether an outage explains ``error``, and the frontier has ``request``, or robots.txt for one, sent again."""
-        if self._outages is None or not self._outages.explain(server_key(request.url), error):
-            return False
+        """Whether an outage explains ``error``, and ``request`` is sent again."""
+        is_explained = self._outages is not None and self._outages.explain(server_key(request.url), error)
+        return is_explained and self._is_sent_again(request)
+
+    def _is_sent_again(self, request: Request) -> bool:
+        """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
         crawl = frontier_of(self.crawler)
         return crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
 
@@ -267,11 +270,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
         local = self._local_address(request)
         link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
+        wait = self._polite_wait(request, frontier)
         async with (
-            self._pool.use(key, keep=keep, local_address=local, direct=True) as connection,
+            self._pool.use(key, keep=keep, wait=wait, local_address=local, direct=True) as connection,
             _UnlessAborted(key, connection),
         ):
-            await self._wait_politely(request)
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             await self._budget.wait(share)
@@ -329,8 +332,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         last = bool(request.meta.get(LAST_OF_SESSION))
         frontier, local = frontier_of(self.crawler), self._local_address(request)
         keep = frontier is not None and frontier.has_session(key)
-        async with self._pool.use(key, keep=keep, local_address=local) as connection, _UnlessAborted(key, connection):
-            await self._wait_politely(request)
+        wait = self._polite_wait(request, frontier)
+        async with (
+            self._pool.use(key, keep=keep, wait=wait, local_address=local) as connection,
+            _UnlessAborted(key, connection),
+        ):
             is_awaited = frontier is not None and not frontier.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             may_send = self._may_send(request, keep=keep)

@@ -94,6 +94,36 @@ def test_media_pipeline_obeys_the_delay_with_a_handler_of_the_project(tmp_path: 
     assert asked[-1].started - asked[0].started >= 1.0  # 2 s, less what a busy machine delays the first one
 
 
+@pytest.mark.parametrize(
+    ("limits", "sent"),
+    [
+        ({"FRONTIER_MAX_FAILURES": 2}, 2),
+        ({"FRONTIER_MIN_BACKOFF": 30, "FRONTIER_MAX_BACKOFF": 30, "DOWNLOAD_TIMEOUT": 20}, 1),
+    ],
+    ids=["given-up", "rests-too-long"],
+)
+def test_media_of_a_dead_server_fail_at_once(tmp_path: Path, limits: dict[str, Any], sent: int) -> None:
+    """When it was given up, or rests for longer than a request may take, instead of after a rest for each file."""
+    script = {"1/": FINE, **{f"2/{number}": Answer(reset=True) for number in range(5)}}
+    settings = pipeline(tmp_path, RETRY_ENABLED=False, **limits)
+    ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
+    assert len(ours.site.places(2)) == sent
+    assert ours.stat("frontier/awaited_unsent") == 5 - sent
+    assert [item["files"] for item in ours.items()] == [[]]
+    assert ours.reason == "finished"
+
+
+def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
+    """Its Retry-After is obeyed, and the only connection is free meanwhile."""
+    busy = Answer(status=503, headers={"Retry-After": "4"})
+    script = {"1/": FINE, **{f"2/{number}": [busy, FINE] if not number else FINE for number in range(5)}}
+    settings = pipeline(tmp_path, FRONTIER_MAX_BACKOFF=4, FRONTIER_MAX_SESSIONS=1)
+    ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
+    assert [len(item["files"]) for item in ours.items()] == [5]
+    assert ours.site.gaps(2)[0] >= 4
+    assert ours.site.most_at_once(2) == 1
+
+
 def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:
     """The errback of a request that failed with its server yields a request to a mirror, which is sent."""
     settings = {**QUICK, "FRONTIER_MAX_FAILURES": 1, "RETRY_ENABLED": False}

@@ -15,7 +15,7 @@ from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.connection import MAX_HELD, ConnectionPool, Opening, SessionAbandoned
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.download.direct_fetch import fetch_directly
@@ -229,5 +229,48 @@ def test_a_connection_that_the_server_has_closed_leaves_its_place_at_once() -> N
                 await asyncio.sleep(0)
             pool.close(keys[0])
             assert not pool.open
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_long_polite_wait_holds_no_slot() -> None:
+    """A request outside sessions whose server rests leaves the only slot to others, and then gets its own turn."""
+
+    async def test() -> None:
+        resting, other = Slow(), Slow(response(b"page"))
+        async with crawling(resting, other) as (pool, keys):
+            waits = iter([MAX_HELD + 0.1, 0.0])
+            has_asked, begun = asyncio.Event(), asyncio.Event()
+
+            def wait() -> float:
+                has_asked.set()
+                return next(waits)
+
+            async def stranger() -> None:
+                async with pool.use(keys[0], keep=False, wait=wait, direct=DIRECT[0]):
+                    begun.set()
+
+            request = asyncio.ensure_future(stranger())
+            await has_asked.wait()
+            other.go.set()
+            assert await fetch(pool, keys[1]) == b"page"
+            assert not begun.is_set()
+            pool.close(keys[1])
+            await request
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
+    """An error of ``wait``."""
+
+    async def test() -> None:
+        other = Slow(response(b"page"))
+        other.go.set()
+        async with crawling(Slow(), other) as (pool, keys):
+            with pytest.raises(ZeroDivisionError):
+                async with pool.use(keys[0], keep=False, wait=lambda: 1 / 0, direct=DIRECT[0]):
+                    pass
+            assert await fetch(pool, keys[1]) == b"page"
 
     asyncio.run(asyncio.wait_for(test(), 60))
