@@ -22,7 +22,7 @@ class PageLimits:
 
     The URLs of a full server are dropped in this run; a durable frontier keeps the queued ones for a run with a higher
     limit.  The counts of servers are stored with them; those of domains are summed here.
-    0 = no limit.  Construction is O(servers), plus O(URLs) for full servers.
+    0 = no limit.  Construction is O(servers).
     """
 
     def __init__(self, frontier: Frontier, per_server: int, per_domain: int) -> None:

@@ -623,10 +623,13 @@ class Frontier:
 
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
-        queue = self._queue
-        if not queue.is_reranking and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
-            self.raise_quality(self._expectations.sitemaps.raised())
+        queue, sitemaps = self._queue, self._expectations.sitemaps
+        is_busy = queue.is_reranking or sitemaps.is_raising
+        if not is_busy and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
+            sitemaps.raise_again()
             queue.rank_again()
+        if sitemaps.is_raising:
+            self.raise_quality(sitemaps.raised())
         queue.rank_some(self.servers.expect)
 
     def _release(self, server: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from datetime import UTC, datetime
@@ -73,6 +74,9 @@ _OTHERS = ("name", "recrawl")
 NO_SEED_FETCHED = "no_seed_fetched"
 #: Closing reasons with which `scrapy crawl` fails; the second is that of ``topic``.
 FAILED = (NO_SEED_FETCHED, "no_topic")
+
+#: Seeds read in one step of the event loop: about 10 ms.
+SEEDS_AT_ONCE = 1000
 
 #: Maximum number of servers whose failure is logged at the end.
 MAX_REASONS = 5
@@ -148,8 +152,10 @@ class WebSpider(Spider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield all seeds at once, so that the best of them is fetched first."""
         by_quality: dict[float | None, list[str]] = {}
-        for url, quality in self._read_seeds():
+        for number, (url, quality) in enumerate(self._read_seeds(), 1):
             by_quality.setdefault(quality, []).append(url)
+            if number % SEEDS_AT_ONCE == 0:
+                await asyncio.sleep(0)
         self._seed_lines = []  # a file of 100,000 takes 12 MB
         for quality in list(by_quality):
             yield Links(None, by_quality.pop(quality), quality=quality)

@@ -24,6 +24,9 @@ _server_key = Struct(">I").pack
 #: Rows read at once when one is requested: a session reads several adjacent ones.
 ROWS_AT_ONCE = 8
 
+#: Rows read ahead that are kept until the next commit, which may write nothing.
+MAX_AHEAD = 10_000
+
 #: Size of the cache of URLs found by digest: links lead to the same URLs repeatedly. 200 bytes each.
 RECENT = 1 << 16
 
@@ -79,6 +82,8 @@ class DiskUrlRows:
             return changes[sort_key]
         key, ahead = _server_key(server) + sort_key, self._next
         if key not in ahead:
+            if len(ahead) > MAX_AHEAD:
+                ahead.clear()
             ahead.update(islice(self._rocks.rows("urls", key, _server_key(server + 1)), ROWS_AT_ONCE))
         return ahead.get(key)
 

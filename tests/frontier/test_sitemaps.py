@@ -1,5 +1,7 @@
 """Worth and order of sitemaps: traced by hand, and compared with the URLs pushed."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from crawlproject.frontier import (
     Politeness,
 )
 from crawlproject.frontier.learning.look_ahead import LookAhead
-from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, Sitemaps
+from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, RAISED_AT_ONCE, Sitemaps
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
@@ -60,6 +62,7 @@ def test_policies_that_do_not_look_ahead_know_no_worth() -> None:
     sut = Sitemaps(None)
     sut.learn(40.0)
     assert sut.priced(Entry(SITEMAP)).quality == 0.0
+    sut.raise_again()
     assert sut.raised() == []
 
 
@@ -69,12 +72,32 @@ def test_waiting_sitemaps_rise_with_the_worth() -> None:
     sut.handed_out(sut.priced(Entry(f"{B}/sitemap.xml")))
     assert sut.priced(Entry(SITEMAP)).quality == pytest.approx(15.0)
     sut.learn(16.0)
+    sut.raise_again()
     assert sut.raised() == []
     sut = sitemaps(0.5)
     sut.priced(Entry(SITEMAP))
     sut.learn(60.0)
+    sut.raise_again()
     assert sut.raised() == [(SITEMAP, pytest.approx(15.0))]
+    sut.raise_again()
     assert sut.raised() == []
+
+
+def test_many_waiting_sitemaps_rise_a_few_at_a_time() -> None:
+    """20,000 in a store took 0.2 s; the event loop waited for all of them."""
+    frontier = Frontier(BestPrefix(), NO_WAIT)
+    for number in range(3 * RAISED_AT_ONCE):
+        frontier.push_sitemap(Entry(f"{A}/sitemap-{number}.xml"))
+    frontier.push([Entry(f"{B}/{count}", 1.0) for count in range(9)], found_on=B)
+    waiting = frontier._expectations.sitemaps._waiting
+
+    def learn() -> int:
+        frontier.record(Measurement(B, 1.0, status=200, response_time=0.1, fetch_time=0.1))
+        return sum(quality > 0.0 for quality in waiting.values())
+
+    risen = [learn() for _ in range(200)]
+    assert {after - before for before, after in pairwise([0, *risen])} == {0, RAISED_AT_ONCE}
+    assert risen[-1] == 3 * RAISED_AT_ONCE
 
 
 def test_sitemap_given_back_waits_again() -> None:
@@ -87,6 +110,7 @@ def test_sitemap_given_back_waits_again() -> None:
     sut.given_back(Entry(f"{A}/page"))
     assert len(sut) == 1
     sut.learn(60.0)
+    sut.raise_again()
     assert [url for url, _ in sut.raised()] == [SITEMAP]
 
 

@@ -129,7 +129,7 @@ def test_what_is_learned_of_a_server_comes_back(name: str) -> None:
 POPULATION = {"observations": 5, "_servers": 2, "_recent_mean": 0.1, "_means": 0.2, "_squares": 0.3}
 POPULATION |= {"_inverse_counts": 0.4, "_within": 0.5}
 DERIVED_OF_POPULATION = ("_first_mean", "_moments", "_moments_until")
-NOT_OF_SITEMAPS = ("_look_ahead", "_waiting", "_handed_out")
+NOT_OF_SITEMAPS = ("_look_ahead", "_waiting", "_handed_out", "_outdated")
 
 
 def population() -> Population:

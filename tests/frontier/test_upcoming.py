@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
-from crawlproject.frontier.queues.heap import HeapItem, LazyHeap
+from crawlproject.frontier.queues.heap import STALE_SLACK, SWEPT_PER_PUSH, HeapItem, LazyHeap
 from tests.frontier.invariants import check
 
 POLITE = Politeness(mode="session", factor=0, min_delay=5, max_delay=5)
@@ -38,6 +38,34 @@ def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, 
     assert set(heap.about_first(len(inside))) == set(heap.values()) == set(inside)
     first = heap.first(count)
     assert first == [heap.pop() for _ in range(min(count, len(inside)))]
+
+
+def test_a_heap_is_swept_a_few_items_at_a_time() -> None:
+    """A sweep of 100,000 servers at once took 0.15 s."""
+    heap: LazyHeap[Thing] = LazyHeap()
+    things = [Thing() for _ in range(1000)]
+    for key, thing in enumerate(things):
+        heap.push(thing, float(key))
+    gone = {7 * number for number in range(100)}
+    for number in gone:
+        heap.remove(things[number])
+    kept = [thing for number, thing in enumerate(things) if number not in gone]
+    before, sweeps = len(heap._heap), 0
+    for step in range(9000):
+        heap.rekey(kept[step * 389 % 900], float(step * 7919 % 1000) + step / 10_000)
+        items = len(heap._heap) + len(heap._old)
+        assert before - items < SWEPT_PER_PUSH
+        assert items <= 3 * len(kept) + STALE_SLACK
+        sweeps += items < before
+        if heap._old and step % 10 == 0:  # in the middle of a sweep
+            best = min(kept, key=lambda thing: thing.heap_item or ())
+            assert heap.peek() is best
+            assert heap.first(2)[0] is best
+        before = len(heap._heap) + len(heap._old)
+    assert sweeps > 1000
+    assert set(heap.about_first(1000)) == set(kept)
+    in_order = sorted(kept, key=lambda thing: thing.heap_item or ())
+    assert [heap.pop() for _ in kept] == in_order
 
 
 @given(st.lists(st.integers(1, 1000), unique=True, max_size=40), st.integers(0, 50))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.test import get_crawler
 
-from crawlproject.spiders.web import NO_SEED_FETCHED, WebSpider, _in_iso
+from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider, _in_iso
 
 
 @pytest.mark.parametrize(
@@ -41,3 +42,25 @@ def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(stat: str | None, e
 def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
     time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
     assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")
+
+
+def test_many_seeds_are_read_in_steps() -> None:
+    """100,000 of them held the event loop for 0.5 s."""
+    hosts = [f"http://s{number}.example/" for number in range(3 * SEEDS_AT_ONCE)]
+    spider = WebSpider(seeds=",".join(hosts))
+
+    async def steps_of_others() -> int:
+        steps = 0
+
+        async def count() -> None:
+            nonlocal steps
+            while True:
+                await asyncio.sleep(0)
+                steps += 1
+
+        other = asyncio.create_task(count())
+        assert [links.hrefs async for links in spider.start()] == [hosts]
+        other.cancel()
+        return steps
+
+    assert asyncio.run(steps_of_others()) >= 2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
-from crawlproject.storage.urls import DiskUrlRows
+from crawlproject.storage.urls import ROWS_AT_ONCE, DiskUrlRows
 
 LABEL = StoreLabel("web", "quality")
 
@@ -149,3 +149,18 @@ def test_after_counts(tmp_path: Path, count: int) -> None:
         for place in b"abc":
             rows.put(1, bytes([place]), b"")
         assert len(rows.after(1, b"", count)) == min(3, count)
+
+
+def test_rows_read_ahead_are_not_kept_without_end(tmp_path: Path) -> None:
+    """While nothing changes, no commit forgets them: URLs of full servers are read and stay."""
+    store = DiskStore(tmp_path, LABEL)
+    rows = DiskUrlRows(store)
+    places = [bytes(SORT_KEY_BYTES - 2) + number.to_bytes(2, "big") for number in range(500)]
+    for place in places:
+        rows.put(1, place, b"row")
+    store.commit()
+    with patch("crawlproject.storage.urls.MAX_AHEAD", 20):
+        for place in places:
+            assert rows.get(1, place) == b"row"
+            assert len(rows._next) <= 20 + ROWS_AT_ONCE
+    store.close()

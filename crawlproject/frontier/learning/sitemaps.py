@@ -5,8 +5,7 @@ URLs of each (``look_ahead``).  The mean is decayed, and starts at the gain of `
 
     worth = (W·30·g + S) / (W + N)    S gain of N fetched sitemaps, both decayed
 
-Without look-ahead there is no gain, and a sitemap is worth 0.  O(1) per sitemap and new URL; ``raised`` is
-O(waiting sitemaps).
+Without look-ahead there is no gain, and a sitemap is worth 0.  O(1) per sitemap and new URL.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 PRIOR_URLS = 30.0  # new URLs that a sitemap is assumed to list before one was fetched
 PRIOR_WEIGHT = 2.0  # W: weight of this assumption, in sitemaps
 DECAY = 0.97  # per fetched sitemap
+RAISED_AT_ONCE = 50  # sitemaps whose worth is compared in one call: at most 1 ms
 
 
 class Sitemaps:
@@ -39,6 +39,7 @@ class Sitemaps:
         self._weight = 0.0
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
         self._handed_out: set[str] = set()
+        self._outdated: list[str] = []  # those of ``_waiting`` that the present round has not reached
 
     def to_state(self) -> dict[str, Any]:
         """The gain of sitemaps, as plain values; waiting sitemaps are not stored."""
@@ -91,10 +92,21 @@ class Sitemaps:
         """Forget the waiting sitemaps whose URL ``is_unknown``. O(waiting)."""
         self._waiting = {url: quality for url, quality in self._waiting.items() if not is_unknown(url)}
 
+    @property
+    def is_raising(self) -> bool:
+        """Whether a round of ``raised`` is under way."""
+        return bool(self._outdated)
+
+    def raise_again(self) -> None:
+        """Start a round of ``raised`` over all waiting sitemaps. O(waiting), 10 ms for a million."""
+        self._outdated = list(self._waiting)
+
     def raised(self) -> list[tuple[str, float]]:
-        """Waiting sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
-        worth = self.worth
-        gains = [(url, worth - quality) for url, quality in self._waiting.items() if worth > quality * DRIFT]
+        """The next sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
+        worth, waiting = self.worth, self._waiting
+        found = [(url, waiting[url]) for url in self._outdated[-RAISED_AT_ONCE:] if url in waiting]
+        del self._outdated[-RAISED_AT_ONCE:]
+        gains = [(url, worth - quality) for url, quality in found if worth > quality * DRIFT]
         for url, _ in gains:
-            self._waiting[url] = worth
+            waiting[url] = worth
         return gains

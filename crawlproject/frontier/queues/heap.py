@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
-from itertools import count, islice
+from heapq import heappop, heappush
+from itertools import count, islice, zip_longest
 from typing import Generic, Protocol, TypeVar
 
 #: (key, arrival, slot): the smallest key comes first, ties in order of arrival; the slot holds the queued object.
@@ -21,24 +21,29 @@ class HasHeapItem(Protocol):
 
 T = TypeVar("T", bound=HasHeapItem)
 
-#: Rebuild when stale items outnumber the others by this many.
+#: Sweep when stale items outnumber the others by this many.
 STALE_SLACK = 64
+
+#: Items swept with each ``push`` or ``rekey``.
+SWEPT_PER_PUSH = 4
 
 
 class LazyHeap(Generic[T]):
     """Objects by key, smallest first.
 
     An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised: a removed or
-    moved object leaves a stale item, which is skipped at the top and swept when half of the heap is stale.
+    moved object leaves a stale item, which is skipped at the top.  When half of the heap is stale, it is swept: its
+    items move into a new heap, the last ones first, a few with each push.
 
     Items hold only numbers, slots hold the objects.  Python's garbage collector does not track tuples of numbers; each
     surviving tuple that holds an object would bring its next full pass over all URLs nearer.
     """
 
-    __slots__ = ("_free", "_heap", "_slots")
+    __slots__ = ("_free", "_heap", "_old", "_slots")
 
     def __init__(self) -> None:
         self._heap: list[HeapItem] = []
+        self._old: list[HeapItem] = []  # a heap that is being swept
         self._slots: list[T | None] = []
         self._free: list[int] = []  # slots
 
@@ -61,58 +66,57 @@ class LazyHeap(Generic[T]):
         assert item is not None
         if item[0] != key:
             self._push(value, key, item[2])
-            if len(self._heap) > 2 * len(self) + STALE_SLACK:
-                self._sweep()
+            self._sweep()
 
     def remove(self, value: T) -> None:
         """Remove ``value``, which must be in this heap."""
         item = value.heap_item
         assert item is not None
         self._vacate(item[2])
-        if len(self._heap) > 2 * len(self) + STALE_SLACK:
-            self._sweep()
+        self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
-        heap, slots = self._heap, self._slots
-        while heap:
-            item = heap[0]
-            value = slots[item[2]]
-            if value is not None and value.heap_item is item:
-                return value
-            heappop(heap)
-        return None
+        best = self._first_of(self._heap)
+        if self._old:
+            other = self._first_of(self._old)
+            if best is None or (other is not None and other.heap_item < best.heap_item):  # type: ignore[operator]
+                return other
+        return best
 
     def first_key(self) -> float | None:
         """The smallest key, or None."""
-        return self._heap[0][0] if self._heap and self.peek() is not None else None
+        value = self.peek()
+        return None if value is None or value.heap_item is None else value.heap_item[0]
 
     def pop(self) -> T | None:
         """Remove and return the value with the smallest key, or None."""
         value = self.peek()
         if value is not None:
-            self._vacate(heappop(self._heap)[2])
+            item = value.heap_item
+            assert item is not None
+            heappop(self._heap if self._heap and self._heap[0] is item else self._old)
+            self._vacate(item[2])
         return value
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is at most ``now``, else None."""
-        heap = self._heap
-        if not heap or heap[0][0] > now:  # even if this item is stale, no other has a smaller key
-            return None
-        return self.pop() if self.peek() is not None and heap[0][0] <= now else None
+        key = self.first_key()
+        return self.pop() if key is not None and key <= now else None
 
     def first(self, count: int) -> list[T]:
         """The ``count`` values with the smallest keys, in order. O(n log n) in these and stale items among them."""
-        heap = self._heap
+        heaps = (self._heap, self._old)
         found: list[T] = []
-        near = [(heap[0], 0)] if heap else []  # items whose parents have been seen
+        near = sorted((heap[0], 0, number) for number, heap in enumerate(heaps) if heap)  # their parents have been seen
         while near and len(found) < count:
-            item, at = heappop(near)
+            item, at, number = heappop(near)
             value = self._value(item)
             if value is not None:
                 found.append(value)
+            heap = heaps[number]
             for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
-                heappush(near, (heap[child], child))
+                heappush(near, (heap[child], child, number))
         return found
 
     def values(self) -> list[T]:
@@ -124,12 +128,29 @@ class LazyHeap(Generic[T]):
 
         They are the top of the heap: each key is smaller than the two below it.
         """
-        values = map(self._value, self._heap)
+        both = zip_longest(self._heap, self._old) if self._old else zip(self._heap, strict=True)
+        values = (self._value(item) for items in both for item in items if item is not None)
         return list(islice((value for value in values if value is not None), count))
 
     def _push(self, value: T, key: float, slot: int, arrival: int | None = None) -> None:
         value.heap_item = item = (key, _next_arrival() if arrival is None else arrival, slot)
         heappush(self._heap, item)
+        if self._old:
+            for moved in self._old[: -SWEPT_PER_PUSH - 1 : -1]:
+                if self._value(moved) is not None:
+                    heappush(self._heap, moved)
+            del self._old[-SWEPT_PER_PUSH:]
+
+    def _first_of(self, heap: list[HeapItem]) -> T | None:
+        """The value with the smallest key in one of the two heaps."""
+        slots = self._slots
+        while heap:
+            item = heap[0]
+            value = slots[item[2]]
+            if value is not None and value.heap_item is item:
+                return value
+            heappop(heap)
+        return None
 
     def _value(self, item: HeapItem) -> T | None:
         """The object of ``item``; None if it is stale."""
@@ -144,6 +165,6 @@ class LazyHeap(Generic[T]):
         self._free.append(slot)
 
     def _sweep(self) -> None:
-        slots = self._slots
-        self._heap = [item for item in self._heap if (value := slots[item[2]]) is not None and value.heap_item is item]
-        heapify(self._heap)
+        """Begin a sweep if there are too many stale items. O(1)."""
+        if not self._old and len(self._heap) > 2 * len(self) + STALE_SLACK:
+            self._heap, self._old = [], self._heap
