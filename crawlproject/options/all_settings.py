@@ -104,7 +104,7 @@ def check_names(settings: BaseSettings) -> None:
 
 
 def _ends_alike(name: str, meant: str) -> bool:
-    """Whether two names are alike after their prefixes. REPOSITORY_URL is not like REPOSITORY_DIR, RENDER_JS not like RENDER."""
+    """Whether two names are alike after their prefixes; REPOSITORY_URL and _DIR are not, nor RENDER_JS and RENDER."""
     end, right = name.partition("_")[2], meant.partition("_")[2]
     return bool(right) and (end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None)
 
