@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
-from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
@@ -146,11 +145,11 @@ class CrawlFrontier:
         start = self.started.get(request)
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
-    def polite_wait(self, request: Request) -> float:
+    def polite_wait(self, request: Request, longest: float) -> float:
         """Seconds until ``request``, which bypassed the scheduler, may be sent.
 
-        Raises IgnoreRequest if its server was given up, or rests after failures for longer than the request may take:
-        a callback or a pipeline waits for it.  (robots.txt is exempt: pages in the frontier depend on it.)
+        Raises IgnoreRequest if its server was given up, or rests after failures for more than ``longest``: a callback
+        or a pipeline waits for the request.  (robots.txt is exempt: pages in the frontier depend on it.)
         """
         server = self.frontier.server(server_key(request.url))
         if server is None:
@@ -160,7 +159,7 @@ class CrawlFrontier:
             return wait
         if server.given_up:
             raise IgnoreRequest("its server was given up: too many failures in a row")
-        if server.failures and wait > request.meta.get("download_timeout", inf):
+        if server.failures and wait > longest:
             raise IgnoreRequest(f"its server rests for {wait:.0f} s after {server.failures} failures in a row")
         return wait
 

@@ -377,10 +377,11 @@ class _Use:
         self._keep, self._direct = keep, direct
 
     async def __aenter__(self) -> Any:
-        while (wait := await self._begin()) > MAX_HELD:
+        while await self._begin() > MAX_HELD:
             self._pool._end(self._key, self._connection)
             self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
-            await asyncio.sleep(wait)
+            while self._wait is not None and (wait := self._wait()) > 0.0:
+                await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
         return self._connection
 
     async def _begin(self) -> float:

@@ -206,8 +206,9 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             return None
 
         def wait() -> float:
+            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout", inf)
             try:
-                return frontier.polite_wait(request)
+                return frontier.polite_wait(request, longest)
             except IgnoreRequest:
                 stats_of(self.crawler).inc_value("frontier/awaited_unsent")
                 raise

@@ -104,9 +104,9 @@ def check_names(settings: BaseSettings) -> None:
 
 
 def _ends_alike(name: str, meant: str) -> bool:
-    """Whether two names are alike after their prefixes. REPOSITORY_URL and REPOSITORY_DIR are not."""
+    """Whether two names are alike after their prefixes; REPOSITORY_URL and _DIR are not, nor RENDER_JS and RENDER."""
     end, right = name.partition("_")[2], meant.partition("_")[2]
-    return end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None
+    return bool(right) and (end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None)
 
 
 def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:

@@ -239,7 +239,7 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
     async def test() -> None:
         resting, other = Slow(), Slow(response(b"page"))
         async with crawling(resting, other) as (pool, keys):
-            waits = iter([MAX_HELD + 0.1, 0.0])
+            waits = iter([MAX_HELD + 0.1, MAX_HELD + 0.1, 0.0, 0.0])
             has_asked, begun = asyncio.Event(), asyncio.Event()
 
             def wait() -> float:

@@ -44,7 +44,9 @@ def test_misspelt_setting_stops_the_start(name: str, meant: str | None, caplog: 
         check_names(settings)
 
 
-@pytest.mark.parametrize("name", ["REPOSITORY_URL", "REPOSITORY_PATH", "DUPLICATES_DIR", "FRONTIER_FILE"])
+@pytest.mark.parametrize(
+    "name", ["REPOSITORY_URL", "REPOSITORY_PATH", "DUPLICATES_DIR", "FRONTIER_FILE", "RENDER_JS", "PROGRESS_BAR"]
+)
 def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """A long prefix alone makes no name similar to one of ours: a warning, and the crawl starts."""
     check_names(Settings({name: "x"}))
