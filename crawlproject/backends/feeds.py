@@ -52,12 +52,13 @@ def unusable_feed(crawler: Crawler) -> Path | None:
 
 def _may_write(path: Path) -> bool:
     try:
-        if path.exists():
-            return not path.is_dir() and os.access(path, os.W_OK)
+        path.stat()
+    except FileNotFoundError:
         folder = next(parent for parent in path.absolute().parents if parent.exists())  # Scrapy makes those below it
         return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
-    except OSError:  # a name that is too long
+    except OSError:  # a name that is too long; ``exists`` does not raise it since Python 3.14
         return False
+    return not path.is_dir() and os.access(path, os.W_OK)
 
 
 def flush_feeds(crawler: Crawler) -> None:

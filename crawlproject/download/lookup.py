@@ -8,9 +8,11 @@ that the limits on TTLs would not hold; and it sends queries from few ports.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from contextlib import suppress
 from functools import lru_cache
+from io import StringIO
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,17 +20,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import dns.asyncresolver
 import dns.exception
 import dns.message
+import dns.name
 import dns.nameserver
 import dns.rdatatype
 import dns.resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+logger = logging.getLogger(__name__)
 
 #: RFC 8305, section 3: after the IPv4 answer, wait this long (seconds) for the IPv6 answer.
 RESOLUTION_DELAY = 0.05
 
 HOSTS_FILE = Path("/etc/hosts")
+RESOLV_FILE = Path("/etc/resolv.conf")
 
 _KINDS: dict[type[Exception], str] = {
     dns.resolver.NXDOMAIN: "nxdomain",
@@ -107,9 +113,10 @@ class NameLookup:
         timeout: float = 10.0,
         *,
         hosts_file: Path = HOSTS_FILE,
+        resolv_file: Path = RESOLV_FILE,
         has_ipv6: bool | None = None,
     ) -> None:
-        self._resolver = _resolver(servers)
+        self._resolver = _resolver(servers, resolv_file)
         self._timeout = timeout
         self._hosts = _read_hosts(hosts_file)
         self._has_ipv6 = has_ipv6_route() if has_ipv6 is None else has_ipv6
@@ -185,14 +192,40 @@ def _look_at(task: asyncio.Task[Answer]) -> None:
         task.exception()
 
 
-def _resolver(servers: Sequence[tuple[str, int]]) -> dns.asyncresolver.Resolver:
+def _resolver(servers: Sequence[tuple[str, int]], resolv_file: Path) -> dns.asyncresolver.Resolver:
+    resolver = dns.asyncresolver.Resolver(configure=False)
     if not servers:
         with suppress(dns.resolver.NoResolverConfiguration):
-            return dns.asyncresolver.Resolver()
+            resolver.read_resolv_conf(_usable_lines(resolv_file))
+            resolver.timeout = max(1.0, resolver.timeout)  # like the C library
+            resolver.rotate = False  # it would undo `_prefer`: every look-up might wait for a dead server
+            return resolver
         servers = [("127.0.0.1", 53)]  # like the C library without a resolv.conf
-    resolver = dns.asyncresolver.Resolver(configure=False)
     resolver.nameservers = [dns.nameserver.Do53Nameserver(address, port) for address, port in servers]
     return resolver
+
+
+def _usable_lines(path: Path) -> StringIO:
+    """resolv.conf(5) without what cannot be used, which the C library ignores as well; nothing if there is no file."""
+    usable: dict[str, Callable[[str], bool]] = {"nameserver": is_address, "domain": _is_domain, "search": _is_domain}
+    lines = []
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            keyword, *words = line.split() or [""]
+            is_usable = usable.get(keyword, bool)
+            lines.append(" ".join([keyword, *filter(is_usable, words)]))
+            wrong = [word for word in words[:1] if not is_usable(word)]
+            if wrong:
+                logger.warning("%s: ignored: %.100r", path, line.strip())
+    return StringIO("\n".join(lines))
+
+
+def _is_domain(text: str) -> bool:
+    try:
+        dns.name.from_text(text)
+    except (dns.exception.DNSException, UnicodeError):
+        return False
+    return True
 
 
 def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:

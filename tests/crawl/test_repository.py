@@ -63,7 +63,8 @@ def fetch(url: str) -> tuple[int, bytes]:
         with urllib.request.build_opener(Stay).open(url, timeout=60) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
-        return error.code, error.read()
+        with error:
+            return error.code, error.read()
 
 
 def run(module: str, *arguments: str) -> str:

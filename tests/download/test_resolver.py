@@ -283,6 +283,40 @@ def test_servfail_of_one_server_is_made_good_by_the_next() -> None:
     asyncio.run(run())
 
 
+def test_what_is_wrong_in_resolv_conf_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Other programs ignore it as well; here no page could be fetched."""
+    file = tmp_path / "resolv.conf"
+    lines = [
+        "# written by hand",
+        "nameserver",
+        "nameserver dns.example",
+        "nameserver 192.0.2.1 # the first",
+        "\tnameserver fe80::1%eth0",
+        "nameserver 192.0.2.300",
+        f"search {'x' * 64}.example corp.example",
+        "options timeout:0 rotate ndots:x",
+        "\N{LATIN SMALL LETTER E WITH ACUTE}",
+    ]
+    file.write_text("\n".join(lines), encoding="latin-1")
+    lookup = NameLookup(resolv_file=file)
+    assert lookup._resolver.nameservers == ["192.0.2.1", "fe80::1%eth0"]
+    assert [str(name) for name in lookup._resolver.search] == ["corp.example."]
+    assert lookup._resolver.timeout == 1  # with 0, each query would time out at once
+    assert not lookup._resolver.rotate
+    wrong = ["nameserver dns.example", "nameserver 192.0.2.300", f"search {'x' * 64}.example corp.example"]
+    assert caplog.messages == [f"{file}: ignored: {line!r:.100}" for line in wrong]
+
+
+@pytest.mark.parametrize("content", [None, "", "search example.org\n"])
+def test_without_a_name_server_in_resolv_conf(tmp_path: Path, content: str | None) -> None:
+    """Like the C library: the one of this machine."""
+    file = tmp_path / "resolv.conf"
+    if content is not None:
+        file.write_text(content)
+    [server] = NameLookup(resolv_file=file)._resolver.nameservers
+    assert str(server) == "Do53:127.0.0.1@53"
+
+
 def test_truncated_answer_is_asked_for_over_tcp() -> None:
     """40 addresses do not fit into a datagram."""
     addresses = [f"192.0.2.{number}" for number in range(1, 41)]
