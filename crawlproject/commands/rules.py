@@ -139,9 +139,11 @@ class Command(Described, ScrapyCommand):
 
     def _page(self, page: str, url: str) -> tuple[str, str, str]:
         """Text, URL and kind of a page: fetched, or a file with the given ``url``. Raises ValueError."""
+        from crawlproject.discovery.page_reading import saved_text
+
         if not page.startswith(("http://", "https://")):
             try:
-                text = Path(page).read_text(encoding="utf-8", errors="replace")
+                text = saved_text(Path(page).read_bytes())
             except OSError as error:
                 hint = "; a URL begins with http:// or https://" if isinstance(error, FileNotFoundError) else ""
                 raise ValueError(f"{page}: {error.strerror}{hint}") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from scrapy.http import TextResponse
+from scrapy.http import HtmlResponse, TextResponse
 
+from crawlproject.download import charsets
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import HTML_TYPES, media_type
@@ -33,6 +34,13 @@ def read_page(response: TextResponse, *, with_text: bool = False, with_tree: boo
     if page is None or (with_text and page.text is None):
         page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)
     return page
+
+
+def saved_text(body: bytes) -> str:
+    """The text of a page in a file: in the encoding that it declares, else in one that is guessed. O(length)."""
+    page = HtmlResponse("http://example.org/", body=body)
+    encoding = charsets.of_markup(page._body_declared_encoding())
+    return (page if encoding is None else page.replace(encoding=encoding)).text
 
 
 def wants_tree(crawler: Crawler) -> bool:

@@ -17,7 +17,7 @@ from scrapy.utils.job import job_dir
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.discovery.page_reading import is_html, read_page, saved_text
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
@@ -311,7 +311,7 @@ async def _text_of(response: Response) -> tuple[str, str]:
 
 
 def _read_example(path: Path) -> Example:
-    """An example in a file, HTML or plain text. Raises ValueError."""
+    """An example in a file, HTML or plain text, in the encoding that it declares. Raises ValueError."""
     from crawlproject.content.relevance.language import declared_language
     from crawlproject.content.relevance.topic import Example
 
@@ -322,7 +322,7 @@ def _read_example(path: Path) -> Example:
         raise ValueError(f"topic: example {str(path)!r}: {error.strerror}") from error
     except ValueError as error:  # NUL
         raise ValueError(f"topic: example {str(path)!r}: {error}") from error
-    html = data.decode("utf-8", "replace")
+    html = saved_text(data)
     if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
         return Example("", html)
     page = extract(html, "http://example.org/", with_text=True)

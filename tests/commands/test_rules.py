@@ -52,10 +52,10 @@ def rules(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 def test_check_shows_each_field(tmp_path: Path) -> None:
     """Of a saved page and of one that is fetched; what matched nothing is said with its selector."""
     (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
-    page = "<h1>Red</h1><p class=price>1,50</p>"
-    (tmp_path / "p.html").write_text(page, encoding="utf-8")
+    page = "<meta charset=windows-1251><h1>Красный</h1><p class=price>1,50</p>".encode("cp1251")
+    (tmp_path / "p.html").write_bytes(page)
     shown = rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html").stdout
-    for line in ("book: 1 record", "  title  'Red'", "  price  1.5", "  none   - nothing matched: css = .none"):
+    for line in ("book: 1 record", "  title  'Красный'", "  price  1.5", "  none   - nothing matched: css = .none"):
         assert line in shown
     with scripted_site() as site:
         site.script = {"/book": Answer(page, headers={"Content-Type": "text/html"})}

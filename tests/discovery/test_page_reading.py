@@ -7,7 +7,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Request
 from scrapy.statscollectors import MemoryStatsCollector
 
-from crawlproject.discovery.page_reading import read_page
+from crawlproject.discovery.page_reading import read_page, saved_text
 from crawlproject.spiders.web import WebSpider
 
 URL = "http://127.0.0.1/"
@@ -32,3 +32,18 @@ def test_text_is_extracted_in_the_first_parse_if_needed(settings: dict[str, bool
     page = read_page(response)
     assert (page.text is not None) == is_taken
     assert (read_page(response, with_text=True) is page) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [("windows-1251", "cp1251"), ("x-cp1251", "cp1251"), ("utf-16", "utf-8"), ("", "utf-8"), ("", "utf-16")],
+)
+def test_a_saved_page_is_read_in_its_encoding(declared: str, encoding: str) -> None:
+    """As it is declared in the page, which a browser saves without the header."""
+    text = f"<meta charset={declared}><title>Потоки</title>" if declared else "<title>Потоки</title>"
+    assert saved_text(text.encode(encoding)) == text
+
+
+def test_a_saved_page_in_japanese() -> None:
+    """With a character of NEC."""
+    assert saved_text(b"<meta charset=euc-jp>\xad\xa1\xb4\xc1\xbb\xfa") == "<meta charset=euc-jp>①漢字"

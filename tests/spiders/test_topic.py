@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.spiders.topic import MAX_TUNNEL, TopicSpider
+from crawlproject.spiders.topic import MAX_TUNNEL, TopicSpider, _read_example
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.differential import Run, run, run_on
 from tests.crawl.loop_probe import STEP, STEP_OF
@@ -94,6 +94,14 @@ def test_the_topic_is_learned_from_pages(tmp_path: Path) -> None:
     assert done.stat("topic/bad_examples") == 1
     assert "Topic of 2 examples" in done.crawl.log
     assert "missing skipped: status 404" in done.crawl.log
+
+
+def test_an_example_is_read_in_its_encoding(tmp_path: Path) -> None:
+    """As saved from a site in another encoding than UTF-8."""
+    (tmp_path / "example.html").write_text("<meta charset=koi8-r><title>Потоки</title>", encoding="koi8-r")
+    (tmp_path / "example.txt").write_text("Потоки", encoding="utf-8")
+    assert _read_example(tmp_path / "example.html").title == "Потоки"
+    assert _read_example(tmp_path / "example.txt").text == "Потоки"
 
 
 def test_without_any_example_there_is_nothing_to_crawl_for(tmp_path: Path) -> None:
