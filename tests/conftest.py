@@ -1,5 +1,6 @@
 """What tests of several folders share."""
 
+import gc
 import shutil
 from collections.abc import Generator, Iterator
 from itertools import groupby
@@ -16,11 +17,24 @@ from testbed.real_web.web import RealWeb
 from testbed.redis_server import RunningRedis
 from tests.waiting import alarm
 
+# Half of the CPU time of collecting went to looking for garbage among thousands of tests and modules, which is none.
+gc.disable()
+
 # The same examples in every run, and not many; ``scripts/explore`` looks at others.
 COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.register_profile("quick", COMMON, derandomize=True, max_examples=40)
 settings.register_profile("explore", COMMON, max_examples=400)
 settings.load_profile("quick")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What has been imported and collected stays until the end."""
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -60,11 +60,18 @@ FORBIDDEN = {
 }
 
 
+@cache
+def statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """All imports of a module, at any depth."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             yield node.module or ""
 
@@ -83,13 +90,9 @@ def graph() -> Graph:
 
 
 def _imported(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):  # of a module, or of names in one
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
+    for node in statements(path):
+        module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""  # of a module, or of names in one
+        names = [module + alias.name for alias in node.names]
         for name in names:
             if name.split(".")[0] == "crawlproject":
                 short = name.removeprefix("crawlproject.")

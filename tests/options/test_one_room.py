@@ -4,6 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 
 import crawlproject
@@ -80,6 +81,7 @@ def _annotated(annotation: ast.expr | None) -> str | None:
     return next((name for name in names if name in FIELDS), None)
 
 
+@cache
 def rooms() -> dict[str, set[str]]:
     """Field -> the rooms (folders and modules at the top) that read it."""
     found = defaultdict(set)
