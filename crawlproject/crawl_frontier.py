@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
