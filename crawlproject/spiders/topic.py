@@ -98,6 +98,7 @@ class TopicSpider(WebSpider):
         self._state: TopicStateFile | None = None
         self._recent: list[bool] = []
         self.fetched = self.relevant = 0
+        self._best = (0.0, "")  # the highest relevance, and its page
         self._logged_at = self._saved_at = CLOCK()
 
     @classmethod
@@ -167,6 +168,7 @@ class TopicSpider(WebSpider):
 
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
         judged = focus.judge(first[0], page.title or "", text, declared_language(html))
+        self._best = max(self._best, (judged.value, response.url))
         self._count_harvest(focus.is_relevant(judged))
         return judged
 
@@ -233,6 +235,9 @@ class TopicSpider(WebSpider):
     def _closed(self) -> None:
         """On ``spider_closed``."""
         self._log_harvest()
+        if self.fetched and not self.relevant:
+            said = "No page reached the threshold; the most relevant one reached %.3f: %.200s"
+            self.logger.warning(said, *self._best)
         self._save()
         stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)
         found = self._focus.found if self._focus is not None and self.fetched else self._file.terms

@@ -279,6 +279,7 @@ def test_a_topic_file(tmp_path: Path) -> None:
         ("[terms]\na = 1\nb = -1\n", 3, "must be a number > 0"),
         ("[terms]\na = true\n", 2, "must be a number > 0"),
         ("[terms]\na = 1\na = 2\n", 3, "Cannot overwrite"),
+        ("[terms]\na = 1\nграф = 3\n", 3, 'Invalid statement; TOML wants quotes: "граф"'),
         ("title_weight = 0\ntext_weight = 0\n[terms]\na = 1\n", 1, "must not both be 0"),
         ("terms = 5\n", 1, "table of weights"),
         ("examples = [1]\n", 1, "list of URLs"),

@@ -73,6 +73,12 @@ def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set
     assert f"Harvest: {len(items)} of {len(fetched)} pages are relevant" in done.crawl.log
 
 
+def test_a_crawl_without_relevant_pages_says_how_near_it_came(tmp_path: Path) -> None:
+    """The threshold may be too high, or the seeds too far from the topic."""
+    done = crawl({"1/": html(DULL)}, topic_file(tmp_path))
+    assert "No page reached the threshold; the most relevant one reached 0.000: http://" in done.crawl.log
+
+
 def test_links_with_words_of_the_topic_come_first(tmp_path: Path) -> None:
     """By link text, and by what was learned from pages before: the words of folders that brought nothing."""
     others = [f"/x{number}" for number in range(8)]

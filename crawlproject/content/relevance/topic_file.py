@@ -105,7 +105,9 @@ def _placed(reason: str, text: str) -> str:
     """``line N: reason`` from the parser's message."""
     found = re.search(r"\(at line (\d+)", reason)
     line = int(found[1]) if found else text.count("\n") + 1
-    return f"line {line}: {reason.partition(' (at ')[0]}"
+    key = "".join(text.split("\n")[line - 1 : line]).partition("=")[0].strip()
+    hint = "" if key.isascii() or key.startswith(("'", '"')) else f'; TOML wants quotes: "{key:.40}" = …'
+    return f"line {line}: {reason.partition(' (at ')[0]}{hint}"
 
 
 class _Checked:
