@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .spec import WebSpec
 
 STOP_TIMEOUT = 30.0
+#: Seconds for an answer of the child, on a machine that is very busy.
+ANSWER_TIMEOUT = 120.0
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "local_web.py"
 
 
@@ -50,9 +52,9 @@ class RunningWeb:
         self._kept = self.records()
 
     def flush(self) -> None:
-        """Make the child flush the log to its file; waits until it has. Raises `RuntimeError` after 10 s."""
+        """Make the child flush the log to its file; waits until it has. Raises `RuntimeError` if it does not."""
         self.process.send_signal(signal.SIGUSR1)
-        _read_message(self.process, 10.0)
+        _read_message(self.process)
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[R
         with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
             try:
                 web = build_web(spec)
-                ready = _read_message(process, 60.0)
+                ready = _read_message(process)
                 running = RunningWeb(web.at(ready["port"]), ready["port"], ready["seeds"], path, process)
                 yield running
             finally:
@@ -89,11 +91,11 @@ def _stop(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-def _read_message(process: subprocess.Popen[str], timeout: float) -> dict[str, Any]:
+def _read_message(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The next line of JSON from the child. Raises `RuntimeError` if there is none."""
     assert process.stdout is not None
-    if not select.select([process.stdout], [], [], timeout)[0]:
-        raise RuntimeError(f"the emulated web printed nothing for {timeout:g} s")
+    if not select.select([process.stdout], [], [], ANSWER_TIMEOUT)[0]:
+        raise RuntimeError(f"the emulated web printed nothing for {ANSWER_TIMEOUT:g} s")
     line = process.stdout.readline()
     if not line:
         raise RuntimeError(f"the emulated web ended with exit code {process.wait()}")

@@ -14,6 +14,7 @@ import pytest
 from tests.crawl.crawling import Crawl
 from tests.crawl.differential import QUICK, Run, run_on
 from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, redirect, scripted_site
+from tests.waiting import PATIENCE
 
 SPIDERS = "tests.crawl.lane_cases"
 
@@ -182,7 +183,7 @@ def signalling(site: Site) -> Script:
     def after(*places: str) -> Callable[[Asked], Answer]:
         def answer(asked: Asked) -> Answer:
             with site.came:
-                site.came.wait_for(lambda: site.stopping.is_set() or {*places} <= {*site.places()}, 60)
+                site.came.wait_for(lambda: site.stopping.is_set() or {*places} <= {*site.places()}, PATIENCE)
             return page()
 
         return answer

@@ -10,6 +10,7 @@ import pytest
 
 from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
+from tests.waiting import PATIENCE
 
 WEB = "crawlproject.spiders.web.WebSpider"
 RULES = Answer("User-agent: *\nDisallow: /private", headers={"Content-Type": "text/plain"})
@@ -33,7 +34,7 @@ def run(site: Site, silent: str, **settings: Any) -> Crawl:
 
     def answer_late(_: Asked) -> Answer:
         with site.came:
-            site.came.wait_for(lambda: "2/" in site.places(), 60)
+            site.came.wait_for(lambda: "2/" in site.places(), PATIENCE)
         return usual
 
     site.script = script | {silent: answer_late, "2/": page()}
