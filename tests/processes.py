@@ -354,7 +354,6 @@ def preload_commands() -> None:
 def preload_simulation() -> None:
     """Import what ``scrapy simulate`` and ``scrapy pagerank`` import."""
     preload_commands()
-    importlib.import_module("igraph")  # by what computes PageRank only
     for name in _modules(ROOT / "crawlproject" / "simulation", "crawlproject.simulation"):
         importlib.import_module(name)
 
