@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.core.scheduler import BaseScheduler
@@ -106,6 +107,8 @@ class CrawlFrontier:
         #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
         #: ``download.outages``.
         self.outage: str | None = None
+        #: End of the last certain outage, by ``CLOCK``; inf during one.
+        self.cut_off_until = -inf
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = dispatcher.max_sessions
@@ -144,7 +147,7 @@ class CrawlFrontier:
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
     def polite_wait(self, request: Request, longest: float) -> float:
-        """Seconds until a request that bypassed the scheduler may be sent.
+        """Seconds until ``request``, which bypassed the scheduler, may be sent.
 
         Raises IgnoreRequest if its server was given up, or rests after failures for more than ``longest``: a callback
         or a pipeline waits for the request.  (robots.txt is exempt: pages in the frontier depend on it.)

@@ -21,6 +21,7 @@ import contextlib
 import itertools
 import socket
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -29,10 +30,10 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
-from testbed.tiny_web import TinyWeb, serving
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterator
 
 KINDS = "none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,blackhole,mute,drip"
 RCODES = {"nx": 3, "sf": 2}
@@ -40,8 +41,10 @@ AFTER = (1, 2, 5, 10, 20, 30)
 SETTINGS = QUIET | ADDON | {"FRONTIER_MIN_BACKOFF": 1, "LOG_LEVEL": "INFO", "LOGSTATS_INTERVAL": 0}
 
 
-class Web(TinyWeb):
+class Web(asyncio.DatagramProtocol):
     """The good servers, on 127.5.0.x, and the name server, in one thread."""
+
+    transport: asyncio.DatagramTransport | None = None
 
     def __init__(self, good: int, pages: int) -> None:
         self.good, self.pages, self.port, self.delay = good, pages, 0, 0.0
@@ -51,6 +54,10 @@ class Web(TinyWeb):
         self.subdomains = itertools.count()  # of the farm
         self.times: list[float] = []
         self.questions: Counter[str] = Counter()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The name server listens."""
+        self.transport = transport  # type: ignore[assignment]
 
     def datagram_received(self, data: bytes, addr: object) -> None:
         """Answer a query by its name's end: ``.nx``, ``.sf``, ``.no`` (no answer), ``.wild.com``, ``.farm.com``."""
@@ -117,6 +124,30 @@ class Web(TinyWeb):
             "".join(f'<a href="/{number}">{number}</a>' for number in range(1, self.pages + 1)) if path == "/" else ""
         )
         return f"<title>{host}{path}</title>{links}<p>{hash((host, path))} {'x' * 500}"
+
+
+@contextlib.contextmanager
+def serving(web: Web) -> Iterator[tuple[int, int]]:
+    """Serve ``web`` until the end of the block; its ports: of the name server, and of all servers."""
+    loop, started = asyncio.new_event_loop(), threading.Event()
+    ports: list[int] = []
+    stop = asyncio.Event()
+
+    async def run() -> None:
+        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
+        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
+        ports.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
+        started.set()
+        await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        yield ports[0], ports[1]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
 
 
 def dead_links(kind: str, count: int, closed: int, black: int) -> list[str]:

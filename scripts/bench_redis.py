@@ -37,6 +37,7 @@ from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.ports import Crawl
 from crawlproject.workers.worker import Worker
 from scripts.bench_disk import NEW_LINKS, NO_WAIT, OLD_LINKS, POPULAR, DiskCrawl, fake_crawler, link, show
 from testbed.bench import command_line
@@ -59,8 +60,8 @@ def clock() -> float:
     return time.monotonic()
 
 
-class BenchCrawl:
-    """One worker with everything but a downloader; implements ``workers.ports.Crawl``."""
+class BenchCrawl(Crawl):
+    """One worker with everything but a downloader; what ``Crawl`` asks for and is not here does nothing."""
 
     def __init__(self, server: RunningRedis, folder: Path, partitions: int) -> None:
         self.partitions = Partitions(partitions)
@@ -130,7 +131,7 @@ class BenchCrawl:
         self.fetched += found
         return found
 
-    # ``workers.ports.Crawl``
+    # ``Crawl``
 
     def finished(self) -> list[Entry]:
         """See ``Crawl``."""
@@ -159,12 +160,6 @@ class BenchCrawl:
         """See ``Crawl``."""
         return True
 
-    def abandon(self, keys: Sequence[str]) -> None:
-        """See ``Crawl``."""
-
-    def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
-        """See ``Crawl``."""
-
     def served(self) -> Sequence[str]:
         """See ``Crawl``."""
         return [server.key for server in self.dispatcher.served()]
@@ -172,15 +167,6 @@ class BenchCrawl:
     def info(self) -> dict[str, Any]:
         """See ``Crawl``."""
         return {"host": "bench", "pid": 1, "pages": self.pages, "urls": len(self.frontier), "busy": True}
-
-    def disconnect(self) -> None:
-        """See ``Crawl``."""
-
-    def acted(self, mark: str) -> None:
-        """See ``Crawl``."""
-
-    def report(self, counts: Mapping[str, float]) -> None:
-        """See ``Crawl``."""
 
     def stats(self) -> Mapping[str, float]:
         """See ``Crawl``."""
@@ -193,9 +179,6 @@ class BenchCrawl:
     def is_hungry(self) -> bool:
         """See ``Crawl``."""
         return False
-
-    def wake(self) -> None:
-        """See ``Crawl``."""
 
     def fail(self, reason: str) -> None:
         """See ``Crawl``."""

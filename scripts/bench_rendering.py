@@ -4,12 +4,14 @@
     scripts/bench_rendering.py --servers 8 --pages 20 --at-once 4
     scripts/bench_rendering.py --servers 8 --pages 150 --every 100    # does memory grow?
 
+``--mode``: ``RENDER``, ``--at-once``: ``RENDER_PAGES``, ``--quiet``: ``RENDER_QUIET``, ``--per-context``:
+``RENDER_PAGES_PER_CONTEXT``; ``--browser``: another Chromium than the one that is found.
+
 Each page is built by a script from the answer to one fetch; the script is shared by all pages of a server.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import os
 import resource
@@ -19,6 +21,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -26,6 +29,7 @@ import psutil
 from scrapy.crawler import AsyncCrawlerProcess, Crawler
 
 from crawlproject.spiders.web import WebSpider
+from testbed.bench import command_line
 from testbed.shop import running_shops
 
 
@@ -35,12 +39,12 @@ class Memory(threading.Thread):
     Prints a line for each ``every`` pages rendered: the least and the mean of the looks since the line before.
     """
 
-    def __init__(self, crawler: Crawler, every: int | None) -> None:
+    def __init__(self, crawler: Crawler, every: int) -> None:
         super().__init__(daemon=True)
         self.most = self.most_own = 0
         self.ended = threading.Event()
         self._crawler = crawler
-        self._every = self._next = every or 0
+        self._every = self._next = every
         self._looks: list[tuple[int, int]] = []  # this process, the browser
 
     def run(self) -> None:
@@ -98,22 +102,14 @@ def cpu_of_children() -> float:
 
 def main() -> None:
     """Serve and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", type=int, default=8)
-    parser.add_argument("--pages", type=int, default=20, help="of each server")
-    parser.add_argument("--at-once", type=int, default=4, help="RENDER_PAGES")
-    parser.add_argument("--mode", default="always", help="RENDER")
-    parser.add_argument("--quiet", type=float, default=0.5, help="RENDER_QUIET")
-    parser.add_argument("--every", type=int, help="print the memory once for so many pages")
-    parser.add_argument("--per-context", type=int, default=20, help="RENDER_PAGES_PER_CONTEXT")
-    parser.add_argument("--browser", help="another Chromium than the one that is found")
-    options = parser.parse_args()
+    defaults = {"servers": 8, "pages": 20, "at_once": 4, "mode": "always", "quiet": 0.5, "per_context": 20}
+    options = command_line(__doc__, **defaults, every=0, browser="").parse_args()
     adopt()
     with running_shops(options.servers, options.pages) as seeds:
         measure(options, ",".join(seeds))
 
 
-def measure(options: argparse.Namespace, seeds: str) -> None:
+def measure(options: Any, seeds: str) -> None:
     """Crawl and print."""
     process = AsyncCrawlerProcess(
         {

@@ -25,7 +25,7 @@ import time
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -89,35 +89,6 @@ class Step(NamedTuple):
     seconds: float
 
 
-class Crew(Protocol):
-    """The part of `Workers` that is used here."""
-
-    faults: list[Fault]
-
-    def pages(self) -> int: ...
-    def running(self) -> list[int]: ...
-    def add(self) -> int: ...
-    def kill(self, number: int) -> None: ...
-    def pause(self, number: int) -> None: ...
-    def resume(self, number: int) -> None: ...
-    def interrupt(self, number: int) -> None: ...
-
-
-class Server(Protocol):
-    """The part of `RunningRedis` that is used here."""
-
-    def kill(self) -> None: ...
-    def restart(self) -> None: ...
-
-
-class Line(Protocol):
-    """The part of `CutOff` that is used here."""
-
-    def cut(self) -> None: ...
-    def freeze(self) -> None: ...
-    def heal(self) -> None: ...
-
-
 def schedule(arguments: Namespace) -> list[Step]:
     """All faults, by pages; the same for the same arguments."""
     chance = random.Random(arguments.seed)
@@ -141,9 +112,9 @@ def _moment(chance: random.Random, pages: int) -> int:
 class Chaos:
     """Breaks a crawl by a schedule, until all workers have ended."""
 
-    crew: Crew
-    redis: Server
-    line: Line
+    crew: Workers
+    redis: RunningRedis
+    line: CutOff
     steps: list[Step]
     seed: int = 1
     clock: Callable[[], float] = time.monotonic

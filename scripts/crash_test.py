@@ -18,7 +18,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -121,15 +121,9 @@ def committed_pages(directory: Path) -> set[tuple[str, str]]:
         return {(hosts[number], path) for number, path, _ in DiskFetchedPages(store).stored()}
 
 
-class Process(Protocol):
-    """The part of ``subprocess.Popen`` that is used here."""
-
-    def poll(self) -> int | None: ...
-    def kill(self) -> None: ...
-    def wait(self, timeout: float | None = None) -> int: ...
-
-
-def crash_crawl(spec: WebSpec, kills: int, folder: Path, start: Callable[..., Process] = subprocess.Popen) -> Crashes:
+def crash_crawl(
+    spec: WebSpec, kills: int, folder: Path, start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
+) -> Crashes:
     """Crawl the web of ``spec`` with a JOBDIR in ``folder``: kill it ``kills`` times, then let it finish.
 
     ``start(command, cwd=, stderr=)`` starts a process.
@@ -168,7 +162,7 @@ def _command(web: RunningWeb, folder: Path) -> list[str]:
     return crawl_command(web.seeds, {**SETTINGS, "JOBDIR": folder / "job"})
 
 
-def _wait_for_moment(process: Process, web: RunningWeb, chance: random.Random) -> None:
+def _wait_for_moment(process: subprocess.Popen[bytes], web: RunningWeb, chance: random.Random) -> None:
     """Wait for a random moment: in one of five cases during the start, else within the first second of fetching."""
     starts = chance.random() < 0.2
     if not starts:

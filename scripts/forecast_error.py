@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Errors of the forecasts of a crawl's end and of its quality: crawls of synthetic webs in virtual time.
 
+    scripts/forecast_error.py [--seed 1000] [--only 3]
+
 Every look from the middle on is compared with what came: for the end from half of the crawl's time on, for 80% of the
 quality from half of the time that it took.  The columns:
 
@@ -14,7 +16,6 @@ range   share of the looks with a forecast whose range holds what came
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,12 +32,12 @@ from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.simulation.crawl import Watch, simulate
 from crawlproject.simulation.record import CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
+from testbed.bench import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from crawlproject.frontier.dispatch import Dispatcher
-    from crawlproject.monitor.survey import Survey
 
 #: A forecast is right if it is within this factor of what came.
 FACTOR = 1.5
@@ -94,8 +95,6 @@ class Watched:
     forecaster: Forecaster = field(default_factory=Forecaster)
     looks: list[tuple[float, Forecast]] = field(default_factory=list)
     gathered: list[tuple[float, float]] = field(default_factory=list)
-    #: What the forecasts of a real crawl were made from, to make them again.
-    inputs: list[tuple[Look, Survey | None]] = field(default_factory=list)
     _surveyor: Surveyor | None = None
 
     def look(self, now: float, dispatcher: Dispatcher, pages: int, failed: int) -> None:
@@ -213,14 +212,11 @@ def run(case: Case) -> tuple[float, Errors, Errors]:
 
 def main() -> None:
     """Print a row for each crawl, and the sums."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
-    parser.add_argument("--only", type=int, help="one case")
-    parsed = parser.parse_args()
+    parsed = command_line(__doc__, seed=1000, only=-1).parse_args()
     print(HEAD)
     found = []
     for number, case in enumerate(cases(parsed.seed)):
-        if parsed.only is not None and number != parsed.only:
+        if number != parsed.only >= 0:
             continue
         end, of_end, of_quality = run(case)
         print(f"{case.name:32} {end:>7.0f}  {of_end}   {of_quality}", flush=True)

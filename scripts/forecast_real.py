@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Errors of the forecasts in real crawls: ten emulated webs on loopback, crawled one after the other in real time.
 
-    scripts/forecast_real.py [--seed 1000] [--slow] [--stretch 4] [--only 3] [--looks FOLDER]
+    scripts/forecast_real.py [--seed 1000] [--slow] [--stretch 4] [--only 3]
 
 Each crawl takes one to three minutes.  Looks and judgement are those of ``scripts/forecast_error.py``, a look each
 second.  In the ten crawls 80% of the quality comes within seconds; with ``--slow`` there are five others, of slower
@@ -11,9 +11,7 @@ longer.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
-import pickle
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +27,7 @@ from scrapy.utils.project import get_project_settings
 
 from crawlproject.frontier.politeness import Politeness
 from scripts.forecast_error import HEAD, Errors, Watched, judge, sums_of
+from testbed.bench import command_line
 from testbed.web import WebSpec, running_web
 
 if TYPE_CHECKING:
@@ -128,9 +127,6 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
             found = figures.now(fresh=0.0)
             watched.looks.append((found.elapsed, found.forecast))
             watched.gathered.append((found.elapsed, found.quality_gathered))
-            survey = figures.survey
-            kept = None if survey is None else replace(survey, longest=None, top=[])
-            watched.inputs.append((figures._forecaster._looks[-1], kept))
 
         def closed() -> None:
             looping.stop()  # another look, after the frontier is closed, would see nothing
@@ -162,21 +158,13 @@ def run(case: Case) -> Watched:
 
 def main() -> None:
     """Print a row for each crawl, and the sums."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1000, help="of the webs (default: 1000)")
-    parser.add_argument("--slow", action="store_true", help="five crawls of slower servers")
-    parser.add_argument("--stretch", type=float, default=1.0, help="factor on the times of servers and waits")
-    parser.add_argument("--only", type=int, help="one case")
-    parser.add_argument("--looks", type=Path, help="folder to keep the looks in")
-    parsed = parser.parse_args()
+    parsed = command_line(__doc__, seed=1000, slow=False, stretch=1.0, only=-1).parse_args()
     print(HEAD)
     found: list[tuple[Errors, Errors]] = []
     for number, case in enumerate((slow_cases if parsed.slow else cases)(parsed.seed)):
-        if parsed.only is not None and number != parsed.only:
+        if number != parsed.only >= 0:
             continue
         watched = run(stretched(case, parsed.stretch))
-        if parsed.looks is not None:
-            (parsed.looks / f"{'slow-' * parsed.slow}{parsed.seed}-{number}.pickle").write_bytes(pickle.dumps(watched))
         end = watched.looks[-1][0]
         errors = judge(watched, end, INTERVAL)
         print(f"{case.name:32} {end:>7.0f}  {errors[0]}   {errors[1]}", flush=True)

@@ -3,6 +3,9 @@
 python scripts/real_web.py setup --dir DIR
 python scripts/topic_harvest.py --web DIR --topic TOPIC.toml
 
+``--times heritrix|synthetic``, ``--sessions``, ``--polite`` (the default politeness; else no waits), ``--seeds`` (draws
+of times), ``--tunnel`` (steps below the threshold that ours follows links), ``--orders``.
+
 Reads every page that can be reached from the start pages (`scripts/real_web.py count`), computes its relevance, and
 crawls them in virtual time with the project's own frontier (crawlproject/simulation). The truth is the relevance of all
 pages; an order only sees what a crawler would have seen by then.
@@ -10,9 +13,7 @@ pages; an order only sees what a crawler would have seen by then.
 
 from __future__ import annotations
 
-import argparse
 import json
-import pickle
 import resource
 import sys
 from dataclasses import dataclass, field
@@ -46,9 +47,11 @@ from crawlproject.simulation.web import SimulatedWeb, compressed
 from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.extract import extract
 from testbed import real_web
+from testbed.bench import command_line
 from testbed.real_web.counting import Kind, Url, answer_to
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     from crawlproject.content.relevance.anchors import Anchor
@@ -298,7 +301,7 @@ def main() -> int:
     """Print the table."""
     options = parsed()
     topic = read_topic(options.topic).topic()
-    pages = cached_pages(options, topic)
+    pages = read_pages(real_web.load(options.web), topic, options.start)
     relevant = np.array(pages.relevances) >= topic.threshold
     count = len(pages.urls)
     told = {
@@ -315,30 +318,12 @@ def main() -> int:
 
 def parsed() -> argparse.Namespace:
     """The options."""
-    parser = argparse.ArgumentParser(description="Relevant pages over time, in several orders.")
+    orders = ",".join(ORDERS)
+    parser = command_line(__doc__, times="heritrix", sessions=4, polite=False, seeds=3, tunnel=10**6, orders=orders)
     parser.add_argument("--web", required=True, type=Path, help="a folder made by scripts/real_web.py setup")
     parser.add_argument("--topic", required=True, type=Path)
     parser.add_argument("--start", action="append", default=[], metavar="URL", help="a further start page")
-    parser.add_argument("--times", default="heritrix", choices=TIME_MODELS)
-    parser.add_argument("--sessions", type=int, default=4)
-    parser.add_argument("--polite", action="store_true", help="with the project's default politeness; else no waits")
-    parser.add_argument("--seeds", type=int, default=3, help="draws of times")
-    parser.add_argument("--tunnel", type=int, default=10**6, help="steps below the threshold that ours follows links")
-    parser.add_argument("--orders", default=",".join(ORDERS))
-    parser.add_argument("--cache", type=Path, help="keep the pages as read in this file")
     return parser.parse_args()
-
-
-def cached_pages(options: argparse.Namespace, topic: Topic) -> Pages:
-    """The pages, from the file ``--cache`` if it is there."""
-    cache: Path | None = options.cache
-    if cache is not None and cache.exists():
-        kept: Pages = pickle.loads(cache.read_bytes())
-        return kept
-    pages = read_pages(real_web.load(options.web), topic, options.start)
-    if cache is not None:
-        cache.write_bytes(pickle.dumps(pages))
-    return pages
 
 
 def harvests(options: argparse.Namespace, pages: Pages, topic: Topic, relevant: np.ndarray) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from testbed.children import start_child
 from testbed.crawl import ROOT
@@ -39,19 +39,8 @@ TAIL = 3000
 SETTINGS: dict[str, Any] = {"ALLOWED_NETWORKS": "127.0.0.0/8", "LOG_LEVEL": "INFO"}
 
 
-class Process(Protocol):
-    """The part of ``subprocess.Popen`` that is used here."""
-
-    pid: int
-
-    def poll(self) -> int | None:
-        """The exit code, -N after signal N; None while it runs."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end."""
-
-    def send_signal(self, number: int, /) -> None:
-        """Send a signal; no effect after the end."""
+#: ``subprocess.Popen``, or what a test forks in its place.
+Process: TypeAlias = "subprocess.Popen[bytes]"
 
 
 def start_python(arguments: Sequence[str], log: IO[Any]) -> Process:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import signals
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.server import Server
     from crawlproject.requests.codec import RequestCodec
     from crawlproject.storage.disk import DiskStore
+    from crawlproject.storage.frontier_state import DiskFrontierStore
     from crawlproject.urls import Canonicalizer
 
 logger = logging.getLogger(__name__)
@@ -82,19 +82,6 @@ def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
     return mark, payload[end:] or None
 
 
-class Servers(Protocol):
-    """Maps servers to their numbers in the store."""
-
-    def server(self, number: int) -> Server | None:
-        """The server with this number; None if there is none."""
-
-    def number(self, key: str) -> int | None:
-        """The number of the server ``key``; None if it is not stored."""
-
-    def changed(self, server: Server) -> None:
-        """Write ``server`` with the next commit."""
-
-
 class Recrawl:
     """Records fetched pages and queues old ones again.
 
@@ -103,7 +90,7 @@ class Recrawl:
     """
 
     def __init__(
-        self, crawler: Crawler, store: DiskStore, servers: Servers, codec: RequestCodec, form: Canonicalizer
+        self, crawler: Crawler, store: DiskStore, servers: DiskFrontierStore, codec: RequestCodec, form: Canonicalizer
     ) -> None:
         """``form``: the form of URLs in store and seen-set."""
         self._stats = stats_of(crawler)

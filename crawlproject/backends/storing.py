@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
@@ -18,7 +18,7 @@ from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.requests.unstored import PageUnderWay
+    from crawlproject.storage.seen import DiskSeenStore
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +39,6 @@ _AT_THE_END = {
     "refetched": "%d pages will be fetched again by the next run: requests that they yielded could not be stored",
     "lost": "%d requests that could not be stored are lost: no page yielded them (start requests are created again)",
 }
-
-
-class SeenStore(Protocol):
-    """The stored seen-set, as far as unstored requests need it."""
-
-    def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; for each, whether it is new."""
-
-    def take_back(self, key: int) -> bool:
-        """Remove ``key`` if it was added since the last commit; returns whether it was."""
 
 
 class StoringBackend(Backend):
@@ -66,7 +57,7 @@ class StoringBackend(Backend):
     #: Where stored entries are kept: the label in ``scheduler/enqueued/…``.
     place: str
     #: Set by the subclass before the first request.
-    _seen_store: SeenStore
+    _seen_store: DiskSeenStore
 
     def __init__(self, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter) -> None:
         assert crawler.spider is not None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlproject.commands.described import Described
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from pathlib import Path
@@ -45,32 +47,22 @@ class _RefusedError(ValueError):
     """A refusal that every worker would repeat."""
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Prints the answer as JSON; without an answer, one line on standard error and exit code 1."""
 
     requires_project = False
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}
-
-    def syntax(self) -> str:
-        """Arguments."""
-        return "<URL of the console, or JOBDIR> <action> [arguments]"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Watch and steer a running crawl (CONSOLE_PORT)"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        lines = [f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items()]
-        return (
-            "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-            "What is done to one worker of a crawl over Redis, all of them do. By the JOBDIR of scrapy workers, what "
-            "is asked is answered by each worker. Actions: "
-            + "; ".join(lines)
-            + ". The token is part of the URL, or in "
-            "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
-        )
+    usage = "<URL of the console, or JOBDIR> <action> [arguments]"
+    summary = "Watch and steer a running crawl (CONSOLE_PORT)"
+    explanation = (
+        "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
+        "What is done to one worker of a crawl over Redis, all of them do. By the JOBDIR of scrapy workers, what "
+        "is asked is answered by each worker. Actions: "
+        + "; ".join(f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items())
+        + ". The token is part of the URL, or in "
+        "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """The options of ``servers``."""

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlproject.commands.described import Described
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -42,30 +44,21 @@ COLUMNS = (
 STATES = ("ready", "resting", "waiting", "idle", "given up")
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Does not change the frontier."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy frontier``."""
-        return "[options] <JOBDIR or URL of Redis>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Show the queues of a crawl's frontier, and how servers rank"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
-            "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
-            "--state given-up and --state resting also show the reason. "
-            "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
-            "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
-            "partitions without a live owner, messages that wait in inboxes, and who owns a server. "
-            "Nothing is written to Redis."
-        )
+    usage = "[options] <JOBDIR or URL of Redis>"
+    summary = "Show the queues of a crawl's frontier, and how servers rank"
+    explanation = (
+        "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
+        "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
+        "--state given-up and --state resting also show the reason. "
+        "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
+        "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
+        "partitions without a live owner, messages that wait in inboxes, and who owns a server. "
+        "Nothing is written to Redis."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""

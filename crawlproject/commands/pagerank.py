@@ -11,6 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
+from crawlproject.commands.described import Described
 from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 LINK_FILES = ("links.tsv.gz", "links.tsv")
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Writes ``URL<TAB>score`` for each URL of a link file, for ``FRONTIER_QUALITY = "scores"``.
 
     PageRank, damping 0.85, over all URLs in the file; URLs that were not fetched are pages without links.  The mean
@@ -34,21 +35,12 @@ class Command(ScrapyCommand):
     """
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy pagerank``."""
-        return "[options] <link file | JOBDIR>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Compute PageRank from the links recorded by a crawl"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "Read lines URL<TAB>link<TAB>link... (the format of LINKS_FILE) from a file, or from links.tsv.gz in a"
-            " JOBDIR, and write lines URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
-        )
+    usage = "[options] <link file | JOBDIR>"
+    summary = "Compute PageRank from the links recorded by a crawl"
+    explanation = (
+        "Read lines URL<TAB>link<TAB>link... (the format of LINKS_FILE) from a file, or from links.tsv.gz in a"
+        " JOBDIR, and write lines URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""

@@ -9,31 +9,24 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlproject.commands.described import Described
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Changes only the report."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy report``."""
-        return "[options] <JOBDIR or REPORT_DIR>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Make the report of a crawl, an HTML file"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "Make the report of a crawl from the figures that it keeps in its JOBDIR (or REPORT_DIR): quality, pages, "
-            "connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
-            "needs no network. The crawl may be running, or have been killed. Of scrapy workers: one "
-            "report of all workers."
-        )
+    usage = "[options] <JOBDIR or REPORT_DIR>"
+    summary = "Make the report of a crawl, an HTML file"
+    explanation = (
+        "Make the report of a crawl from the figures that it keeps in its JOBDIR (or REPORT_DIR): quality, pages, "
+        "connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
+        "needs no network. The crawl may be running, or have been killed. Of scrapy workers: one "
+        "report of all workers."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""

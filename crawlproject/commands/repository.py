@@ -12,6 +12,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
+from crawlproject.commands.described import Described
 from crawlproject.options.extras import command_needs_extra, install_command
 
 if TYPE_CHECKING:
@@ -27,26 +28,17 @@ logger = logging.getLogger(__name__)
 ACTIONS = {"ls": 0, "get": 1, "export": 0, "index": 0}
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Only the action ``index`` writes."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy repository``."""
-        return "[options] <ls [DIR] | get URL [DIR] | export [DIR] | index [DIR]>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "List, get and export the pages stored by a crawl"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded. export: write"
-            " the index as CSV or Parquet. index: create or complete the index of a directory of WARC files. DIR"
-            " defaults to REPOSITORY_DIR."
-        )
+    usage = "[options] <ls [DIR] | get URL [DIR] | export [DIR] | index [DIR]>"
+    summary = "List, get and export the pages stored by a crawl"
+    explanation = (
+        "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded. export: write"
+        " the index as CSV or Parquet. index: create or complete the index of a directory of WARC files. DIR"
+        " defaults to REPOSITORY_DIR."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""

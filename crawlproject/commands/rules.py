@@ -11,6 +11,8 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from crawlproject.commands.described import Described
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import AsyncIterator, Iterator
@@ -71,24 +73,16 @@ class OnePage(Spider):
             self._kept.append(next(filter(None, failures), None) or in_words(error))
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Writes to standard output only; its log has only warnings, unless a level is given."""
 
-    def syntax(self) -> str:
-        """Arguments of ``scrapy rules``."""
-        return "[options] <check FILE|FOLDER [URL|PAGE.html] | init URL|PAGE.html>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Check the rules of `scrapy crawl site` on a page, or write a first rule file"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "check: read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
-            " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD,"
-            " microdata and OpenGraph tell."
-        )
+    usage = "[options] <check FILE|FOLDER [URL|PAGE.html] | init URL|PAGE.html>"
+    summary = "Check the rules of `scrapy crawl site` on a page, or write a first rule file"
+    explanation = (
+        "check: read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
+        " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD,"
+        " microdata and OpenGraph tell."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from crawlproject.commands.described import Described
 from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
@@ -27,22 +28,13 @@ GRAPH_OPTIONS = ("start", "max_pages_per_server", "times")
 SYNTHETIC_OPTIONS = ("servers", "pages")
 
 
-class Command(ScrapyCommand):
+class Command(Described, ScrapyCommand):
     """Prints a table; writes CSV files and plots with ``--output``."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy simulate``."""
-        return "[options]"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Compare policies by crawls of simulated webs"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return "Crawl simulated webs with each policy, without a network, and print how fast each collects quality."
+    usage = "[options]"
+    summary = "Compare policies by crawls of simulated webs"
+    explanation = "Crawl simulated webs with each policy, without a network, and print how fast each collects quality."
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's options to Scrapy's; exit code 1 if the extra ``simulation`` is not installed."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from scrapy.commands import BaseRunSpiderCommand
 from scrapy.exceptions import UsageError
 
+from crawlproject.commands.described import Described
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -17,33 +19,24 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 
-class Command(BaseRunSpiderCommand):
+class Command(Described, BaseRunSpiderCommand):
     """Starts the processes and waits for them; each is a ``scrapy crawl``."""
 
     requires_crawler_process = False
-
-    def syntax(self) -> str:
-        """Arguments of ``scrapy workers``."""
-        return "[options] <spider>"
-
-    def short_desc(self) -> str:
-        """One line for the list of commands."""
-        return "Run one crawl in several processes on this machine, over Redis"
-
-    def long_desc(self) -> str:
-        """For ``--help``."""
-        return (
-            "Run one crawl in N processes (workers) on this machine, over the Redis server of REDIS_URL or REDIS_HOST. "
-            "If the settings name none, a private redis-server is started for the crawl: with JOBDIR it keeps its data "
-            "in JOBDIR/redis, and the same command resumes the crawl; without JOBDIR nothing is kept. "
-            "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_pages are per worker. "
-            "What several processes cannot write to has the worker's number in its name: -o pages.jsonl gives "
-            "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, LINKS_FILE "
-            "and REPOSITORY_DIR, and METRICS_PORT and CONSOLE_PORT count up. "
-            "Without --logfile the logs are worker-1.log, ... in JOBDIR; without JOBDIR in a temporary directory, "
-            "which is deleted if all ends well. "
-            "Ctrl-C stops all workers, a second one forces it. A worker that is killed is started again."
-        )
+    usage = "[options] <spider>"
+    summary = "Run one crawl in several processes on this machine, over Redis"
+    explanation = (
+        "Run one crawl in N processes (workers) on this machine, over the Redis server of REDIS_URL or REDIS_HOST. "
+        "If the settings name none, a private redis-server is started for the crawl: with JOBDIR it keeps its data "
+        "in JOBDIR/redis, and the same command resumes the crawl; without JOBDIR nothing is kept. "
+        "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_pages are per worker. "
+        "What several processes cannot write to has the worker's number in its name: -o pages.jsonl gives "
+        "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, LINKS_FILE "
+        "and REPOSITORY_DIR, and METRICS_PORT and CONSOLE_PORT count up. "
+        "Without --logfile the logs are worker-1.log, ... in JOBDIR; without JOBDIR in a temporary directory, "
+        "which is deleted if all ends well. "
+        "Ctrl-C stops all workers, a second one forces it. A worker that is killed is started again."
+    )
 
     def add_options(self, parser: ArgumentParser) -> None:
         """Adds this command's option to those of ``scrapy crawl``."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-
-TABLES = 256
-_FIRST_SLOTS = 16
+from crawlproject.seen.exact import FIRST_SLOTS, TABLES, empty_table, room_in, slot_of
 
 
 class ContentTable:
@@ -19,9 +16,9 @@ class ContentTable:
     __slots__ = ("_keys", "_length", "_room", "_values")
 
     def __init__(self) -> None:
-        self._keys = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
-        self._values = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
-        self._room = [_room(_FIRST_SLOTS)] * TABLES  # keys that each table takes before it grows
+        self._keys = [empty_table(FIRST_SLOTS) for _ in range(TABLES)]
+        self._values = [empty_table(FIRST_SLOTS) for _ in range(TABLES)]
+        self._room = [room_in(FIRST_SLOTS)] * TABLES  # keys that each table takes before it grows
         self._length = 0
 
     def __len__(self) -> int:
@@ -31,7 +28,7 @@ class ContentTable:
         """The value first stored with ``key``; stores ``value`` if there is none. O(1): 0.7 us."""
         number = key % TABLES
         keys = self._keys[number]
-        slot = _slot(keys, key)
+        slot = slot_of(keys, key)
         if keys[slot]:
             return self._values[number][slot]
         keys[slot] = key
@@ -46,33 +43,14 @@ class ContentTable:
         """Rehash a table into one a third larger. O(its length)."""
         old_keys, old_values = self._keys[number], self._values[number]
         size = len(old_keys) * 4 // 3
-        keys, values = _empty(size), _empty(size)
+        keys, values = empty_table(size), empty_table(size)
         for key, value in zip(old_keys, old_values, strict=True):
             if key:
-                slot = _slot(keys, key)
+                slot = slot_of(keys, key)
                 keys[slot], values[slot] = key, value
         self._keys[number], self._values[number] = keys, values
-        self._room[number] = _room(size) - _room(len(old_keys))
+        self._room[number] = room_in(size) - room_in(len(old_keys))
 
     def __sizeof__(self) -> int:
         tables = sum(table.__sizeof__() for tables in (self._keys, self._values) for table in tables)
         return object.__sizeof__(self) + tables + self._room.__sizeof__() + 2 * self._keys.__sizeof__()
-
-
-def _slot(keys: array[int], key: int) -> int:
-    """The slot of ``key`` in its table, or the free slot for it."""
-    size = len(keys)
-    slot = (key >> 32) * size >> 32
-    while (found := keys[slot]) and found != key:
-        slot += 1
-        if slot == size:
-            slot = 0
-    return slot
-
-
-def _empty(slots: int) -> array[int]:
-    return array("Q", [0]) * slots
-
-
-def _room(slots: int) -> int:
-    return slots * 4 // 5

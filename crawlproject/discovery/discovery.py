@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.judges import LinkGuard
+    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -62,7 +62,7 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        self._guard: LinkGuard | None = None
+        self._guard: TrapGuard | None = None
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
@@ -75,7 +75,7 @@ class Discovery:
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
         self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings)
 
-    def guard_by(self, guard: LinkGuard | None) -> None:
+    def guard_by(self, guard: TrapGuard | None) -> None:
         """Set the guard that judges links."""
         self._guard = self._links.guard = self._received.guard = guard
 

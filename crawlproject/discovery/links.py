@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Exchange
-    from crawlproject.discovery.judges import FileJudge, LinkGuard, ServerLimits
+    from crawlproject.discovery.page_limits import PageLimits
+    from crawlproject.discovery.skipped_files import SkippedFiles
+    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
@@ -91,11 +93,11 @@ class LinkIntake:
         stats: StatsCollector,
         options: LinkOptions,
     ) -> None:
-        self.guard: LinkGuard | None = None
-        self.limits: ServerLimits | None = None
+        self.guard: TrapGuard | None = None
+        self.limits: PageLimits | None = None
         self.exchange: Exchange | None = None
         self._seen = seen
-        self.files: FileJudge | None = None
+        self.files: SkippedFiles | None = None
         self._filter = remembering(link_filter.reason)
         self._seed_filter = link_filter.without_patterns().reason
         of_files = replace(link_filter, extensions=frozenset())

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.judges import LinkGuard, ServerLimits
+    from crawlproject.discovery.page_limits import PageLimits
     from crawlproject.discovery.skipped_files import SkippedFiles
+    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.quality import Quality
@@ -45,8 +46,8 @@ class ReceivedEntries:
         stats: StatsCollector,
         files: SkippedFiles,
     ) -> None:
-        self.guard: LinkGuard | None = None
-        self.limits: ServerLimits | None = None
+        self.guard: TrapGuard | None = None
+        self.limits: PageLimits | None = None
         self.new_share = NewShare()
         self._backend = backend
         self._seen = seen

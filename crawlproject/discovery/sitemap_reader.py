@@ -47,6 +47,10 @@ _PIECE = 1 << 16
 
 #: The XML declaration: after recoding to UTF-8 its encoding is wrong.
 _DECLARATION = re.compile(r"\A<\?xml[^>]{0,200}\?>")
+#: The same in a file that can be read byte by byte, so that UTF-16 or UTF-32 is wrong; .NET writes it.
+_WIDE_DECLARATION = re.compile(
+    rb"\A<\?xml[^>]{0,200}encoding=[\"'](?:utf-?(?:16|32)|ucs-?[24])[^>]{0,200}\?>", re.IGNORECASE
+)
 
 #: Root element -> kind of file. The protocol also allows "rss" and "feed", but these do not list all pages.
 _KINDS: dict[str, Kind] = {"urlset": "sitemap", "sitemapindex": "sitemap index"}
@@ -122,7 +126,7 @@ def _affordable(body: bytes) -> int:
 
 
 def _as_utf_8(body: bytes) -> bytes:
-    """``body`` without byte order mark and leading white space; UTF-16 recoded as UTF-8.
+    """``body`` without byte order mark and leading white space; UTF-16 recoded as UTF-8, or not declared if it is none.
 
     UTF-16 without a mark is detected by the NUL next to the first character, which is ASCII ("<" or "h").
     """
@@ -131,7 +135,7 @@ def _as_utf_8(body: bytes) -> bytes:
     elif body.startswith(codecs.BOM_UTF16_BE) or (body[:1] == b"\0" and body[1:2] not in (b"", b"\0")):
         encoding = "utf-16-be"
     else:
-        return body.removeprefix(codecs.BOM_UTF8).lstrip()
+        return _WIDE_DECLARATION.sub(b"", body.removeprefix(codecs.BOM_UTF8).lstrip(), count=1).lstrip()
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     pieces = [decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]
     text = "".join((*pieces, decoder.decode(b"", True))).lstrip("\ufeff \t\r\n")

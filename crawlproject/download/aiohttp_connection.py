@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from aiohttp.abc import AbstractResolver
     from aiohttp.connector import Connection as AiohttpSocket
 
-    from crawlproject.download.direct import Resolver
     from crawlproject.download.guarded_socket import GuardedSockets
+    from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing
 
 
@@ -38,7 +38,7 @@ class AiohttpConnection(Connection):
     def __init__(
         self,
         tls: ssl.SSLContext,
-        resolver: Resolver,
+        resolver: CachingResolver,
         sockets: GuardedSockets,
         on_unsolicited: Callable[[], None],
         local_address: tuple[str, int] | None,

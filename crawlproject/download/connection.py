@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from crawlproject.download.address_guard import AddressGuard
     from crawlproject.download.aiohttp_connection import TimedResponse
     from crawlproject.download.body_budget import BodyBudget
-    from crawlproject.download.direct import Link, Resolver
+    from crawlproject.download.direct import Link
+    from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing
     from crawlproject.download.transfer import Transfer
 
@@ -149,7 +150,7 @@ class Opening:
     """Parameters of new connections."""
 
     ssl: ssl_module.SSLContext
-    resolver: Resolver
+    resolver: CachingResolver
     guard: AddressGuard
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None

@@ -29,10 +29,11 @@ from crawlproject.download.idle_socket import count_unread, is_readable
 from crawlproject.download.lookup import is_address
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.guarded_socket import GuardedSockets
+    from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing
 
 #: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
@@ -43,13 +44,6 @@ MAX_EARLY = 1 << 18
 
 #: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
 TURN = 0.01
-
-
-class Resolver(Protocol):
-    """Resolves names, also for aiohttp."""
-
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = ...) -> Sequence[Any]:
-        """Addresses of ``host``, as by aiohttp; raises OSError."""
 
 
 class Answer(Protocol):
@@ -249,7 +243,9 @@ class DirectProtocol(asyncio.Protocol):
 class Link:
     """Destination of a direct connection, and how it is opened."""
 
-    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None, resolver: Resolver, timeout: float) -> None:
+    def __init__(
+        self, host: str, port: int, tls: ssl.SSLContext | None, resolver: CachingResolver, timeout: float
+    ) -> None:
         self.host = host
         self.port = port
         self.tls = tls

@@ -1,6 +1,14 @@
-"""Errors of a direct connection that ends before its answer is complete."""
+"""Errors of a direct connection that ends before its answer is complete, and the causes of any error."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Maximum exceptions examined in a chain of causes.
+_MAX_CHAIN = 10
 
 
 class ServerDisconnectedError(Exception):
@@ -16,3 +24,14 @@ class BrokenOffError(Exception):
 
 class ConnectTimeoutError(TimeoutError):
     """No connection in time."""
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """``error``, its cause, the cause of that, and so on."""
+    following: BaseException | None = error
+    for _ in range(_MAX_CHAIN):
+        if following is None:
+            return
+        yield following
+        os_error = getattr(following, "os_error", None)  # aiohttp's
+        following = os_error if isinstance(os_error, BaseException) else following.__cause__ or following.__context__

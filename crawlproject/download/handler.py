@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.exceptions import (
@@ -37,7 +37,7 @@ from crawlproject.download.connection import ConnectionPool, Opening, SessionAba
 from crawlproject.download.direct import Link
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
-from crawlproject.download.outages import PROBE_TIME, Outages
+from crawlproject.download.outages import Outages, accepts
 from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
@@ -48,8 +48,8 @@ from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Tra
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     import ssl
@@ -145,36 +145,16 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawl = frontier_of(self.crawler)
         if crawl is None:
             return None
-        outages = Outages(crawl, least, self._connects, self._resolver.works, stats_of(self.crawler).inc_value)
+        connects = partial(accepts, self._resolver, self._guard, self._bind_address)
+        outages = Outages(crawl, least, connects, self._resolver.works, stats_of(self.crawler).inc_value)
         self._resolver.on_looked_up = outages.looked_up
         return outages
-
-    async def _connects(self, key: str, address: str | None) -> bool:
-        """Whether the server ``key``, last seen at ``address``, can be reached now; sends no request."""
-        url = urlsplit(key)
-        try:
-            async with asyncio.timeout(PROBE_TIME):
-                address = address or (await self._resolver.addresses(host_of(key)))[0]
-                if self._guard.refusal(address) is not None:
-                    return False
-                port = url.port or (443 if url.scheme == "https" else 80)
-                transport, _ = await asyncio.get_running_loop().create_connection(
-                    asyncio.Protocol, address, port, local_addr=self._bind_address
-                )
-        except (ConnectionRefusedError, ConnectionResetError):
-            return True
-        except OSError:
-            return False
-        transport.close()
-        return True
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
         if self._patience is None or self._patience.is_known(key):
             return None
-        crawl = frontier_of(self.crawler)
-        is_ours = crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
-        return Watch(self._patience, key) if is_ours else None
+        return Watch(self._patience, key) if self._is_sent_again(request) else None
 
     def _session_closed(self, server_key: str) -> None:
         self._pool.close(server_key)
@@ -210,6 +190,16 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         if crawl is not None:
             crawl.admits_all()
 
+    async def _outage_over(self, request: Request, outages: Outages) -> None:
+        """Delay requests of media pipelines and callbacks until an outage is over.
+
+        Those of pages in the browser fail: the page is rendered again.
+        """
+        frontier = frontier_of(self.crawler)
+        if frontier is None or frontier.handed_out(request) or request.meta.keys() & {FOR_PAGE, ROBOTS_RECEIVED}:
+            return
+        await outages.over(partial(is_closing, self.crawler))
+
     def _polite_wait(self, request: Request, frontier: CrawlFrontier | None) -> Callable[[], float] | None:
         """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
         if frontier is None or frontier.handed_out(request):
@@ -232,6 +222,8 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         it may no longer be, another one as ``CrawlFrontier.polite_wait`` says; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
+        if self._outages is not None and self._outages.is_on:
+            await self._outage_over(request, self._outages)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             if proxy := request.meta.get("proxy"):
@@ -262,9 +254,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         return response
 
     def _is_outage(self, request: Request, error: BaseException) -> bool:
-        """Whether an outage explains ``error``, and the frontier has ``request``, or robots.txt for one, sent again."""
-        if self._outages is None or not self._outages.explain(server_key(request.url), error):
-            return False
+        """Whether an outage explains ``error``, and ``request`` is sent again."""
+        is_explained = self._outages is not None and self._outages.explain(server_key(request.url), error)
+        return is_explained and self._is_sent_again(request)
+
+    def _is_sent_again(self, request: Request) -> bool:
+        """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
         crawl = frontier_of(self.crawler)
         return crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
 

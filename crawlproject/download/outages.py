@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from scrapy.exceptions import (
     CannotResolveHostError,
@@ -18,13 +20,16 @@ from scrapy.exceptions import (
 )
 
 from crawlproject.clock import CLOCK
+from crawlproject.download.endings import causes
 from crawlproject.download.lookup import FINAL
-from crawlproject.urls import domain_of_server
+from crawlproject.urls.server_key import domain_of_server, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.download.address_guard import AddressGuard
+    from crawlproject.download.resolver import CachingResolver
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +46,9 @@ PROBE_TIME = 5.0
 #: Seconds between two rounds, at first and at most.
 PAUSE, MAX_PAUSE = 2.0, 30.0
 
+#: Seconds within which requests that wait for the end notice that the crawl closes.
+CHECK = 1.0
+
 #: Seconds without new requests when the process has no file descriptor left.
 NO_FILES_PAUSE = 1.0
 
@@ -53,8 +61,6 @@ _UNREACHABLE = frozenset(
 )
 
 _NO_FILES = frozenset((errno.EMFILE, errno.ENFILE))
-
-_MAX_CHAIN = 10
 
 
 class Route:
@@ -137,6 +143,11 @@ class Outages:
         """Whether the crawl is paused: an outage is likely or certain, or the process has no file descriptor left."""
         return self._crawl.outage is not None
 
+    async def over(self, is_closing: Callable[[], bool]) -> None:
+        """Return when no outage is likely, or within ``CHECK`` seconds after the crawl begins to close."""
+        while self._asking is not None and not is_closing():
+            await asyncio.wait((self._asking,), timeout=CHECK)
+
     def close(self) -> None:
         """Stop asking."""
         self._is_watching = False
@@ -152,7 +163,7 @@ class Outages:
 
     def explain(self, key: str, error: BaseException) -> bool:
         """Whether an outage explains ``error``, by which a request to the server ``key`` ended. O(1)."""
-        number = _errno(error)
+        number = next((each.errno for each in causes(error) if isinstance(each, OSError) and each.errno), None)
         if number in _NO_FILES:
             self._no_files(error)
             return True
@@ -207,6 +218,7 @@ class Outages:
                     break
                 if not is_certain:
                     is_certain = True
+                    self._crawl.cut_off_until = inf
                     self._count("frontier/outages", 1)
                     logger.warning(
                         "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
@@ -219,6 +231,7 @@ class Outages:
         finally:
             self._asking = self._crawl.outage = None
             if is_certain:
+                self._crawl.cut_off_until = CLOCK()
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
             route.failures = 0
@@ -241,13 +254,21 @@ async def _any(results: Iterable[Awaitable[bool]]) -> bool:
             each.cancel()
 
 
-def _errno(error: BaseException) -> int | None:
-    """The first error number in the chain of causes."""
-    following: BaseException | None = error
-    for _ in range(_MAX_CHAIN):
-        if following is None:
-            return None
-        if isinstance(following, OSError) and following.errno is not None:
-            return following.errno
-        following = getattr(following, "os_error", None) or following.__cause__ or following.__context__
-    return None
+async def accepts(resolver: CachingResolver, guard: AddressGuard, local: Any, key: str, address: str | None) -> bool:
+    """Whether the server ``key``, last seen at ``address``, can be reached now from ``local``; sends no request."""
+    url = urlsplit(key)
+    try:
+        async with asyncio.timeout(PROBE_TIME):
+            address = address or (await resolver.addresses(host_of(key)))[0]
+            if guard.refusal(address) is not None:
+                return False
+            port = url.port or (443 if url.scheme == "https" else 80)
+            transport, _ = await asyncio.get_running_loop().create_connection(
+                asyncio.Protocol, address, port, local_addr=local
+            )
+    except (ConnectionRefusedError, ConnectionResetError):
+        return True
+    except OSError:
+        return False
+    transport.close()
+    return True

@@ -440,7 +440,7 @@ class Frontier:
         return bool(self._dropping)
 
     def give_up(self, key: str) -> None:
-        """Drop the URLs of the server ``key``, queued and future ones. O(log servers), and ``ServerUrls.drain``."""
+        """Drop the URLs of the server ``key``, queued and future ones. O(log servers)."""
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
@@ -463,7 +463,7 @@ class Frontier:
         return server.fetched
 
     def fill(self, key: str) -> None:
-        """Mark the server ``key`` as full and drop its URLs. O(log servers), and ``ServerUrls.drain``."""
+        """Mark the server ``key`` as full and drop its URLs. O(log servers)."""
         server = self.servers.get_or_add(key)
         if not server.full:
             server.full = True
@@ -605,7 +605,7 @@ class Frontier:
         self.servers.restored(server)
         if server.given_up:
             self._given_up += 1
-            self._dropping.append((server, urls.drain(key)))
+            self._dropping.append((server, urls.abandon(key)))
         self._urls += self._countable(server)
         self._queue.place(server)
         return server
@@ -644,7 +644,7 @@ class Frontier:
     def _drop_urls(self, server: Server) -> None:
         self._urls -= self._countable(server)
         if server.urls:
-            self._dropping.append((server, self._leaving(server.urls.drain(server.key))))
+            self._dropping.append((server, self._leaving(server.urls.abandon(server.key))))
         self.servers.move(server)
 
     def _next_dropped(self) -> Iterator[Entry]:

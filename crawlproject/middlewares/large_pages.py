@@ -11,6 +11,7 @@ from scrapy.http import TextResponse
 from w3lib.encoding import http_content_type_encoding, read_bom, resolve_encoding
 
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
+from crawlproject.download import charsets
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.process_memory import return_freed_memory, search_cycles_rarely
@@ -52,7 +53,8 @@ _SAMPLE = 1 << 19
 class LargePageMiddleware(CrawlerMiddleware):
     """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
 
-    A page of any size that declares a codec which is no charset is read as UTF-8.
+    A page of any size that declares a codec which is no charset is read as UTF-8; charsets that Python reads otherwise
+    than browsers, or not at all, as browsers do (:mod:`crawlproject.download.charsets`).
     The memory used counts in the budget for bodies, so that large ones are decoded one at a time.
     Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
     ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
@@ -97,19 +99,21 @@ class LargePageMiddleware(CrawlerMiddleware):
 
 
 def _declared(response: TextResponse) -> str | None:
-    """The encoding that ``response`` declares, as Scrapy finds it; one from a header is kept.
+    """The encoding that ``response`` declares, as Scrapy finds it; one from a header, or put right, is kept.
 
     Scrapy looks for it, and for a byte order mark, again whenever it needs the encoding, in caches of weak references:
     10 us a page.
     """
     if response._encoding is None and read_bom(response.body)[0] is None:
-        response._encoding = _charset_of(header(response.headers, b"Content-Type") or b"")
+        response._encoding = _charset_of(header(response.headers, b"Content-Type") or b"") or charsets.of_markup(
+            response._body_declared_encoding()
+        )
     return response._declared_encoding()
 
 
 @lru_cache(maxsize=256)
 def _charset_of(content_type: bytes) -> str | None:
-    return http_content_type_encoding(content_type.decode("latin-1"))
+    return charsets.of_header(http_content_type_encoding(content_type.decode("latin-1")))
 
 
 def _decode(response: TextResponse) -> bool:

@@ -19,7 +19,7 @@ from crawlproject.download.rendering.need import reason_to_render
 from crawlproject.download.rendering.steps import wish
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.rendering import ALWAYS, AUTO, NEVER, RenderOptions
-from crawlproject.requests.meta import KEEP, RENDER
+from crawlproject.requests.meta import KEEP, RENDER, UNSENT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -57,13 +57,13 @@ class RenderMiddleware(CrawlerMiddleware):
         self._follows = crawler.settings.getbool("METAREFRESH_ENABLED")
         crawler.signals.connect(self._closed, scrapy_signals.spider_closed)
 
-    def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:
-        """The response, rendered if it needs to be."""
+    def process_response(self, request: Request, response: Response) -> Response | Awaitable[Request | Response]:
+        """The response, rendered if it needs to be; the request, if this machine's network failed meanwhile."""
         if self._options.mode == NEVER and RENDER not in request.meta:
             return response
         return self._rendered(request, response)
 
-    async def _rendered(self, request: Request, response: Response) -> Response:
+    async def _rendered(self, request: Request, response: Response) -> Request | Response:
         if request.callback is NO_CALLBACK or request.method != "GET" or not _is_page(response):
             return response
         steps = await self._steps(request, response)
@@ -108,7 +108,7 @@ class RenderMiddleware(CrawlerMiddleware):
 
     async def _render(
         self, renderer: Renderer, request: Request, response: Response, steps: tuple[Step, ...]
-    ) -> Response:
+    ) -> Request | Response:
         from crawlproject.download.rendering.job import RenderError
 
         try:
@@ -116,6 +116,9 @@ class RenderMiddleware(CrawlerMiddleware):
         except RenderError as error:
             self._stats.inc_value(f"render/failed/{error.kind}")
             logger.info("Not rendered: %s: %s", request.url, error)
+            if error.kind == "outage":
+                request.meta[UNSENT] = True
+                return request
             return response
         if rendered.redirect is not None and self._follows:
             self._stats.inc_value("render/redirects")

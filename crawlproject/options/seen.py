@@ -7,22 +7,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, Self, cast, get_args
 
 from crawlproject.options.values import Options, Reader
-from crawlproject.seen import (
-    BloomSeenSet,
-    ClockCache,
-    LruCache,
-    MemorySeenSet,
-    RandomCache,
-    SeenSet,
-    StaticCache,
-    UrlBloom,
-)
+from crawlproject.seen.bloom import UrlBloom
+from crawlproject.seen.cache import ClockCache, LruCache, RandomCache, StaticCache
+from crawlproject.seen.exact import MemorySeenSet
+from crawlproject.seen.seen_set import BloomSeenSet, SeenSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from crawlproject.seen import ExactStore, SeenUrls, UrlCache
+    from crawlproject.seen.cache import UrlCache
+    from crawlproject.seen.seen_set import ExactStore, SeenUrls
 
 Kind = Literal["exact", "bloom"]
 CachePolicy = Literal["clock", "lru", "random", "static"]

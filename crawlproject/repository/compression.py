@@ -13,7 +13,7 @@ from isal import isal_zlib
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Levels above which more time saves hardly any space (scripts/bench_repository.py).  The gzip level is ISA-L's, which
+#: Levels above which more time saves hardly any space (docs/research/repository.md).  The gzip level is ISA-L's, which
 #: needs a fifth of zlib's time for the same size.
 GZIP_LEVEL = 2
 ZSTD_LEVEL = 3

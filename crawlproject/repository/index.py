@@ -118,9 +118,15 @@ class PageIndex:
         self._by_url: dict[str, str | None] = {}  # digest of the newest with status 200
         try:
             self._database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT, isolation_level=None)
-            self._prepare(read_only)
         except sqlite3.Error as error:
             raise RepositoryError(self._path, error) from error
+        try:
+            self._prepare(read_only)
+        except BaseException as error:
+            self._database.close()
+            if isinstance(error, sqlite3.Error):
+                raise RepositoryError(self._path, error) from error
+            raise
 
     def _prepare(self, read_only: bool) -> None:
         run = self._database.execute

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Longer bodies (bytes) are hashed and compressed in a thread, because this would block the event loop for more than
-#: 5 ms (scripts/bench_repository.py stalls).
+#: 5 ms (docs/research/repository.md).
 LONG_BODY = 1_048_576
 
 #: Maximum number of rows from WARC files that wait in memory.

@@ -18,11 +18,11 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
+from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 #: Failed downloads: exception -> (label in stats, whether it counts as a failure of the server).
 DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
@@ -40,9 +40,6 @@ FETCH_FAILURES = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
 #: Maximum characters of a description: errors quote data from servers.
 MAX_WORDS = 200
 
-#: Maximum exceptions examined in a chain of causes.
-_MAX_CHAIN = 10
-
 _CLOSED = "connection closed without an answer"
 _NO_CONNECTION = "no connection in time (FRONTIER_CONNECT_TIMEOUT)"
 _NO_ANSWER = "no answer in time (DOWNLOAD_TIMEOUT)"
@@ -50,7 +47,7 @@ _NO_ANSWER = "no answer in time (DOWNLOAD_TIMEOUT)"
 
 def name_failure(error: BaseException) -> NameLookupError | None:
     """The failed look-up that caused ``error``; None: something else did."""
-    return next((each for each in _chain(error) if isinstance(each, NameLookupError)), None)
+    return next((each for each in reversed(list(causes(error))) if isinstance(each, NameLookupError)), None)
 
 
 def failure_kind(error: Exception) -> tuple[str, bool]:
@@ -64,7 +61,7 @@ def in_words(error: BaseException) -> str:
     >>> in_words(ConnectionRefusedError(111, "Connect call failed ('127.0.0.1', 1)"))
     'connection refused'
     """
-    said = next(filter(None, map(_words, _chain(error))), None)
+    said = next(filter(None, map(_words, reversed(list(causes(error))))), None)
     return " ".join((said or str(error) or type(error).__name__).split())[:MAX_WORDS]
 
 
@@ -119,14 +116,3 @@ _OF_AIOHTTP = {
     "ConnectionTimeoutError": _NO_CONNECTION,
     "ServerTimeoutError": _NO_ANSWER,
 }
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The causes of ``error``, root cause first, then ``error`` itself."""
-    found: list[BaseException] = []
-    following: BaseException | None = error
-    while following is not None and len(found) < _MAX_CHAIN:
-        found.append(following)
-        os_error = getattr(following, "os_error", None)  # aiohttp's
-        following = os_error if isinstance(os_error, BaseException) else following.__cause__ or following.__context__
-    return reversed(found)

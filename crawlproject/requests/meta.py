@@ -10,7 +10,7 @@ TIMING               download: handler, downloader           middlewares: timing
 SHARE                download.handler                        download.handler
 ORIGIN               requests.unstored, middlewares.links    requests.unstored
 UNSENT               middlewares: politeness, admission,     scheduler
-                     robots, timing
+                     robots, timing, rendering
 GIVEN_UP             scheduler                               middlewares.admission
 KEEP                 scheduler, spiders,                     backends.storing
                      middlewares.repository

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 TABLES = 256
-_FIRST_SLOTS = 16
+FIRST_SLOTS = 16
 
 
 class MemorySeenSet:
@@ -26,8 +26,8 @@ class MemorySeenSet:
     __slots__ = ("_has_zero", "_length", "_room", "_tables")
 
     def __init__(self) -> None:
-        self._tables = [_empty(_FIRST_SLOTS) for _ in range(TABLES)]
-        self._room = [_room(_FIRST_SLOTS)] * TABLES  # keys that each table takes before it grows
+        self._tables = [empty_table(FIRST_SLOTS) for _ in range(TABLES)]
+        self._room = [room_in(FIRST_SLOTS)] * TABLES  # keys that each table takes before it grows
         self._has_zero = False
         self._length = 0
 
@@ -64,7 +64,7 @@ class MemorySeenSet:
         """Rehash a table into one a third larger. O(its length)."""
         old = self._tables[number]
         size = len(old) * 4 // 3
-        table = _empty(size)
+        table = empty_table(size)
         for key in old:
             if key:
                 slot = (key >> 32) * size >> 32
@@ -74,7 +74,7 @@ class MemorySeenSet:
                         slot = 0
                 table[slot] = key
         self._tables[number] = table
-        self._room[number] = _room(size) - _room(len(old))
+        self._room[number] = room_in(size) - room_in(len(old))
 
     def add(self, keys: Sequence[int]) -> None:
         """Add ``keys``. O(1) each."""
@@ -88,12 +88,7 @@ class MemorySeenSet:
         if not key:
             return self._has_zero
         table = self._tables[key % TABLES]
-        slot = (key >> 32) * len(table) >> 32
-        while (found := table[slot]) and found != key:
-            slot += 1
-            if slot == len(table):
-                slot = 0
-        return found == key
+        return table[slot_of(table, key)] == key
 
     def __len__(self) -> int:
         return self._length
@@ -110,9 +105,22 @@ class MemorySeenSet:
         return object.__sizeof__(self) + lists + sum(table.__sizeof__() for table in self._tables)
 
 
-def _empty(slots: int) -> array[int]:
+def slot_of(table: array[int], key: int) -> int:
+    """The slot of ``key`` in its table, or the free slot for it."""
+    size = len(table)
+    slot = (key >> 32) * size >> 32
+    while (found := table[slot]) and found != key:
+        slot += 1
+        if slot == size:
+            slot = 0
+    return slot
+
+
+def empty_table(slots: int) -> array[int]:
+    """A table of free slots."""
     return array("Q", [0]) * slots
 
 
-def _room(slots: int) -> int:
+def room_in(slots: int) -> int:
+    """Keys that a table may hold."""
     return slots * 4 // 5

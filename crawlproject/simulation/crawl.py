@@ -358,7 +358,7 @@ class _Worker:
     def _close_time(self, session: Session) -> float:
         if not session.carried:  # robots.txt disallowed all its requests: it was never opened
             return 0.0
-        return self._options.closing * float(self._web.connect_time[self._world.server_of_key[session.server.key]])
+        return float(self._web.connect_time[self._world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1

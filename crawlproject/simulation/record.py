@@ -40,8 +40,6 @@ class CrawlOptions:
     parked: int = 0  # additional idle connections, if ``politeness`` has a ``parking_time``
     #: How long a session without URLs waits for its last page's links.
     linger: float = 0.0
-    #: Factor on the time to close a connection: 0 shows what closing costs.
-    closing: float = 1.0
     #: Maximum requests of a session.
     max_batch: int = 100
     #: Time until a request to a dead server fails.

@@ -25,7 +25,8 @@ class AppendFile:
     failure loses what the system has not written yet.  While writes fail (disk full), data waits in memory and is
     written together with later data, tried at most once a second.
 
-    ``path`` None: a temporary file, deleted when the process ends.  ``content``: what it holds, for log messages.
+    ``path`` None: a temporary file, deleted when the process ends; in memory if there is no directory for such files.
+    ``content``: what it holds, for log messages.
     """
 
     def __init__(self, path: Path | None, header: bytes, content: str, clock: Callable[[], float] = monotonic) -> None:
@@ -46,7 +47,7 @@ class AppendFile:
         reason for the bytes found instead.
         """
         if self.path is None:
-            file: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as the crawl
+            file = _temporary_file()
         else:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch()
@@ -117,3 +118,11 @@ class AppendFile:
         self._is_failing = False
         self._length += done
         self._waiting.clear()
+
+
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(buffering=0)
+    except OSError as error:  # a container whose file system is read-only
+        logger.warning("Temporary files are kept in memory, set TMPDIR to a writable directory: %s", error)
+        return os.fdopen(os.memfd_create("crawlproject"), "r+b", buffering=0)

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from .log import AccessLog, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-class Registered(Protocol):
-    """The interface of a connection for the register."""
-
-    address: str
-    client: str
-    number: int
-    requests: int
-    reason: str
-
-    def is_gone(self) -> bool:
-        """Whether either side has closed it already."""
-
-    def strike(self) -> None:
-        """Log the unanswered requests and call `Register.close`."""
-
-    def end(self, reason: str) -> None:
-        """Close it from the server's side."""
+    from .connection import Connection
 
 
 class Register:
@@ -41,12 +24,12 @@ class Register:
 
     def __init__(self, log: AccessLog) -> None:
         self.log = log
-        self.all: dict[int, Registered] = {}
-        self._by_server: defaultdict[str, dict[int, Registered]] = defaultdict(dict)
+        self.all: dict[int, Connection] = {}
+        self._by_server: defaultdict[str, dict[int, Connection]] = defaultdict(dict)
         self._opened = 0
         self._highest = 0
 
-    def open(self, connection: Registered) -> int:
+    def open(self, connection: Connection) -> int:
         """Register a connection; returns its number. O(1), or O(open connections) at a new maximum."""
         others = self._by_server[connection.address]
         self._drop_gone(others.values())
@@ -58,14 +41,14 @@ class Register:
         self._log("open", connection.address, self._opened, 0, "", connection.client)
         return self._opened
 
-    def close(self, connection: Registered) -> None:
+    def close(self, connection: Connection) -> None:
         """Remove a connection; no effect if it was removed before. O(1)."""
         number = connection.number
         if self.all.pop(number, None) is not None:
             del self._by_server[connection.address][number]
             self._log("close", connection.address, number, connection.requests, connection.reason)
 
-    def _drop_gone(self, connections: Iterable[Registered]) -> None:
+    def _drop_gone(self, connections: Iterable[Connection]) -> None:
         """Log the closing of connections that their clients have closed. One system call each."""
         for each in [each for each in connections if each.is_gone()]:
             each.strike()

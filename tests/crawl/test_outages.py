@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.dns import Name, running_name_server
-from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl, crawling, read_results
 from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
+INLINE = "tests.crawl.inline_spiders.InlineSpider"
 SERVERS = 6
 PLACES = sorted(f"{server}/{name}" for server in range(1, SERVERS + 1) for name in ("", "a", "b"))
 
@@ -57,6 +60,34 @@ def test_an_outage_costs_no_page(code: str) -> None:
     assert result.stat("elapsed_time_seconds") < PROMPT
     assert "Outage: no server can be reached, not even those that answered before" in result.log
     assert "The outage is over after" in result.log
+
+
+def test_requests_of_callbacks_and_pipelines_wait_until_an_outage_is_over() -> None:
+    """``engine.download_async``: the third try does; the first two make the outage likely."""
+    network = {"TEST_NO_NETWORK": {"after": 4, "count": 9, "code": "ENETUNREACH"}}
+    with scripted_site(4) as site:
+        site.script = {"/": page(), "4/": page(site.url("1/inline")), "/inline": page()}
+        settings = ONE | NO_NETWORK | network | {"RETRY_TIMES": 2}
+        result = crawl(INLINE, settings=settings, sites=",".join(site.origins), start="1/,2/,3/,4/")
+    assert [item["status"] for item in result.items if item["case"] == "inline"] == [200]
+    assert result.stat("frontier/outages") == 1
+
+
+def test_an_interrupt_ends_what_waits_for_the_end_of_an_outage(tmp_path: Path) -> None:
+    """The network does not come back."""
+    network = {"TEST_NO_NETWORK": {"after": 4, "count": 1_000_000, "code": "ENETUNREACH"}}
+    log = tmp_path / "log"
+    with scripted_site(4) as site:
+        site.script = {"/": page(), "4/": page(site.url("1/inline"))}
+        settings = ONE | NO_NETWORK | network | {"RETRY_TIMES": 2, "LOG_FILE": str(log)}
+        arguments = {"sites": ",".join(site.origins), "start": "1/,2/,3/,4/"}
+        with crawling(INLINE, tmp_path, settings=settings, **arguments) as process:
+            until(lambda: log.exists() and "Outage:" in log.read_text(), process, log)
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+    result = read_results(tmp_path, process.returncode, log.read_text())
+    assert result.stat("finish_reason") == "shutdown"
+    assert ["error" in item for item in result.items if item["case"] == "inline"] == [True]
 
 
 def test_servers_that_fail_while_others_answer_are_no_outage() -> None:

@@ -113,8 +113,8 @@ def test_servers_that_cannot_be_used(site: Site) -> None:
         assert "maxmemory-policy allkeys-lru would delete parts of the crawl" in refusal(site, url)
 
 
-def test_passwords_and_tls(site: Site) -> None:
-    with RunningRedis(password="right") as server:
+def test_passwords_and_tls(site: Site, redis_program: Path) -> None:
+    with RunningRedis(password="right", program=redis_program) as server:
         url = server.url.replace(":right@", ":wrong@")
         refused = refusal(site, url)
         assert "wrong or missing user name or password: " in refused

@@ -142,6 +142,13 @@ def test_long_text_is_not_cut(text: bytes) -> None:
     )
 
 
+@pytest.mark.parametrize("declared", ["utf-16", "UTF-16LE", "utf16", "ucs-2", "UTF-32"])
+def test_utf_8_that_declares_utf_16_is_read(declared: str) -> None:
+    """As .NET writes it: the declaration of a string, the bytes of UTF-8."""
+    body = urlset("http://a.example/caf\u00e9").replace(b"'UTF-8'", f"'{declared}'".encode())
+    assert read(body.replace(b"?>", b"?>\r\n", 1)) == ("sitemap", ["http://a.example/caf\u00e9"])
+
+
 def test_utf_16_is_decoded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """One call for all of it held the interpreter lock, and with it the event loop, for 3.5 s."""
     pieces = []

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
-from crawlproject.frontier.queues.stored_queue import SPARE
+from crawlproject.frontier.queues.stored_queue import READ_AT_ONCE, SPARE
 
 SERVER = "http://a.example"
 
@@ -203,6 +203,56 @@ def test_all_urls_are_read_at_once() -> None:
         queue.acknowledge(entry, SERVER)
     assert (queue.stored, rows.rows) == (0, {})
     queue.check()
+
+
+def many(count: int) -> tuple[StoredUrlQueue, DictRows]:
+    rows = DictRows()
+    queue = queue_over(rows)
+    for number in range(count):
+        queue.push(Entry(url(number)), f"/{number}", number + 10)
+    return queue, rows
+
+
+def test_abandoned_urls_are_read_when_they_are_taken() -> None:
+    """A server that is given up or full may have millions; those of a full one stay stored, and take no memory."""
+    queue, rows = many(3 * READ_AT_ONCE)
+    handed_out = queue.pop(SERVER)
+    rows.reads = 0
+    left = queue.abandon(SERVER)
+    assert (rows.reads, len(queue), queue.stored) == (0, 0, 3 * READ_AT_ONCE)
+    entries = [next(left)]
+    assert rows.reads == 1
+    queue.acknowledge(handed_out, SERVER)
+    entries += left
+    assert [entry.url for entry in entries] == [url(number) for number in range(1, 3 * READ_AT_ONCE)]
+    assert (len(queue._leased), queue.stored) == (0, 3 * READ_AT_ONCE - 1)
+    for entry in (entries[0], *entries[:10]):
+        queue.acknowledge(entry, SERVER)
+    assert queue.stored == len(rows.rows) == 3 * READ_AT_ONCE - 11
+
+
+def test_what_comes_after_the_end_of_a_queue_is_not_taken_twice() -> None:
+    """A page in progress may show URLs of its full server, and may itself be given back."""
+    queue, rows = many(3 * READ_AT_ONCE)
+    left = queue.abandon(SERVER)
+    entries = [next(left)]
+    for number in (-1, 10**6):  # in the store before and after all others
+        queue.push(Entry(url(number)), f"/{number}", number + 1)
+        assert queue.pop(SERVER).url == url(number)
+    assert queue.raise_quality(f"/{READ_AT_ONCE}", 1.0) is None
+    entries += left
+    assert [entry.url for entry in entries] == [url(number) for number in range(3 * READ_AT_ONCE)]
+    assert (list(queue.drain(SERVER)), queue.stored) == ([], len(rows.rows))
+    queue.check()
+
+
+def test_a_store_that_has_lost_abandoned_urls_is_an_error() -> None:
+    """Not an endless loop."""
+    queue, rows = many(10)
+    left = queue.abandon(SERVER)
+    rows.rows.clear()
+    with pytest.raises(LookupError, match="has lost URLs of the server number 7"):
+        next(left)
 
 
 def test_a_url_that_was_handed_out_does_not_come_again() -> None:

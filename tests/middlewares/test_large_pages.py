@@ -20,6 +20,7 @@ from crawlproject.download.off_loop import LARGE, _thread
 from crawlproject.middlewares import large_pages
 from crawlproject.middlewares.large_pages import LargePageMiddleware
 from crawlproject.requests.meta import BY_TYPE
+from crawlproject.urls.canonical import Canonicalizer
 
 
 @pytest.mark.parametrize("status", [200, 203])
@@ -140,6 +141,48 @@ def test_encoding_is_as_scrapy_finds_it(content_type: str, body: bytes) -> None:
     passed = LargePageMiddleware.from_crawler(get_crawler()).process_response(Request(page.url), page)
     assert passed is page
     assert (page.encoding, page.text) == (expected.encoding, expected.text)
+
+
+@pytest.mark.parametrize("size", [0, LARGE])
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<html><head><META http-equiv='Content-Type' content='text/html; charset=utf-16'>",
+        "<meta charset=UTF-16LE>",
+        "<?xml version='1.0' encoding='utf-16'?><!DOCTYPE html>",
+        "<meta charset=utf-32>",
+    ],
+)
+def test_page_that_declares_utf_16_in_ascii_has_links(markup: str, size: int) -> None:
+    """XSLT writes it: as UTF-16 all of it would be Chinese. It is UTF-8, as in browsers."""
+    body = f"{markup}<title>caf\u00e9</title><a href=/a>a</a>{'x' * size}".encode()
+    page = _passed(HtmlResponse("http://a.example/", 200, {"Content-Type": "text/html"}, body))
+    assert (page.encoding, read_page(page).hrefs, read_page(page).title) == ("utf-8", ["/a"], "caf\u00e9")
+
+
+@pytest.mark.parametrize("size", [0, LARGE])
+@pytest.mark.parametrize(
+    ("content_type", "markup"),
+    [
+        ("text/html; charset=EUC-JP", ""),
+        ("text/html", "<meta charset=x-euc-jp>"),
+        ("text/html", "<meta charset=euc-jp>"),
+    ],
+)
+def test_page_in_euc_jp_has_characters_of_nec(content_type: str, markup: str, size: int) -> None:
+    """They would make the characters after them unreadable; a link's query has their bytes."""
+    body = markup.encode() + b"<title>\xad\xa1\xb4\xc1\xbb\xfa</title><a href='/?q=\xad\xea'>" + b"x" * size
+    page = _passed(HtmlResponse("http://a.example/", 200, {"Content-Type": content_type}, body))
+    found = read_page(page)
+    assert found.title == "①漢字"
+    assert Canonicalizer().batch(found.hrefs, found.base, page.encoding) == ["http://a.example/?q=%AD%EA"]
+
+
+def _passed(page: HtmlResponse) -> HtmlResponse:
+    passed = LargePageMiddleware.from_crawler(get_crawler()).process_response(Request(page.url), page)
+    answer = passed if isinstance(passed, HtmlResponse) else asyncio.run(passed)
+    assert isinstance(answer, HtmlResponse)
+    return answer
 
 
 @pytest.mark.parametrize(

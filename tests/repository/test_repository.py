@@ -423,7 +423,8 @@ def test_a_crawl_starts_without_its_index(tmp_path: Path, caplog: pytest.LogCapt
     assert again.counts["repository/unreadable"] == 0
     assert [text for text in caplog.messages if text.startswith("1 WARC files are not in the index")]
     again.keep([capture(b"newer")])
-    again.repository.close()
+    for made in (killed, again):
+        made.repository.close()
     assert reindex(tmp_path / "left") == (1, len(heads))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.seen import MemorySeenSet
-from crawlproject.seen.exact import TABLES, _room
+from crawlproject.seen.exact import TABLES, room_in
 
 from .conftest import BATCHES, PROPERTY, hashed
 
@@ -22,7 +22,7 @@ def check(seen: MemorySeenSet) -> None:
         keys = [key for key in table if key]
         assert all(key % TABLES == number for key in keys)
         assert len(set(keys)) == len(keys)
-        assert seen._room[number] == _room(len(table)) - len(keys) > 0
+        assert seen._room[number] == room_in(len(table)) - len(keys) > 0
         total += len(keys)
     assert total == seen._length
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,20 @@ def test_a_temporary_file_is_written_in_large_pieces(monkeypatch: pytest.MonkeyP
     assert len(writes) == 3
     assert min(writes) >= append_file.BUFFER
     file.close()
+
+
+def test_without_a_directory_for_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A read-only container: copies are found all the same, from memory; one line says so."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    file = opened(None)
+    urls = [f"http://a.example/{number}" for number in range(3000)]  # more than one BUFFER
+    assert [file.first(key, url, 0) for key, url in enumerate(urls, 1)] == [None] * len(urls)
+    assert [file.first(key, "http://b.example/", 0) for key in range(1, 3001)] == urls
+    assert [text.partition(":")[0] for text in caplog.messages] == [
+        "Temporary files are kept in memory, set TMPDIR to a writable directory"
+    ]
 
 
 def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:

@@ -40,8 +40,10 @@ class PageJob:
         self.document: Answer | None = document  # until it was served
         self._options = options
         self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.started = CLOCK()
         self.requests = 0
         self.refused = 0
+        self.has_missed = False  # something that it asked for could not be fetched
         self.loaded = 0  # bytes
         self.in_flight = 0
         self.places = asyncio.Semaphore(AT_ONCE)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urljoin
 
 from crawlproject.clock import CLOCK
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.rendering import dom
 from crawlproject.download.rendering.browser import Browser, first_line, is_gone
 from crawlproject.download.rendering.job import PageJob, RenderError
@@ -101,7 +102,9 @@ class Renderer:
                     raise RenderError("browser", f"the browser did not start {MAX_LAUNCHES} times in a row")
                 jobs.append(PageJob(request, document_answer(response), self._options))
                 try:
-                    return await self._in_slot(slot, jobs[-1], steps)
+                    rendered = await self._in_slot(slot, jobs[-1], steps)
+                    self._check_outage(jobs[-1])
+                    return rendered
                 except RenderError as error:
                     is_recent = CLOCK() - self._memory_exceeded_at < 2.0
                     if is_recent and error.kind == "crashed" and jobs[-1].is_in_new_tab:
@@ -117,6 +120,12 @@ class Renderer:
             self._time += now - started
             self._stats.set_value("render/time", round(self._time, 3))
             idle(max(0.0, now - entered - sum(job.network_time for job in jobs)))
+
+    def _check_outage(self, job: PageJob) -> None:
+        """Raise RenderError if the page may miss something because of this machine's network."""
+        crawl = frontier_of(self._crawler)
+        if job.has_missed and crawl is not None and crawl.cut_off_until > job.started:
+            raise RenderError("outage", "this machine's network failed; it is tried again")
 
     async def _in_slot(self, slot: Slot, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
         browser = await self._ready()

@@ -203,8 +203,10 @@ class Resources:
             self._stats.inc_value("render/requests/refused")
             return REFUSED
         except (TimeoutError, DownloadTimeoutError):
+            job.has_missed = True
             return TOO_LATE
         except Exception:  # noqa: BLE001 - whatever a server does; the middlewares have counted it
+            job.has_missed = True
             return FAILED
         return _answer(response)
 

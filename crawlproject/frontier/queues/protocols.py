@@ -65,6 +65,13 @@ class ServerUrls(Protocol):
         """Remove all entries as ``pop`` does; yields them best first, each built on demand."""
         ...
 
+    def abandon(self, prefix: str) -> Iterator[Entry]:
+        """``drain``, in any order, of a queue whose later URLs are popped as soon as they are pushed. O(1).
+
+        Memory does not grow with the entries of a store, acknowledged or not.
+        """
+        ...
+
     def check(self) -> None:
         """Assert every invariant; for tests."""
         ...

@@ -8,6 +8,7 @@ the store until it is acknowledged; after a restart it is queued again.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 #: Sort keys beyond the window after a refill or a cut; the head is cut when twice as many are beyond it.
 SPARE = 16
 
+#: Sort keys that ``abandon`` reads at once: a few ms.
+READ_AT_ONCE = 1000
+
 # Shared by queues without such URLs, so that most queues need no set and no dict of their own.  Never modified.
 _NONE_LEASED: set[bytes] = set()
 _NONE_VOLATILE: dict[bytes, tuple[str, int, Any]] = {}
@@ -58,7 +62,7 @@ class StoredUrlQueue:
     Memory: about 150 bytes, and at most ``window + 2 * SPARE`` sort keys.
     """
 
-    __slots__ = ("_head", "_leased", "_length", "_of", "_volatile", "_window", "number")
+    __slots__ = ("_abandoned", "_head", "_leased", "_length", "_of", "_volatile", "_window", "number")
 
     def __init__(self, of: QueueRows, number: int, window: int = 1) -> None:
         self.number = number
@@ -66,6 +70,7 @@ class StoredUrlQueue:
         self._window = window
         self._head = b""  # sort keys, best first
         self._length = 0
+        self._abandoned: int | None = None  # stored URLs that left the queue by ``abandon``; None: it was not called
         self._leased = _NONE_LEASED  # sort keys of URLs handed out and not acknowledged
         self._volatile = _NONE_VOLATILE  # URLs that cannot be stored: sort key -> path, depth, payload
 
@@ -137,11 +142,14 @@ class StoredUrlQueue:
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """See ``ServerUrls``; does nothing for an entry already acknowledged. O(1)."""
         sort_key = entry.place
-        if sort_key is None or sort_key not in self._leased:
+        if sort_key in self._leased:
+            self._leased.discard(sort_key)
+            if not self._leased:
+                self._leased = _NONE_LEASED
+        elif sort_key is not None and self._abandoned and self._of.rows.get(self.number, sort_key) is not None:
+            self._abandoned -= 1
+        else:
             return
-        self._leased.discard(sort_key)
-        if not self._leased:
-            self._leased = _NONE_LEASED
         if sort_key in self._volatile:
             del self._volatile[sort_key]
         else:
@@ -152,7 +160,7 @@ class StoredUrlQueue:
         """See ``ServerUrls``; does nothing without an index, or for a URL that cannot be stored."""
         of = self._of
         digest = _digest(path)
-        found = of.rows.find(self.number, digest) if of.indexed else None
+        found = of.rows.find(self.number, digest) if of.indexed and self._abandoned is None else None
         if found is None or found[0] in self._leased or not is_row_of(found[1], path):
             return None
         old, row = found
@@ -175,6 +183,8 @@ class StoredUrlQueue:
     def drain(self, prefix: str) -> Iterator[Entry]:
         """See ``ServerUrls``. O(n log n): reads all sort keys at once, not a few for each ``pop``; a row when its entry
         is taken, which raises LookupError if the store has lost it."""
+        if self._abandoned is not None:
+            return iter(())
         found = self._of.rows.after(self.number, b"", self._length + len(self._leased))
         sort_keys = sorted(sort_key for sort_key in (*found, *self._volatile) if sort_key not in self._leased)
         if len(sort_keys) != self._length:
@@ -182,6 +192,16 @@ class StoredUrlQueue:
         self._head, self._length = b"", 0
         self._leased = self._leased.union(sort_keys) if sort_keys else self._leased
         return (self._entry(sort_key, prefix, sort_key) for sort_key in sort_keys)
+
+    def abandon(self, prefix: str) -> Iterator[Entry]:
+        """See ``ServerUrls``. The iterator raises LookupError if the store has lost URLs."""
+        in_memory = sorted(self._volatile.keys() - self._leased)
+        stored = self._length - len(in_memory)
+        self._abandoned = (self._abandoned or 0) + stored
+        self._head, self._length = b"", 0
+        self._leased = self._leased.union(in_memory) if in_memory else self._leased
+        entries = (self._entry(sort_key, prefix, sort_key) for sort_key in in_memory)
+        return chain(entries, self._leaving(prefix, stored))
 
     # For the store
 
@@ -192,10 +212,11 @@ class StoredUrlQueue:
     @property
     def stored(self) -> int:
         """Number of stored URLs, including those handed out; the argument of ``restore``. O(leased)."""
+        length = self._length + (self._abandoned or 0)
         if not self._volatile:
-            return self._length + len(self._leased)
+            return length + len(self._leased)
         queued = len(self._volatile) - sum(sort_key in self._volatile for sort_key in self._leased)
-        return self._length - queued + sum(sort_key not in self._volatile for sort_key in self._leased)
+        return length - queued + sum(sort_key not in self._volatile for sort_key in self._leased)
 
     def restore(self, length: int) -> None:
         """Start with ``length`` URLs that are ``stored``; ``set_window`` then reads the best of them."""
@@ -203,6 +224,18 @@ class StoredUrlQueue:
         self._window = 0
 
     # Internal
+
+    def _leaving(self, prefix: str, count: int) -> Iterator[Entry]:
+        """The ``count`` stored URLs of an abandoned queue: all that are not handed out when they are read."""
+        last = b""
+        while count:
+            found = self._of.rows.after(self.number, last, READ_AT_ONCE)
+            if not found:
+                raise LookupError(f"the store has lost URLs of the server number {self.number}")
+            last = found[-1]
+            for sort_key in [each for each in found if each not in self._leased]:
+                count -= 1
+                yield self._entry(sort_key, prefix, sort_key)
 
     def _insert(self, sort_key: bytes) -> None:
         """Insert a sort key into the head, if it belongs there."""

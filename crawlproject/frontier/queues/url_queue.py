@@ -218,6 +218,10 @@ class UrlQueue:
         self._top, self._losses, self._rest, self._marks = [], array("d"), None, None
         return (drained.pop(prefix) for _ in range(len(drained)))
 
+    def abandon(self, prefix: str) -> Iterator[Entry]:
+        """See ``ServerUrls``."""
+        return self.drain(prefix)
+
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Does nothing: ``pop`` has removed the entry."""
 

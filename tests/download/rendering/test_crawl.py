@@ -17,6 +17,7 @@ from crawlproject.options.rendering import RenderOptions
 from crawlproject.repository import PageIndex, WarcFiles
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
+from tests.crawl.test_outages import NO_NETWORK, ONE
 from tests.processes import run_python
 
 WISH = "tests.download.rendering.render_spiders.WishSpider"
@@ -303,3 +304,19 @@ def test_chromium_is_found_by_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert RenderOptions.of(get_crawler()).program() is None
     with pytest.raises(ValueError, match=r"^RENDER='never': no Chromium was found; install one"):
         RenderOptions.of(get_crawler()).check()
+
+
+@pytest.mark.long
+def test_an_outage_while_a_page_is_rendered_costs_nothing(chromium: str) -> None:
+    """Its scripts cannot be fetched then: it is rendered again when the network works."""
+    with scripted_site(5) as site:
+        scripts = "".join(f"<script src={site.url(f'{server}/script.js')}></script>" for server in (4, 5))
+        site.script = {"/plain": html("x"), "/app": html(scripts), "/script.js": PAGES["/script.js"]}
+        wishes = {site.url(f"{server}/plain"): "never" for server in (1, 2, 3)} | {site.url("1/app"): "always"}
+        cut_off = {"TEST_NO_NETWORK": {"after": 4, "count": 5, "code": "ENETUNREACH"}}
+        result = crawl(WISH, settings=ONE | NO_NETWORK | cut_off, wishes=json.dumps(wishes))
+    texts = [item["text"] for item in result.items if item["url"] == site.url("1/app")]
+    assert len(texts) == 1
+    assert texts[0].count("RENDERED") == 2
+    assert site.places(1).count("1/app") == 2
+    assert result.stat("frontier/outages") == result.stat("render/failed/outage") == 1
