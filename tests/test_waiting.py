@@ -47,10 +47,20 @@ def test_the_end_of_the_process_ends_the_wait() -> None:
         assert "the process ended (3)" in failure_of(lambda: until(lambda: False, process))
 
 
-@pytest.mark.parametrize("wait", [lambda: time.sleep(1e6), lambda: asyncio.run(asyncio.sleep(1e6))])
-def test_a_test_that_hangs_fails(wait: Callable[[], object]) -> None:
+def hangs() -> None:
     with alarm("test_so", 0.05):
-        assert failure_of(wait) == "test_so hung: no end after 0.05 s"
+        time.sleep(1e6)
+
+
+async def hangs_in_a_loop() -> None:
+    """The alarm is set in the loop: it may ring at once."""
+    with alarm("test_so", 0.05):
+        await asyncio.sleep(1e6)
+
+
+@pytest.mark.parametrize("wait", [hangs, lambda: asyncio.run(hangs_in_a_loop())])
+def test_a_test_that_hangs_fails(wait: Callable[[], object]) -> None:
+    assert failure_of(wait) == "test_so hung: no end after 0.05 s"
 
 
 def is_watched() -> bool:
