@@ -236,7 +236,7 @@ class TopicSpider(WebSpider):
         """On ``spider_closed``."""
         self._log_harvest()
         if self.fetched and not self.relevant:
-            said = "No page reached the threshold; the most relevant one reached %.3f: %.200s"
+            said = "No page of this run reached the threshold; the most relevant one reached %.3f: %.200s"
             self.logger.warning(said, *self._best)
         self._save()
         stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)

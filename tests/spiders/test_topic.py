@@ -76,7 +76,7 @@ def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set
 def test_a_crawl_without_relevant_pages_says_how_near_it_came(tmp_path: Path) -> None:
     """The threshold may be too high, or the seeds too far from the topic."""
     done = crawl({"1/": html(DULL)}, topic_file(tmp_path))
-    assert "No page reached the threshold; the most relevant one reached 0.000: http://" in done.crawl.log
+    assert "No page of this run reached the threshold; the most relevant one reached 0.000: http://" in done.crawl.log
 
 
 def test_links_with_words_of_the_topic_come_first(tmp_path: Path) -> None:
