@@ -75,8 +75,8 @@ class DriftWatch:
         for fall in falls:
             self._stats.inc_value("records/drift")
             logger.error(
-                "%s: %s.%s was found on %.0f%% of the pages, now on %.0f%% of %d: the site has changed, the rule, "
-                "or pages of another kind have come",
+                "%s: %s.%s was found on %.0f%% of the pages, now on %.0f%% of %d: the site or the rule "
+                "has changed, or pages of another kind have come",
                 fall.site,
                 fall.record,
                 fall.field,
