@@ -239,12 +239,11 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
     async def test() -> None:
         resting, other = Slow(), Slow(response(b"page"))
         async with crawling(resting, other) as (pool, keys):
-            waits = iter([MAX_HELD + 0.1, MAX_HELD + 0.1, 0.0, 0.0])
-            has_asked, begun = asyncio.Event(), asyncio.Event()
+            has_asked, begun, rested = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
             def wait() -> float:
                 has_asked.set()
-                return next(waits)
+                return 0.0 if rested.is_set() else MAX_HELD + 0.1
 
             async def stranger() -> None:
                 async with pool.use(keys[0], keep=False, wait=wait, direct=DIRECT[0]):
@@ -254,6 +253,7 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
             await has_asked.wait()
             other.go.set()
             assert await fetch(pool, keys[1]) == b"page"
+            rested.set()
             assert not begun.is_set()
             pool.close(keys[1])
             await request
