@@ -66,22 +66,25 @@ class LazyHeap(Generic[T]):
         assert item is not None
         if item[0] != key:
             self._push(value, key, item[2])
-            self._sweep()
+            if len(self._heap) > 2 * len(self) + STALE_SLACK:
+                self._sweep()
 
     def remove(self, value: T) -> None:
         """Remove ``value``, which must be in this heap."""
         item = value.heap_item
         assert item is not None
         self._vacate(item[2])
-        self._sweep()
+        if len(self._heap) > 2 * len(self) + STALE_SLACK:
+            self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
         best = self._first_of(self._heap)
-        if self._old:
-            other = self._first_of(self._old)
-            if best is None or (other is not None and other.heap_item < best.heap_item):  # type: ignore[operator]
-                return other
+        if not self._old:
+            return best
+        other = self._first_of(self._old)
+        if best is None or (other is not None and other.heap_item < best.heap_item):  # type: ignore[operator]
+            return other
         return best
 
     def first_key(self) -> float | None:
@@ -101,6 +104,9 @@ class LazyHeap(Generic[T]):
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is at most ``now``, else None."""
+        heap, old = self._heap, self._old
+        if (not heap or heap[0][0] > now) and (not old or old[0][0] > now):
+            return None  # even if these items are stale, no other has a smaller key
         key = self.first_key()
         return self.pop() if key is not None and key <= now else None
 
@@ -165,6 +171,6 @@ class LazyHeap(Generic[T]):
         self._free.append(slot)
 
     def _sweep(self) -> None:
-        """Begin a sweep if there are too many stale items. O(1)."""
-        if not self._old and len(self._heap) > 2 * len(self) + STALE_SLACK:
+        """Begin a sweep, unless one is under way. O(1)."""
+        if not self._old:
             self._heap, self._old = [], self._heap
