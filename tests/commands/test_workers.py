@@ -439,7 +439,7 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
     stubborn = worker(tmp_path, "trap '' INT; echo '{}' > $STATS; while :; do sleep 1; done")
 
     def watch(pids: list[int]) -> bool:
-        if stubborn.stats_file.exists():
+        if stubborn.stats() is not None:  # written, not only created
             signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # not to threads of pytest-xdist
         return True
 
