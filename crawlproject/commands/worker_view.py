@@ -9,6 +9,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.monitor.series.samples import is_number
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -124,8 +126,7 @@ class Progress:
 
 def _number(value: Any) -> float:
     """A finite number >= 0; 0 for anything else."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < 1e18 else 0.0
+    return float(value) if is_number(value) and value >= 0 else 0.0
 
 
 def counted(number: int, noun: str) -> str:
