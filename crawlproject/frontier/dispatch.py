@@ -102,7 +102,7 @@ class Dispatcher:
             self._free.append(session)
 
     def connection_lost(self, key: str, now: float) -> None:
-        """Report that the server ``key`` closed the connection of its session, open or parked."""
+        """Report that the server ``key`` closed its session's connection, open or parked. O(log servers)."""
         self.frontier.servers.connection_lost(key, now)
         server = self.frontier.server(key)
         if server is not None and server.parked is not None:
@@ -110,7 +110,10 @@ class Dispatcher:
             self._unpark(server.parked, now)
 
     def give_back(self, start: Start) -> None:
-        """Return the URL of a request that was not started to the queue; the caller must still call ``ended``."""
+        """Return the URL of a request that was not started to the queue; the caller must still call ``ended``.
+
+        O(log n).
+        """
         self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
@@ -191,7 +194,7 @@ class Dispatcher:
         return closed
 
     def close_all(self, now: float) -> None:
-        """Close every session, even with a request in flight."""
+        """Close every session, even with a request in flight. O(log servers) each."""
         for session in list(self._open):
             self._close(session, now)
         self._free.clear()

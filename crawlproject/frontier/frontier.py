@@ -314,7 +314,7 @@ class Frontier:
     def join_group(self, key: str, group_key: str) -> bool:
         """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.
 
-        False if the group is busy or rests: then the caller must close the session without a request.
+        False if the group is busy or rests: then the caller must close the session without a request.  O(1).
         """
         return self._queue.join(self.servers[key], group_key)
 
@@ -507,7 +507,7 @@ class Frontier:
 
         A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
         further request.  Servers that another name blocks stay blocked.  In steps of ``ORDER_STEP`` servers; take all.
-        Raises ValueError for too many names.
+        O(servers), or O(1) if ``name`` is a server.  Raises ValueError for too many names.
         """
         names = self.servers.orders.blocked
         if blocked:

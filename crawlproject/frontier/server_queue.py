@@ -79,7 +79,7 @@ class ServerQueue:
         self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
 
     def tick(self, now: float) -> None:
-        """Advance the time to ``now``."""
+        """Advance the time to ``now``, in seconds. O(1): what is due by then moves when it is asked for."""
         if now > self.now:
             self.now = now
 
@@ -309,7 +309,7 @@ class ServerQueue:
         return servers
 
     def find_group(self, server: Server) -> None:
-        """Put a new server into its politeness group, if there are groups."""
+        """Put a new server into its politeness group, if there are groups. O(1)."""
         if self._group_of is not None:
             self._enter(server, self._group_of(server.key))
 
@@ -322,7 +322,7 @@ class ServerQueue:
         return group
 
     def join(self, server: Server, key: str) -> bool:
-        """Put a leased server without a group into group ``key``; False if the server's group is busy or rests."""
+        """Put a leased server without a group into group ``key``; False if its group is busy or rests. O(1)."""
         group = server.group or self._enter(server, key)
         if group.holder is server:
             return True

@@ -105,7 +105,7 @@ class StoredUrlQueue:
             self._refill(self._head[-SIZE:])
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """See ``ServerUrls``."""
+        """See ``ServerUrls``. O(head)."""
         rows, by_quality, indexed = self._of
         _, quality, priority, depth, payload, _ = entry
         sort_key = encode_sort_key(quality, priority, arrival, by_quality=by_quality)
@@ -120,7 +120,10 @@ class StoredUrlQueue:
         self._length += 1
 
     def pop(self, prefix: str) -> Entry:
-        """See ``ServerUrls``. Raises IndexError if the queue is empty, LookupError if the store has lost the URL."""
+        """See ``ServerUrls``. O(head), a read of the store, and of more sort keys once per ``SPARE`` URLs.
+
+        Raises IndexError if the queue is empty, LookupError if the store has lost the URL.
+        """
         head = self._head
         sort_key = head[:SIZE]
         if not sort_key:
@@ -157,7 +160,7 @@ class StoredUrlQueue:
             self._of.rows.delete(self.number, sort_key, digest)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
-        """See ``ServerUrls``; does nothing without an index, or for a URL that cannot be stored."""
+        """See ``ServerUrls``; does nothing without an index, or for a URL that cannot be stored. O(head), a read."""
         of = self._of
         digest = _digest(path)
         found = of.rows.find(self.number, digest) if of.indexed and self._abandoned is None else None
