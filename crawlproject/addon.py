@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
@@ -74,6 +75,7 @@ REPLACED = {
     HttpCompressionMiddleware: "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
     RedirectMiddleware: "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
     MetaRefreshMiddleware: "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
+    RetryMiddleware: "crawlproject.middlewares.retries.ServerRetryMiddleware",
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
 }
 
@@ -194,7 +196,7 @@ class FrontierAddon:
 
 
 def _replace(settings: BaseSettings) -> None:
-    """Replace Scrapy's middlewares by hardened ones, which tolerate malformed answers."""
+    """Replace Scrapy's middlewares by hardened ones, which tolerate malformed answers and unreachable servers."""
     replaced: dict[type, str] = dict(REPLACED)
     if settings.getbool("COOKIES_ENABLED"):
         replaced[load_object(COOKIES)] = COOKIES_REPLACEMENT

@@ -150,6 +150,15 @@ class CrawlFrontier:
         start = self.started.get(request)
         return start is None or (self.may_hand_out() and not start.session.ending and CLOCK() >= start.session.ready_at)
 
+    def is_server_down(self, request: Request) -> bool:
+        """Whether the server of ``request``, which was handed out, has answered and fails now; it will be given up if
+        that lasts."""
+        start = self.started.get(request)
+        if start is None or not self.frontier.max_failures:
+            return False
+        server = start.session.server
+        return server.answered and server.failures > 0 and not server.given_up
+
     def polite_wait(self, request: Request, longest: float) -> float:
         """Seconds until ``request``, which bypassed the scheduler, may be sent.
 

@@ -68,7 +68,7 @@ def test_places_of_the_downloader_middlewares() -> None:
     names = [component.__name__ for component in found]
     stock = components(Settings(), "DOWNLOADER_MIDDLEWARES")
     assert [cls for component in found for cls in stock if issubclass(component, cls)] == stock
-    expected = ["Admission", "Robots", "Politeness", "Retry", "HttpCache", "ServerTiming", "Repository"]
+    expected = ["Admission", "Robots", "Politeness", "ServerRetry", "HttpCache", "ServerTiming", "Repository"]
     assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
 
 

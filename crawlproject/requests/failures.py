@@ -65,6 +65,12 @@ def in_words(error: BaseException) -> str:
     return " ".join((said or str(error) or type(error).__name__).split())[:MAX_WORDS]
 
 
+def is_unreached(error: Exception) -> bool:
+    """Whether there was no connection to the server."""
+    is_clear = isinstance(error, (DownloadConnectionRefusedError, CannotResolveHostError))
+    return is_clear or in_words(error) == _NO_CONNECTION
+
+
 def is_disconnection(error: BaseException | None) -> bool:
     """Whether the server closed the connection without an answer."""
     return isinstance(error, ServerDisconnectedError) or (error is not None and _of_aiohttp(error) == _CLOSED)

@@ -17,13 +17,15 @@ from crawlproject.download import outages
 class NoNetwork:
     """From the connection ``after`` on, the next ``count`` connections fail with the error ``code``.
 
-    Setting ``TEST_NO_NETWORK``: these three, and an address to which all connections fail, if any.
+    Setting ``TEST_NO_NETWORK``: these three, addresses to which all connections fail, if any (``dead``), and an
+    address, if only connections to it are counted (``of``).
     """
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         setting = crawler.settings.getdict("TEST_NO_NETWORK")
         after, count, dead = setting["after"], setting["count"], setting.get("dead", ())
+        of = setting.get("of")
         error = getattr(errno, setting["code"])
         outages.PAUSE = outages.NO_FILES_PAUSE = 0.02
         loop_class: Any = asyncio.selector_events.BaseSelectorEventLoop
@@ -32,7 +34,9 @@ class NoNetwork:
 
         def sock_connect(loop: Any, sock: Any, address: Any) -> Awaitable[None]:
             nonlocal begun
-            begun += 1
+            begun += of in (None, address[0])
+            if of not in (None, address[0]):
+                return connect(loop, sock, address)  # type: ignore[no-any-return]
             if after < begun <= after + count or address[0] in dead:
                 raise OSError(error, os.strerror(error))
             result: Awaitable[None] = connect(loop, sock, address)

@@ -99,6 +99,30 @@ def test_servers_that_fail_while_others_answer_are_no_outage() -> None:
     assert result.stat("finish_reason") == "finished"
 
 
+@pytest.mark.parametrize("code", ["ECONNREFUSED", "ETIMEDOUT"])
+def test_an_unreachable_server_costs_no_page(code: str) -> None:
+    """One that has answered before: after the last retry a page waits until its server answers."""
+    network = {"TEST_NO_NETWORK": {"after": 1, "count": 7, "code": code, "of": "127.4.0.1"}}
+    with scripted_site(SERVERS) as site:
+        result = run(site, 0, 0, **network, RETRY_TIMES=1)
+    assert sorted(site.places()) == PLACES
+    assert result.stat("retry/count") == 2
+    assert result.stat("retry/max_reached") == 0
+    assert result.stat("frontier/given_back") == 5
+    assert result.stat("downloader/exception_count") == 7
+
+
+@pytest.mark.parametrize(("limit", "failed"), [(5, "frontier/dropped/server_given_up"), (0, "retry/max_reached")])
+def test_pages_of_a_server_that_stays_unreachable_fail(limit: int, failed: str) -> None:
+    """When it is given up, or after their retries if that is never."""
+    network = {"TEST_NO_NETWORK": {"after": 1, "count": 1_000_000, "code": "ECONNREFUSED", "of": "127.4.0.1"}}
+    with scripted_site(SERVERS) as site:
+        result = run(site, 0, 0, **network, RETRY_TIMES=1, FRONTIER_MAX_FAILURES=limit)
+    assert sorted(site.places()) == [place for place in PLACES if place not in ("1/a", "1/b")]
+    assert result.stat(failed) > 0
+    assert result.stat("finish_reason") == "finished"
+
+
 def test_a_resumed_crawl_that_starts_without_a_network_waits(tmp_path: Path) -> None:
     """Its servers answered in the run before."""
     job = {"JOBDIR": str(tmp_path / "job")}

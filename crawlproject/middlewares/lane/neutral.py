@@ -39,6 +39,7 @@ DOWNLOADER_MIDDLEWARES = frozenset(
         "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
         "crawlproject.middlewares.rendering.RenderMiddleware",
         "crawlproject.middlewares.repository.RepositoryMiddleware",
+        "crawlproject.middlewares.retries.ServerRetryMiddleware",
         "crawlproject.middlewares.robots.RobotsMiddleware",
         "crawlproject.middlewares.timing.ServerTimingMiddleware",
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware",

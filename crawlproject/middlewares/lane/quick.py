@@ -200,8 +200,8 @@ _QUICK: dict[tuple[type, str], Callable[[Any], Callable[..., Any]]] = {
     (UserAgentMiddleware, "process_request"): _sets_agent,
     (HttpAuthMiddleware, "process_request"): _authorizes,
     (HttpProxyMiddleware, "process_request"): _sets_proxy,
-    (RetryMiddleware, "process_response"): _retries,
 }
 _INHERITED: dict[Any, Callable[[Any], Callable[..., Any]]] = {
     HttpCompressionMiddleware.process_request: _accepts_encodings,
+    RetryMiddleware.process_response: _retries,
 }
