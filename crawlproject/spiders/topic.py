@@ -269,6 +269,8 @@ class TopicSpider(WebSpider):
             if response.status != 200:
                 raise ValueError(f"status {response.status}")
             html, text = await _text_of(response)
+            if not text.strip():
+                raise ValueError("no text")
         except Exception as error:  # noqa: BLE001  # a middleware may raise any
             self._count("topic/bad_examples")
             self.logger.warning("Example %.200s skipped: %.200s", url, str(error) or type(error).__name__)
@@ -330,6 +332,8 @@ def _read_example(path: Path) -> Example:
     except ValueError as error:  # NUL
         raise ValueError(f"topic: example {str(path)!r}: {error}") from error
     html = saved_text(data)
+    if "\0" in html or not html.strip():
+        raise ValueError(f"topic: example {str(path)!r}: no text")
     if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
         return Example("", html, "", html.splitlines())
     page = extract(html, "http://example.org/", with_text=True)

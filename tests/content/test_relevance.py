@@ -323,6 +323,8 @@ def test_a_topic_file(tmp_path: Path) -> None:
         ("threshold = nan\n[terms]\na = 1\n", 1, "from 0 to 1"),
         ("[terms]\na = 1\nb = -1\n", 3, "must be a number > 0"),
         ("[terms]\na = true\n", 2, "must be a number > 0"),
+        ("[terms]\na = 1e9\n", 2, "must be a number > 0 and < 1,000,000"),
+        ("terms = ['a', 1]\n", 1, "a table of weights, or a list of words"),
         ("[terms]\na = 1\na = 2\n", 3, "Cannot overwrite"),
         ("[terms]\na = 1\nграф = 3\n", 3, 'Invalid statement; TOML wants quotes: "граф"'),
         ("title_weight = 0\ntext_weight = 0\n[terms]\na = 1\n", 1, "must not both be 0"),

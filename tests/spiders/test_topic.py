@@ -110,6 +110,23 @@ def test_an_example_is_read_in_its_encoding(tmp_path: Path) -> None:
     assert _read_example(tmp_path / "example.txt").text == "Потоки"
 
 
+def test_an_example_without_text_is_none(tmp_path: Path) -> None:
+    """It would lower the threshold, and a PDF would teach its bytes."""
+    for name, body in ("a.pdf", b"%PDF-1.4\n\0\1\2"), ("b.html", b" \n"):
+        (tmp_path / name).write_bytes(body)
+        with pytest.raises(ValueError, match=rf"{name}': no text"):
+            _read_example(tmp_path / name)
+    with scripted_site(1) as site:
+        empty, pdf = html("", title=""), Answer(b"%PDF-1.4\n\0\1", headers={"Content-Type": "application/pdf"})
+        site.script = {**CHAIN, "1/empty": empty, "1/pdf": pdf, "1/example": html(GOOD)}
+        examples = json.dumps([site.url(f"1/{name}") for name in ("empty", "pdf", "example")])
+        topic = topic_file(tmp_path, f"examples = {examples}\n")
+        done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
+    assert done.stat("topic/bad_examples") == 2
+    assert done.crawl.log.count("skipped: no text") == 2
+    assert "Topic of 1 examples" in done.crawl.log
+
+
 def test_without_any_example_there_is_nothing_to_crawl_for(tmp_path: Path) -> None:
     """One line says so."""
     with scripted_site(1) as site:
