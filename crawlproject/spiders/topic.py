@@ -255,6 +255,7 @@ class TopicSpider(WebSpider):
             return
         self._learned.terms, self._learned.threshold = found
         self._begin()
+        self._save()  # the examples may be gone when a killed crawl is resumed
         best = ", ".join(list(self._learned.terms)[:10])
         self.logger.info("Topic of %d examples, threshold %.3f: %.300s", len(examples), self._learned.threshold, best)
 

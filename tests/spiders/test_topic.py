@@ -167,6 +167,22 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
     assert not damaged.has_errors()
 
 
+def test_terms_learned_from_examples_are_stored_before_the_first_page(tmp_path: Path) -> None:
+    """A crawl killed in its first minute resumes, even if the examples are gone by then."""
+    state, stored = tmp_path / "job" / "topic.json", list[bool]()
+
+    def seed(_: object) -> Answer:
+        stored.append("thread" in json.loads(state.read_text())["terms"] if state.exists() else False)
+        return html(GOOD)
+
+    with scripted_site(1) as site:
+        site.script = {"1/": seed, "1/example": html(GOOD)}
+        topic = topic_file(tmp_path, f'examples = ["{site.url("1/example")}"]\n')
+        settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
+        run_on(site, SPIDER, settings=settings, topic=topic, seeds=site.url("1/"))
+    assert stored == [True]
+
+
 def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> None:
     """And the crawl ends as any other."""
     done = crawl(CHAIN, topic_file(tmp_path, "[terms]\nxylophone = 1\nzither = 1\n"))
