@@ -255,13 +255,14 @@ class TopicSpider(WebSpider):
             return
         self._learned.terms, self._learned.threshold = found
         self._begin()
+        self._save()  # the examples may be gone when a killed crawl is resumed
         best = ", ".join(list(self._learned.terms)[:10])
         self.logger.info("Topic of %d examples, threshold %.3f: %.300s", len(examples), self._learned.threshold, best)
 
     async def _fetch_example(self, url: str) -> Example | None:
         """An example page; None, with a warning, if it cannot be fetched."""
         from crawlproject.content.relevance.language import declared_language
-        from crawlproject.content.relevance.topic import Example
+        from crawlproject.content.relevance.topic import Example, own_lines
 
         try:
             assert self.crawler.engine is not None
@@ -269,12 +270,16 @@ class TopicSpider(WebSpider):
             if response.status != 200:
                 raise ValueError(f"status {response.status}")
             html, text = await _text_of(response)
+            if not text.strip():
+                raise ValueError("no text")
         except Exception as error:  # noqa: BLE001  # a middleware may raise any
             self._count("topic/bad_examples")
             self.logger.warning("Example %.200s skipped: %.200s", url, str(error) or type(error).__name__)
             return None
-        title = read_page(cast("TextResponse", response)).title if is_html(response) else None
-        return Example(title or "", text, declared_language(html))
+        if not is_html(response):
+            return Example("", text, "", text.splitlines())
+        lines = await off_loop(own_lines, html)
+        return Example(read_page(cast("TextResponse", response)).title or "", text, declared_language(html), lines)
 
     def _end_without_pages(self) -> None:
         """See ``WebSpider``; without a topic there is nothing to crawl for. Raises CloseSpider."""
@@ -318,7 +323,7 @@ async def _text_of(response: Response) -> tuple[str, str]:
 def _read_example(path: Path) -> Example:
     """An example in a file, HTML or plain text, in the encoding that it declares. Raises ValueError."""
     from crawlproject.content.relevance.language import declared_language
-    from crawlproject.content.relevance.topic import Example
+    from crawlproject.content.relevance.topic import Example, own_lines
 
     try:
         with path.open("rb") as file:
@@ -328,10 +333,12 @@ def _read_example(path: Path) -> Example:
     except ValueError as error:  # NUL
         raise ValueError(f"topic: example {str(path)!r}: {error}") from error
     html = saved_text(data)
+    if "\0" in html or not html.strip():
+        raise ValueError(f"topic: example {str(path)!r}: no text")
     if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
-        return Example("", html)
+        return Example("", html, "", html.splitlines())
     page = extract(html, "http://example.org/", with_text=True)
-    return Example(page.title or "", page.text or "", declared_language(html))
+    return Example(page.title or "", page.text or "", declared_language(html), own_lines(html))
 
 
 def _is_power_of_2(number: int) -> bool:

@@ -19,7 +19,7 @@ from crawlproject.content.relevance.features import LinkReader
 from crawlproject.content.relevance.focus import Focus
 from crawlproject.content.relevance.language import declared_language, language_of
 from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
-from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold
+from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold, own_lines
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, stemmer_of, terms_of, words_of
 
@@ -125,6 +125,51 @@ def test_a_topic_is_learned_from_examples() -> None:
     assert topic.relevance("", "which thread has locked this mutex").value > threshold
     assert topic.relevance("", "the soup was in the kitchen").value < threshold
     assert learned([]) == {}
+
+
+def _blog_page(title: str, text: str) -> Example:
+    """A page of a blog whose menus, notices and lists of months name other things on each page."""
+    menus = "<nav>kettle harbour</nav><aside>meadow</aside><p>Comments are moderated by Hildegard.</p>"
+    tags = "<ul><li><a href=/tag/violin>violin</a><li><a href=/2016/03>March</a></ul><footer>lighthouse</footer>"
+    html = f"<title>{title} | Marmalade</title>{menus}<article><p>{text}</p></article>{tags}"
+    visible = f"kettle harbour meadow Comments are moderated by Hildegard. {text} violin March lighthouse"
+    return Example(f"{title} | Marmalade", visible, "en", own_lines(html))
+
+
+def test_what_pages_of_a_site_have_in_common_is_not_the_topic() -> None:
+    """Links and menus of one example, and lines that several share; else each page of the site is relevant."""
+    texts = ("The mutex protects the queue.", "A mutex is locked by a thread.", "Lock the mutex in the thread.")
+    examples = [_blog_page(f"Part {number}", text) for number, text in enumerate(texts)]
+    assert "hildegard" in learned(examples[:1])
+    assert not {"kettle", "meadow", "violin", "march", "lighthouse"} & learned(examples[:1]).keys()
+    terms = learned(examples)
+    assert {"mutex", "thread"} <= terms.keys()
+    assert not {"kettle", "violin", "comments", "hildegard", "marmalade"} & terms.keys()
+    other = _blog_page("Soup", "The soup was in the kitchen.")
+    assert Topic(terms).relevance(*other[:3]).value < learned_threshold(Topic(terms), examples)
+
+
+def test_examples_that_share_all_lines_are_read_whole() -> None:
+    """The same page twice, and a page of links alone."""
+    page = _blog_page("Mutex", "The mutex protects the queue.")
+    assert "mutex" in learned([page, page])
+    links = Example("Mutex", "mutex semaphore", "en", own_lines("<a href=1>mutex</a> <a href=2>semaphore</a>"))
+    assert "semaphore" in learned([links])
+
+
+def test_function_words_are_no_topic() -> None:
+    """Of languages without a table of frequencies: German, Japanese."""
+    german = "Wir waren dann noch mal am See, und uns hat der Wanderweg mit dem Aussichtsturm sehr gefallen. " * 2
+    assert "wanderweg" in learned([Example("", german, "de")], 3)
+    japanese = "スレッドがミューテックスを待つ。スレッドはミューテックスのものである。"
+    assert learned([Example("", japanese, "ja")], 2).keys() == {"スレッド", "ミューテックス"}
+
+
+def test_the_fewer_examples_the_lower_is_the_threshold() -> None:
+    """The terms of a single example are its own: no other page is as near to them."""
+    topic, page = Topic({"mutex": 1.0}), Example("Mutex", "The mutex protects the queue.")
+    one, ten = learned_threshold(topic, [page]), learned_threshold(topic, [page] * 10)
+    assert one / ten == pytest.approx(0.4 / (10 / 11.5))
 
 
 # hostile text: CPU time is bounded, so that no page holds the event loop for 0.25 s
@@ -278,6 +323,8 @@ def test_a_topic_file(tmp_path: Path) -> None:
         ("threshold = nan\n[terms]\na = 1\n", 1, "from 0 to 1"),
         ("[terms]\na = 1\nb = -1\n", 3, "must be a number > 0"),
         ("[terms]\na = true\n", 2, "must be a number > 0"),
+        ("[terms]\na = 1e9\n", 2, "must be a number > 0 and < 1,000,000"),
+        ("terms = ['a', 1]\n", 1, "a table of weights, or a list of words"),
         ("[terms]\na = 1\na = 2\n", 3, "Cannot overwrite"),
         ("[terms]\na = 1\nграф = 3\n", 3, 'Invalid statement; TOML wants quotes: "граф"'),
         ("title_weight = 0\ntext_weight = 0\n[terms]\na = 1\n", 1, "must not both be 0"),

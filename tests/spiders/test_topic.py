@@ -110,6 +110,23 @@ def test_an_example_is_read_in_its_encoding(tmp_path: Path) -> None:
     assert _read_example(tmp_path / "example.txt").text == "Потоки"
 
 
+def test_an_example_without_text_is_none(tmp_path: Path) -> None:
+    """It would lower the threshold, and a PDF would teach its bytes."""
+    for name, body in ("a.pdf", b"%PDF-1.4\n\0\1\2"), ("b.html", b" \n"):
+        (tmp_path / name).write_bytes(body)
+        with pytest.raises(ValueError, match=rf"{name}': no text"):
+            _read_example(tmp_path / name)
+    with scripted_site(1) as site:
+        empty, pdf = html("", title=""), Answer(b"%PDF-1.4\n\0\1", headers={"Content-Type": "application/pdf"})
+        site.script = {**CHAIN, "1/empty": empty, "1/pdf": pdf, "1/example": html(GOOD)}
+        examples = json.dumps([site.url(f"1/{name}") for name in ("empty", "pdf", "example")])
+        topic = topic_file(tmp_path, f"examples = {examples}\n")
+        done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
+    assert done.stat("topic/bad_examples") == 2
+    assert done.crawl.log.count("skipped: no text") == 2
+    assert "Topic of 1 examples" in done.crawl.log
+
+
 def test_without_any_example_there_is_nothing_to_crawl_for(tmp_path: Path) -> None:
     """One line says so."""
     with scripted_site(1) as site:
@@ -148,6 +165,22 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
     assert damaged.stat("topic/state_damaged") == 1
     assert damaged.crawl.log.count("damaged, so links are learned from the beginning") == 1
     assert not damaged.has_errors()
+
+
+def test_terms_learned_from_examples_are_stored_before_the_first_page(tmp_path: Path) -> None:
+    """A crawl killed in its first minute resumes, even if the examples are gone by then."""
+    state, stored = tmp_path / "job" / "topic.json", list[bool]()
+
+    def seed(_: object) -> Answer:
+        stored.append("thread" in json.loads(state.read_text())["terms"] if state.exists() else False)
+        return html(GOOD)
+
+    with scripted_site(1) as site:
+        site.script = {"1/": seed, "1/example": html(GOOD)}
+        topic = topic_file(tmp_path, f'examples = ["{site.url("1/example")}"]\n')
+        settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
+        run_on(site, SPIDER, settings=settings, topic=topic, seeds=site.url("1/"))
+    assert stored == [True]
 
 
 def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> None:

@@ -6,24 +6,35 @@ the cosines between the topic's vector and those of title and visible text, weig
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.relevance.background import idf_of
-from crawlproject.content.relevance.language import language_of
-from crawlproject.content.relevance.words import folded, stemmed, stemmer_of, words_of
+from crawlproject.content.relevance.background import TABLES, idf_of
+from crawlproject.content.relevance.language import SNOWBALL, language_of
+from crawlproject.content.relevance.visible import visible_lines
+from crawlproject.content.relevance.words import folded, has_han, stemmed, stemmer_of, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 #: Relevance at which a page is relevant, unless the topic says otherwise.
 THRESHOLD = 0.1
 #: Terms kept of example pages, unless the topic says otherwise.
 LEARNED_TERMS = 50
-#: Lowest threshold that is learned.
-_MIN_THRESHOLD = 0.01
+#: Lowest threshold that is learned, and its part of the examples' mean relevance, if there are very many of them.
+_MIN_THRESHOLD, _PART = 0.01, 0.75
+#: What pages of a site have in common: not read for terms. So are lines that more than this share of examples have.
+_MENUS = "a,nav,aside,footer"
+_COMMON = 0.3
+#: Characters of an example in which its own lines are looked for.
+_MAX_EXAMPLE = 200_000
+#: Letters from which a word counts fully in languages without a table: shorter ones are mostly function words.
+_FULL_LENGTH = 6
+_parts_of_title = re.compile(r"\s[-|:\u00ab\u00b7\u00bb\u2013\u2014\u2022]{1,2}\s").split
+_is_particle = re.compile("[\u3041-\u3096]{1,3}").fullmatch
 
 
 class Relevance(NamedTuple):
@@ -111,19 +122,27 @@ class Example(NamedTuple):
     title: str
     text: str
     declared: str = ""
+    #: Lines of its text without links and menus.
+    lines: Sequence[str] = ()
 
 
-def learned(examples: Iterable[Example], count: int = LEARNED_TERMS) -> dict[str, float]:
+def own_lines(html: str) -> list[str]:
+    """The lines of an example page without links and menus. O(length)."""
+    return visible_lines(html[:_MAX_EXAMPLE], _MENUS)
+
+
+def learned(examples: Sequence[Example], count: int = LEARNED_TERMS) -> dict[str, float]:
     """The ``count`` terms with the highest mean weight in the unit vectors of ``examples``. O(length).
 
     A term is represented by its most frequent word, which any stemmer can stem.
     """
     means: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = {}
-    for example in examples:
-        words = words_of(folded(f"{example.title} {example.text}"))
+    for example, text in zip(examples, _own_texts(examples), strict=True):
+        words = words_of(folded(text))
         language = language_of(words, example.declared)
         weights = weights_of(stemmed(words, language), language)
+        weights = {term: weight * _telling(term, language) for term, weight in weights.items()}
         length = hypot(*weights.values()) or 1.0
         stem = stemmer_of(language)
         for word in words:
@@ -134,10 +153,29 @@ def learned(examples: Iterable[Example], count: int = LEARNED_TERMS) -> dict[str
     return {forms[term].most_common(1)[0][0]: means[term] for term in best if means[term] > 0}
 
 
+def _own_texts(examples: Sequence[Example]) -> Iterator[str]:
+    """Title and text of each without lines that others have, too: names of sites, lists of months, notices."""
+    pages = [[*_parts_of_title(example.title), *(example.lines or [example.text])] for example in examples]
+    common = Counter(line for page in pages for line in set(page))
+    most = max(1.0, _COMMON * len(pages))
+    for page in pages:
+        yield "\n".join([line for line in page if common[line] <= most] or page)
+
+
+def _telling(term: str, language: str) -> float:
+    """How much a term may say about a topic, where no table tells: little for short words and Japanese particles."""
+    if _is_particle(term):
+        return 0.1
+    if language not in SNOWBALL or language in TABLES or has_han(term):
+        return 1.0
+    return min(1.0, (len(term) / _FULL_LENGTH) ** 2)
+
+
 def learned_threshold(topic: Topic, examples: Sequence[Example]) -> float:
-    """Half of the mean relevance of the examples: pages like them are relevant, others hardly ever."""
-    values = [topic.relevance(*example).value for example in examples]
-    return max(_MIN_THRESHOLD, 0.5 * sum(values) / max(1, len(values)))
+    """A part of the mean relevance of the examples: the smaller, the fewer there are, as the terms are their own."""
+    values = [topic.relevance(one.title, one.text, one.declared).value for one in examples]
+    part = _PART * len(values) / (len(values) + 1.5)
+    return max(_MIN_THRESHOLD, part * sum(values) / max(1, len(values)))
 
 
 def warm_up() -> None:

@@ -28,6 +28,7 @@ MAX_FILE = 1_000_000
 MAX_TERMS = 1_000
 MAX_TERM = 100
 MAX_EXAMPLES = 100
+_MAX_WEIGHT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -151,15 +152,15 @@ class _Checked:
 
     def _terms(self) -> dict[str, float]:
         terms = self._values.get("terms", {})
-        if isinstance(terms, list):
-            terms = dict.fromkeys(map(str, terms), 1.0)
+        if isinstance(terms, list) and all(isinstance(term, str) for term in terms):
+            terms = dict.fromkeys(terms, 1.0)
         if not isinstance(terms, dict):
             raise self._wrong("terms", "must be a table of weights, or a list of words")
         if len(terms) > MAX_TERMS:
             raise self._wrong("terms", f"more than {MAX_TERMS}")
         for term, weight in terms.items():
-            if type(weight) not in (int, float) or not 0 < weight < 1e6:
-                raise self._wrong(term, f"the weight of {term!r:.60} must be a number > 0")
+            if type(weight) not in (int, float) or not 0 < weight < _MAX_WEIGHT:
+                raise self._wrong(term, f"the weight of {term!r:.60} must be a number > 0 and < {_MAX_WEIGHT:,}")
             if len(term) > MAX_TERM:
                 raise self._wrong(term, f"longer than {MAX_TERM} characters: {term!r:.60}")
         return {term: float(weight) for term, weight in terms.items()}

@@ -66,13 +66,18 @@ class Found(NamedTuple):
     text: str
 
 
-def visible_lines(html: str) -> list[str]:
-    """The lines of a page's body that are not empty, in NFKC, white space collapsed. O(length)."""
+def visible_lines(html: str, without: str = "") -> list[str]:
+    """The lines of a page's body that are not empty, in NFKC, white space collapsed. O(length).
+
+    ``without``: a selector of further elements that are left out.
+    """
     pieces: list[str] = []
     for part in affordable_parts(html):
         tree = LexborHTMLParser(part.within + html[part.start : part.end])
         if tree.body is None:
             continue
+        for node in reversed(tree.body.css(without) if without else []):  # innermost first
+            node.decompose()
         for node in _hidden_nodes(tree):
             if node.tag != "body":
                 node.decompose()
