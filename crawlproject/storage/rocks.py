@@ -6,7 +6,8 @@ crawl in memory does not need it.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext, suppress
+import logging
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rocksdict import Cache, Options, ReadOptions
+
+logger = logging.getLogger(__name__)
 
 #: Tables, and whether each is read by single keys only (then bloom filters and fast decompression pay off).
 TABLES = {
@@ -154,12 +157,15 @@ class Rocks:
                 table.flush()
 
     def close(self) -> None:
-        """Release the database; without a call nothing is lost. After an earlier failure, errors are ignored."""
+        """Release the database; without a call nothing is lost. Never raises: a first failure (disk full) is logged."""
         self.handles.clear()
+        known = self.failure
         for table in (*self._tables.values(), self._db):
-            with suppress(StoreError) if self.failure else nullcontext(), self._errors("cannot be closed"):
+            with suppress(StoreError), self._errors("cannot be closed"):
                 table.close()
         self._tables.clear()
+        if self.failure is not known:
+            logger.error("%s; what was committed is safe", self.failure)
 
     def _checked(self, rows: Any, options: ReadOptions) -> Iterator[tuple[bytes, bytes]]:
         """``rows``; keeps ``options`` alive, because the iterator only borrows the bound in them."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.queues.heap import STALE_SLACK, SWEPT_PER_PUSH, HeapItem, LazyHeap
+from crawlproject.frontier.server_queue import WOKEN_AT_ONCE
 from tests.frontier.invariants import check
 
 POLITE = Politeness(mode="session", factor=0, min_delay=5, max_delay=5)
@@ -109,3 +110,23 @@ def test_best_server_of_a_group_that_rests_stands_for_it() -> None:
     rest(frontier, "http://a.test", 1.0)
     assert frontier.open_session(1.0) is None
     assert frontier.upcoming(9, 10.0) == ["http://c.test"]
+
+
+def test_servers_that_are_due_at_once_are_made_ready_a_few_at_a_time() -> None:
+    """After a pause 100,000 of them held the event loop for 0.8 s. Each gets its session, at the same time."""
+    count = 2 * WOKEN_AT_ONCE + 50
+    frontier = Frontier(QualityFirst(), POLITE)
+    frontier.push(Entry(f"http://{number}.example/{page}") for number in range(count) for page in range(2))
+    for _ in range(count):
+        session = frontier.open_session(0.0)
+        assert session is not None
+        frontier.next_url(session, 0.0)
+        frontier.record(Measurement(session.server.key, 0.0, 200))
+        frontier.close_session(session, 0.0)
+    assert frontier.counts()["resting"] == count
+    later = 1000.0
+    assert frontier.open_session(later) is not None
+    assert frontier.counts()["resting"] == count - WOKEN_AT_ONCE
+    assert frontier.next_due() == later
+    assert all(frontier.open_session(later) is not None for _ in range(count - 1))
+    check(frontier)

@@ -14,6 +14,7 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.storage.urls import DiskUrlRows
+from tests.storage.full_disk import full_disk
 
 LABEL = StoreLabel("web", "quality")
 KEYS = list(range(10))
@@ -198,6 +199,19 @@ def test_full_disk_is_an_error_and_what_was_committed_stays(path: Path) -> None:
     with DiskStore(path, LABEL) as store:
         stored = list(DiskUrlRows(store).rows(7))
     assert committed <= len(stored) <= committed + 1
+
+
+def test_a_full_disk_at_the_end_costs_one_line(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Closing writes tables, which lose nothing if they do not fit: the log has all commits."""
+    store = DiskStore(path, LABEL)
+    rows = DiskUrlRows(store)
+    rows.put(7, b"1", bytes(1000))
+    store.commit()
+    with full_disk(100):
+        store.close()
+    assert [record.getMessage().endswith("; what was committed is safe") for record in caplog.records] == [True]
+    with DiskStore(path, LABEL) as store:
+        assert list(DiskUrlRows(store).rows(7)) == [(b"1", bytes(1000))]
 
 
 def test_a_scratch_store_leaves_nothing(tmp_path: Path) -> None:
