@@ -140,6 +140,10 @@ class CrawlFrontier:
         """Whether the scheduler returned ``request`` and it is not finished."""
         return request in self.started
 
+    def is_side_request(self, request: Request) -> bool:
+        """Whether a callback or a pipeline awaits ``request``: it is neither from the scheduler nor for robots.txt."""
+        return request not in self.started and ROBOTS_RECEIVED not in request.meta
+
     def may_start(self, request: Request) -> bool:
         """Whether ``request`` may be sent now: not right after a fetch of its server's robots.txt, and not if the
         backend has stopped requests meanwhile."""
@@ -156,7 +160,7 @@ class CrawlFrontier:
         if server is None:
             return 0.0
         wait = max(0.0, server.ready_at - CLOCK())
-        if ROBOTS_RECEIVED in request.meta:
+        if not self.is_side_request(request):
             return wait
         if server.given_up:
             raise IgnoreRequest("its server was given up: too many failures in a row")

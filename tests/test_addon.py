@@ -250,10 +250,11 @@ def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
     assert delay_and_jitter(settings) == (0, 0)
 
 
-def test_a_wrong_delay_of_a_slot_stops_the_start() -> None:
+@pytest.mark.parametrize(("name", "value"), [("delay", "long"), ("concurrency", 0)])
+def test_a_wrong_value_of_a_slot_stops_the_start(name: str, value: object) -> None:
     """With the slot and the value."""
-    with pytest.raises(ValueError, match=re.escape("DOWNLOAD_SLOTS['a.example']: delay='long'")):
-        get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_SLOTS": {"a.example": {"delay": "long"}}})
+    with pytest.raises(ValueError, match=re.escape(f"DOWNLOAD_SLOTS['a.example']: {name}={value!r}")):
+        get_crawler(settings_dict={"ADDONS": ADDONS, "DOWNLOAD_SLOTS": {"a.example": {name: value}}})
 
 
 def test_before_the_crawl_there_is_no_engine() -> None:

@@ -76,7 +76,8 @@ class Refusal(NamedTuple):
     network: Network
 
     def __str__(self) -> str:
-        return f"its address {self.address} is {self.kind} (to allow it: ALLOWED_NETWORKS={self.network})"
+        to_allow = f"ALLOWED_NETWORKS={self.network}, or that address alone"
+        return f"its address {self.address} is {self.kind} (to allow it: {to_allow})"
 
 
 class AddressGuard:

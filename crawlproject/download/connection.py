@@ -204,7 +204,7 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    def use(
+    def use(  # noqa: PLR0913
         self,
         server_key: str,
         *,
@@ -212,16 +212,24 @@ class ConnectionPool:
         wait: Callable[[], float] | None = None,
         local_address: tuple[str, int] | None = None,
         direct: bool = False,
-    ) -> _Use:
+        most: int = 1,
+    ) -> Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
-        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``direct``: without aiohttp.  A
-        connection that was aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
+        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``direct``: without aiohttp.
+        ``most``: number of connections to the server among which the request may choose.  A connection that was
+        aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
         raises.
         """
-        return _Use(self, server_key, local_address, wait, keep=keep, direct=direct)
+        key = server_key if most == 1 else self._least_used(server_key, most)
+        return Use(self, key, local_address, wait, keep=keep, direct=direct)
+
+    def _least_used(self, server_key: str, most: int) -> str:
+        """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
+        keys = (server_key, *(f"{server_key} {number}" for number in range(2, most + 1)))
+        return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
     async def _begin(
         self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
@@ -354,7 +362,7 @@ class ConnectionPool:
             self._places.release()
 
 
-class _Use:
+class Use:
     """The use of a connection by one request; see ``ConnectionPool.use``.
 
     A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record

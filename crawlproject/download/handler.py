@@ -48,7 +48,7 @@ from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Tra
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, ROBOTS_RECEIVED, SHARE, TIMING
+from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
     from crawlproject.download.base_connection import Connection
     from crawlproject.download.body_budget import Share
+    from crawlproject.download.connection import Use
     from crawlproject.download.request_head import Destination
 
 logger = logging.getLogger(__name__)
@@ -191,14 +192,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             crawl.admits_all()
 
     async def _outage_over(self, request: Request, outages: Outages) -> None:
-        """Delay requests of media pipelines and callbacks until an outage is over.
-
-        Those of pages in the browser fail: the page is rendered again.
-        """
+        """Delay a side request until an outage is over. One of a page in the browser fails: the page is rendered
+        again."""
         frontier = frontier_of(self.crawler)
-        if frontier is None or frontier.handed_out(request) or request.meta.keys() & {FOR_PAGE, ROBOTS_RECEIVED}:
-            return
-        await outages.over(partial(is_closing, self.crawler))
+        if frontier is not None and frontier.is_side_request(request) and FOR_PAGE not in request.meta:
+            await outages.over(partial(is_closing, self.crawler))
 
     def _polite_wait(self, request: Request, frontier: CrawlFrontier | None) -> Callable[[], float] | None:
         """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
@@ -261,7 +259,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     def _is_sent_again(self, request: Request) -> bool:
         """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
         crawl = frontier_of(self.crawler)
-        return crawl is not None and (crawl.handed_out(request) or ROBOTS_RECEIVED in request.meta)
+        return crawl is not None and not crawl.is_side_request(request)
 
     async def _fetch(self, request: Request, timing: Timing, to: Destination) -> Response:
         """Download ``request`` over a direct connection."""
@@ -269,11 +267,9 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         frontier = frontier_of(self.crawler)
         last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
         timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
-        local = self._local_address(request)
         link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
-        wait = self._polite_wait(request, frontier)
         async with (
-            self._pool.use(key, keep=keep, wait=wait, local_address=local, direct=True) as connection,
+            self._connection(request, key, frontier, keep=keep, direct=True) as connection,
             _UnlessAborted(key, connection),
         ):
             is_awaited = frontier is not None and not frontier.handed_out(request)
@@ -312,6 +308,15 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             certificate = None if tls is None else tls.getpeercert(binary_form=True)
             return transfer.response(address=connection.address, certificate=certificate)
 
+    def _connection(
+        self, request: Request, key: str, frontier: CrawlFrontier | None, *, keep: bool, direct: bool
+    ) -> Use:
+        """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
+        wait = self._polite_wait(request, frontier)
+        most = 1 if wait is None or frontier is None else frontier.frontier.servers.side_connections(key)
+        local = self._local_address(request)
+        return self._pool.use(key, keep=keep, wait=wait, local_address=local, direct=direct, most=most)
+
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
         frontier = frontier_of(self.crawler)
@@ -331,11 +336,10 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
-        frontier, local = frontier_of(self.crawler), self._local_address(request)
+        frontier = frontier_of(self.crawler)
         keep = frontier is not None and frontier.has_session(key)
-        wait = self._polite_wait(request, frontier)
         async with (
-            self._pool.use(key, keep=keep, wait=wait, local_address=local) as connection,
+            self._connection(request, key, frontier, keep=keep, direct=False) as connection,
             _UnlessAborted(key, connection),
         ):
             is_awaited = frontier is not None and not frontier.handed_out(request)

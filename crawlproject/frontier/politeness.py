@@ -10,6 +10,7 @@ Two modes with the same average load for the same factor:
 
 The wait is between ``min_delay`` and ``max_delay``.  In both modes a server's Crawl-delay and the project's
 ``DOWNLOAD_DELAY`` apply between any two requests if they are longer; so does Retry-After, up to ``max_backoff``.
+A host's own delay replaces all but Crawl-delay and back-off.
 """
 
 from __future__ import annotations
@@ -45,8 +46,12 @@ class Politeness:
     max_delay: float = 60.0
     #: Minimum wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``).
     request_delay: float = 0.0
-    #: Overrides ``request_delay`` for single hosts.
+    #: Replaces ``request_delay`` and the waits by ``factor`` for single hosts.
     host_delays: Mapping[str, float] = field(default_factory=dict, hash=False)
+    #: Maximum number of connections for requests that bypass the frontier, while no wait is due and no session open.
+    side_connections: int = 1
+    #: Overrides it for single hosts that have a delay of their own.
+    host_connections: Mapping[str, int] = field(default_factory=dict, hash=False)
     #: First back-off of a failing server; doubles with each further failure, up to ``max_backoff``.
     min_backoff: float = 5.0
     max_backoff: float = 300.0
@@ -64,7 +69,16 @@ class Politeness:
 
     def by_host(self) -> dict[str, Politeness]:
         """The rules for the hosts that have a delay of their own."""
-        return {host: replace(self, request_delay=delay) for host, delay in self.host_delays.items()}
+        return {
+            host: replace(
+                self,
+                factor=0.0,
+                min_delay=0.0,
+                request_delay=delay,
+                side_connections=self.host_connections.get(host, self.side_connections),
+            )
+            for host, delay in self.host_delays.items()
+        }
 
     def with_delay(self, delay: float) -> Politeness:
         """The same rules with a ``request_delay`` of at least ``delay``. O(1)."""

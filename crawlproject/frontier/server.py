@@ -130,6 +130,7 @@ class Server:
         "demotion",
         "domain",
         "estimates",
+        "failed_at",
         "failures",
         "fetched",
         "file_kinds",
@@ -178,6 +179,7 @@ class Server:
         self.answered = False  # in this run, or there are pages of it
         self.line = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
         self.failures = 0  # consecutive
+        self.failed_at = -inf  # when the last one was recorded, in this run
         self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
         self.fetched = 0  # pages
         self.gathered = 0.0  # their quality
@@ -290,7 +292,9 @@ class Server:
         wait = self.wait_after(m.fetch_time, politeness)
         self.answered = self.answered or m.status is not None
         if m.failed or m.status in SLOW_DOWN_STATUSES:
-            self.failures += 1
+            if m.now - m.fetch_time >= self.failed_at:  # requests in flight together fail together
+                self.failures += 1
+                self.failed_at = m.now
             self.note_error(m.error or f"status {m.status}")
             wait = max(wait, politeness.backoff(self.failures, m.retry_after))
         elif m.status is not None:

@@ -196,6 +196,13 @@ class ServerTable:
             rules = rules.with_delay(delay)
         return rules
 
+    def side_connections(self, key: str) -> int:
+        """How many connections requests that bypass the frontier may have to the server ``key`` now. O(labels)."""
+        server = self.get_or_add(key)
+        rules = self.politeness_of(server)
+        is_busy = server.session is not None or server.failures > 0
+        return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.side_connections
+
     def obey_delay(self, server: Server, now: float) -> None:
         """Apply a delay that was set or removed: the next request waits for it, as if the last one had just ended if
         that is unknown. O(log servers)."""

@@ -17,7 +17,7 @@ from crawlproject.download.lookup import NameLookupError, is_of_name
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
-from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, ROBOTS_RECEIVED, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
+from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -82,8 +82,9 @@ class AdmissionMiddleware(CrawlerMiddleware):
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.is_blocked(key):
             return self._wait_or_fail(request, frontier)
-        if frontier is not None and frontier.is_given_up(key):
-            self._check_awaited(request, frontier)
+        if frontier is not None and frontier.is_given_up(key) and frontier.is_side_request(request):
+            self._stats.inc_value("frontier/awaited_unsent")  # the frontier has dropped its own requests
+            self._fail(request, SERVER_GIVEN_UP)
         if request.url[:4].lower() == "ftp:":  # Scrapy's FTP handler resolves names itself
             await self._check_name(request.url)
         if frontier is None or not frontier.by_ip:
@@ -111,12 +112,6 @@ class AdmissionMiddleware(CrawlerMiddleware):
             raise IgnoreRequest("its server is blocked by the operator")
         request.meta[UNSENT] = True
         return request
-
-    def _check_awaited(self, request: Request, frontier: CrawlFrontier) -> None:
-        """Fail a request that does not come from the frontier, which has dropped those of this server itself."""
-        if not frontier.handed_out(request) and ROBOTS_RECEIVED not in request.meta:
-            self._stats.inc_value("frontier/awaited_unsent")
-            self._fail(request, SERVER_GIVEN_UP)
 
     def _check_denied(self, request: Request) -> None:
         """Raise IgnoreRequest if the server is denied, for URLs from any source."""

@@ -17,6 +17,7 @@ from crawlproject.options.values import Options, Reader
 from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PolitenessGroup = Literal["server", "domain", "ip"]
@@ -128,7 +129,8 @@ def _politeness(reader: Reader, parking_time: float) -> Politeness:
         max_delay=reader.number("FRONTIER_MAX_DELAY", _RULES.max_delay),
         # Set by the add-on: Scrapy's DOWNLOAD_DELAY, or the spider's ``download_delay``.
         request_delay=reader.number("FRONTIER_REQUEST_DELAY", _RULES.request_delay),
-        host_delays=_host_delays(reader),
+        host_delays=_by_host(reader, "delay", lambda slot: slot.number("delay", 0.0)),
+        host_connections=_by_host(reader, "concurrency", lambda slot: slot.count("concurrency", 1, least=1)),
         # Failing servers and 429/503: 5, 10, 20, ... seconds, at most 5 minutes.
         min_backoff=reader.number("FRONTIER_MIN_BACKOFF", _RULES.min_backoff),
         max_backoff=reader.number("FRONTIER_MAX_BACKOFF", _RULES.max_backoff),
@@ -141,16 +143,16 @@ def _politeness(reader: Reader, parking_time: float) -> Politeness:
     return rules
 
 
-def _host_delays(reader: Reader) -> dict[str, float]:
-    """The delays that ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts)."""
-    delays = {}
+def _by_host(reader: Reader, name: str, read: Callable[[Reader], Any]) -> dict[str, Any]:
+    """What ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts) as ``name``."""
+    found = {}
     for host, slot in reader.mappings("DOWNLOAD_SLOTS").items():
-        if "delay" in slot:
+        if name in slot:
             try:
-                delays[str(host)] = Reader(BaseSettings(slot)).number("delay", 0.0)
+                found[str(host)] = read(Reader(BaseSettings(slot)))
             except ValueError as error:
                 raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
-    return delays
+    return found
 
 
 def _directory(reader: Reader) -> Path | None:

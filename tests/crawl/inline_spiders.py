@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Self
 
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.engine import get_engine_status
 
@@ -101,6 +102,39 @@ class FilesSpider(SiteSpider):
 
     def parse(self, response: Response, **kwargs: Any) -> Any:
         yield {"url": response.url, "file_urls": [self.url(f"2/{number}") for number in range(5)]}
+
+
+class PostingSpider(SiteSpider):
+    """Eight items of a page, for ``PostingPipeline``."""
+
+    name = "posting"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield self.request("1/")
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        for number in range(8):
+            yield {"number": number}
+
+
+class PostingPipeline:
+    """Sends each item to an API, the second server, and notes its answer."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Called by Scrapy."""
+        spider = self.crawler.spider
+        assert isinstance(spider, SiteSpider)
+        assert self.crawler.engine is not None
+        request = spider.request("2/items", method="POST", body=str(item["number"]))
+        answer = await self.crawler.engine.download_async(request)
+        return {**item, "status": answer.status}
 
 
 class DisobedientSpider(SiteSpider):

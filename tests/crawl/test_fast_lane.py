@@ -133,7 +133,6 @@ def test_plain_spiders_take_the_lane() -> None:
         ({"DOWNLOADER_MIDDLEWARES": {f"{SPIDERS}.RaisingMiddleware": 500}}, "RaisingMiddleware"),
         ({"COOKIES_ENABLED": True}, "TolerantCookiesMiddleware"),
         ({"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": "cache"}, "HttpCacheMiddleware"),
-        ({"DOWNLOAD_SLOTS": {"example.org": {"delay": 1}}}, "DOWNLOAD_SLOTS"),
         ({"EXTENSIONS": {f"{SPIDERS}.Listener": 0}, "LISTENED": "response_received"}, "response_received"),
         (
             {"EXTENSIONS": {f"{SPIDERS}.Listener": 0}, "LISTENED": "request_reached_downloader"},
@@ -141,7 +140,7 @@ def test_plain_spiders_take_the_lane() -> None:
         ),
         ({"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}, "AutoThrottle"),
     ],
-    ids=["middleware", "cookies", "cache", "slots", "response_received", "request_reached", "throttle"],
+    ids=["middleware", "cookies", "cache", "response_received", "request_reached", "throttle"],
 )
 def test_requests_step_aside(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     """For a component that sees each request or response; the log says once for which."""
@@ -190,6 +189,15 @@ def test_a_callback_with_many_outputs_does_not_hold_the_event_loop() -> None:
     for crawled in both("ManySpider", {}):
         assert len(crawled.items) == 1001
         assert crawled.items[-1]["turns"] >= 5
+
+
+@pytest.mark.parametrize(("host", "lane"), [("127.4.0.1", False), ("api.example.org", True)])
+def test_hosts_in_download_slots_step_aside(host: str, lane: bool) -> None:
+    """The downloader keeps their jitter and concurrency; other hosts keep the lane."""
+    fast, slow = both("BulkSpider", {"DOWNLOAD_SLOTS": {host: {"delay": 0, "concurrency": 2}}})
+    assert_same(fast, slow)
+    assert (fast.stat("lane/requests") > 0) is lane
+    assert "fast lane" not in fast.log
 
 
 def test_proxies_step_aside() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.crawl.crawling import TIMEOUT, crawling, read_results
-from tests.crawl.differential import OWN_HANDLER, QUICK, both, run
+from tests.crawl.crawling import PROMPT, TIMEOUT, crawling, read_results
+from tests.crawl.differential import OWN_HANDLER, QUICK, Run, both, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
 
 INLINE = "tests.crawl.inline_spiders"
@@ -139,6 +139,52 @@ def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
     assert [len(item["files"]) for item in ours.items()] == [5]
     assert ours.site.gaps(2)[0] >= 4
     assert ours.site.most_at_once(2) == 1
+
+
+def post(answer: Answer | list[Answer], slot: dict[str, Any], robots: str = "", **settings: Any) -> Run:
+    """Send eight items to an API, whose host has this slot in ``DOWNLOAD_SLOTS``, while all others rest for long."""
+    script = {"1/": FINE, "2/items": answer, "2/robots.txt": Answer(robots)}
+    rests = {"FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT, "DOWNLOAD_SLOTS": {"127.4.0.2": slot}}
+    pipelines = {"ITEM_PIPELINES": {f"{INLINE}.PostingPipeline": 1}}
+    ours = run(f"{INLINE}.PostingSpider", script, servers=2, settings=rests | pipelines | settings)
+    assert [item["status"] for item in ours.items()] == [200] * 8
+    assert ours.stat("elapsed_time_seconds") < PROMPT
+    assert not ours.has_errors()
+    return ours
+
+
+def test_delay_of_a_host_replaces_its_rest() -> None:
+    """In ``DOWNLOAD_SLOTS``; requests still come one after the other."""
+    ours = post(Answer("ok", delay=0.01), {"delay": 0})
+    assert ours.site.most_at_once(2) == 1
+    assert len({one.connection for one in ours.site.of(2)}) == 1
+    assert min(post(Answer("ok"), {"delay": 0.1, "concurrency": 4}).site.gaps(2)) >= 0.1
+
+
+def test_concurrency_of_a_host_without_delay_is_the_number_of_its_connections() -> None:
+    """It may be in use by several items; their number is never exceeded."""
+    site = post(Answer("ok", delay=0.5), {"delay": 0, "concurrency": 4}).site
+    assert 1 < site.most_at_once(2) <= 4
+    assert len({one.connection for one in site.of(2)}) <= 4
+
+
+def test_crawl_delay_holds_for_a_host_without_delay() -> None:
+    """What robots.txt asks for, on one connection."""
+    site = post(
+        Answer("ok"), {"delay": 0, "concurrency": 4}, "User-agent: *\nCrawl-delay: 0.1", ROBOTSTXT_OBEY=True
+    ).site
+    assert len(site.gaps(2)) == 8
+    assert min(site.gaps(2)) >= 0.1
+
+
+def test_retry_after_holds_for_a_host_without_delay() -> None:
+    """For all items; requests in flight together count as one failure, so that the server is not given up."""
+    busy = Answer(status=503, headers={"Retry-After": "2"}, delay=0.5)
+    limits = {"FRONTIER_MIN_BACKOFF": 1, "FRONTIER_MAX_BACKOFF": 2, "FRONTIER_MAX_FAILURES": 4}
+    ours = post([busy, busy, busy, busy, Answer("ok")], {"delay": 0, "concurrency": 4}, **limits)
+    refused, others = ours.site.of(2)[:4], ours.site.of(2)[4:]
+    assert len(others) == 8
+    assert min(one.started for one in others) >= max(one.ended for one in refused) + 2
 
 
 def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:

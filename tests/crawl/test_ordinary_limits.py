@@ -190,6 +190,17 @@ def test_delays_in_download_slots_hold() -> None:
     assert fast[-1] < slow[2]
 
 
+def test_delay_in_download_slots_replaces_rests() -> None:
+    """Those after sessions of a request each would take longer than the test may."""
+    rests = {"FRONTIER_MAX_BATCH": 1, "FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT}
+    ours = run(
+        f"{LIMITS}.ManySpider", numbered(), settings=rests | {"DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0}}}, count="4"
+    )
+    assert len(ours.items()) == 4
+    assert ours.site.most_at_once(1) == 1
+    assert ours.stat("elapsed_time_seconds") < PROMPT
+
+
 def test_autothrottle_does_not_interfere() -> None:
     """Scrapy's AutoThrottle may be enabled."""
     settings = {**QUICK, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}

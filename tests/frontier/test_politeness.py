@@ -4,6 +4,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, retry_after_seconds
 from crawlproject.frontier.learning.estimate import Estimates
+from crawlproject.frontier.measurement import Measurement
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 
@@ -95,11 +96,12 @@ def test_retry_after_in_both_forms(value: str, expected: float | None) -> None:
     assert retry_after_seconds(value, NOON) == expected
 
 
-def test_a_host_may_have_a_delay_of_its_own() -> None:
-    """Instead of the general delay, longer or shorter; a Crawl-delay still applies."""
-    rules = Politeness(min_delay=0.0, factor=0.0, request_delay=1.0, host_delays={"quick.example": 0.1, "::1": 2.0})
+@pytest.mark.parametrize("factor", [0.0, 5.0])
+def test_a_host_may_have_a_delay_of_its_own(factor: float) -> None:
+    """Instead of the general delay and the factor, longer or shorter; a Crawl-delay still applies."""
+    rules = Politeness(min_delay=0.0, factor=factor, request_delay=3.0, host_delays={"quick.example": 0.1, "::1": 2.0})
     frontier = Frontier(BestPrefix(), rules)
-    waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 1.0}
+    waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 3.0}
     for key, wait in waits.items():
         frontier.push([Entry(f"{key}/")])
         frontier.servers.rest(key, 10.0, 0.5)
@@ -108,3 +110,36 @@ def test_a_host_may_have_a_delay_of_its_own() -> None:
     assert frontier.server("http://quick.example:8080").ready_at == pytest.approx(13.0)
     assert rules.longest_wait == 300.0
     assert Politeness(host_delays={"a": 1000.0}).longest_wait == 1000.0
+
+
+def test_side_requests_have_several_connections_while_no_wait_is_due() -> None:
+    """The number that the host is given; one during a session, after a failure, and with a delay of any kind."""
+    rules = Politeness(
+        host_delays={"api.example": 0.0, "b.example": 1.0}, host_connections={"api.example": 8, "b.example": 8}
+    )
+    servers = (frontier := Frontier(BestPrefix(), rules, max_failures=3)).servers
+    key = "http://api.example"
+    assert servers.side_connections(key) == 8
+    assert servers.side_connections("http://b.example") == servers.side_connections("http://other.example") == 1
+    frontier.push([Entry(f"{key}/")])
+    session = frontier.open_session(0.0, 1)
+    assert servers.side_connections(key) == 1
+    frontier.close_session(session, 0.0)
+    frontier.record(Measurement(key, 1.0, failed=True))
+    assert servers.side_connections(key) == 1
+    frontier.record(Measurement(key, 2.0, status=200))
+    assert servers.side_connections(key) == 8
+    servers.set_crawl_delay(key, 1.0)
+    assert servers.side_connections(key) == 1
+
+
+def test_requests_in_flight_together_fail_together() -> None:
+    """They count as one failure; the server's rest is that of the first, or what any of them asks for."""
+    frontier = Frontier(BestPrefix(), Politeness(min_backoff=5, max_backoff=300), max_failures=3)
+    for number in range(8):
+        frontier.record(Measurement("http://a", 10.0 + number / 10, failed=True, fetch_time=1.0))
+    server = frontier.server("http://a")
+    assert (server.failures, server.given_up) == (1, False)
+    assert server.ready_at == pytest.approx(15.7)
+    frontier.record(Measurement("http://a", 17.0, failed=True, fetch_time=1.0))
+    assert server.failures == 2

@@ -214,7 +214,7 @@ STORED: dict[str, Any] = {
 DERIVED = {
     *("away_wait", "blocked", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
     *("answered", "crowd", "domain", "line"),
-    *("full", "group", "heap_item", "last_end", "parked", "session", "state"),
+    *("failed_at", "full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 
 

@@ -43,6 +43,7 @@ class Downloading:
         self._crawler = crawler
         downloader = engine.downloader
         self._handlers = downloader.handlers
+        self._slots = downloader.per_slot_settings
         self._receivers = {signal: Receivers(crawler, signal) for signal in _SIGNALS}
         self._downloaded = self._receivers[signals.response_downloaded]
         self._left = self._receivers[signals.request_left_downloader]
@@ -68,7 +69,11 @@ class Downloading:
         if request.method != "GET" or request.body or "proxy" in meta or "bindaddress" in meta:
             return False
         slot = meta.get(Downloader.DOWNLOAD_SLOT)
-        return (slot is None or slot in _own_slots(request)) and self._handler(request.url) is not None
+        if slot is not None or self._slots:
+            own = _own_slots(request)
+            if not own.isdisjoint(self._slots) or (slot is not None and slot not in own):
+                return False
+        return self._handler(request.url) is not None
 
     async def download(self, request: Request) -> Response | Request:
         """The response, or the request that a middleware returned. Raises what they and the download raise."""

@@ -109,8 +109,6 @@ def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | N
     )
     if replaced is not None:
         return replaced
-    if downloader.per_slot_settings:
-        return "DOWNLOAD_SLOTS is set"
     if downloader.ip_concurrency or downloader.domain_concurrency < MANY:
         return "CONCURRENT_REQUESTS_PER_DOMAIN, or _PER_IP, is set"
     return _unknown(downloader.middleware.middlewares, DOWNLOADER_MIDDLEWARES, "downloader middleware")
