@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 #: Steps that links may be followed below the threshold, at most.
 MAX_TUNNEL = 9
-#: Unless ``-a tunnel`` says otherwise: from a start page over a list to its pages (docs/research/topic.md).
-TUNNEL = 2
 #: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
 STEP = 100
 #: Seconds between lines in the log, and between writes of what was learned.
@@ -69,7 +67,7 @@ class TopicPage(Page):
 class TopicSpider(WebSpider):
     """Pages on a topic: ``scrapy crawl topic -a topic=FILE -a seeds=...``.
 
-    ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 2).  All arguments
+    ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 1).  All arguments
     of ``web`` hold.  Yields a ``TopicPage`` for each page at or above the threshold.
     Stats: ``topic/pages``, ``topic/relevant``, ``topic/harvest_rate`` (relevant / pages), ``topic/harvest_rate/N``
     (after the first N pages), ``topic/bad_examples``, ``topic/terms_never_found``, ``topic/learned`` (links learned
@@ -79,7 +77,7 @@ class TopicSpider(WebSpider):
     name = "topic"
     known_arguments = ("topic", "tunnel", *ARGUMENTS)
 
-    def __init__(self, topic: str = "", tunnel: str = str(TUNNEL), **kwargs: Any) -> None:
+    def __init__(self, topic: str = "", tunnel: str = "1", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not topic:
             raise ValueError("topic='': must be a TOML file (docs/topic.md)")

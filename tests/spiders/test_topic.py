@@ -76,7 +76,7 @@ def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set
 def test_a_crawl_without_relevant_pages_says_how_near_it_came(tmp_path: Path) -> None:
     """The threshold may be too high, or the seeds too far from the topic."""
     done = crawl({"1/": html(DULL)}, topic_file(tmp_path))
-    assert "in this run with tunnel=2; the most relevant one reached 0.000: http://" in done.crawl.log
+    assert "in this run with tunnel=1; the most relevant one reached 0.000: http://" in done.crawl.log
 
 
 def test_links_with_words_of_the_topic_come_first(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_topic_is_learned_from_pages(tmp_path: Path) -> None:
         examples = json.dumps([site.url("1/example"), site.url("1/missing"), "example.html"])
         topic = topic_file(tmp_path, f"examples = {examples}\nlearned_terms = 5\n")
         done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
-    assert {item["url"] for item in done.items()} == {"1/", "1/good", "1/far"}
+    assert {item["url"] for item in done.items()} == {"1/", "1/good"}
     assert done.stat("topic/bad_examples") == 1
     assert "Topic of 2 examples" in done.crawl.log
     assert "missing skipped: status 404" in done.crawl.log
@@ -157,8 +157,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
         second = again(topic, CLOSESPIDER_PAGECOUNT=0)
         assert second.stat("topic/learned") >= first.stat("topic/learned")
         assert "Topic of" not in second.crawl.log
-        assert "1/dull3" in site.places()
-        assert "1/dull4" not in site.places()  # the steps were stored, too
+        assert set(site.places()) == {"1/", "1/good", "1/dull1", "1/dull2"}  # the steps were stored, too
         other = again(topic_file(tmp_path))
         assert "learned for another topic; not used" in other.crawl.log
         state.write_text('{"version": 1, "topic": ')
