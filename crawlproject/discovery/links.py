@@ -13,7 +13,7 @@ from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
-from crawlproject.requests.meta import DUPLICATE_OF, PAGE_LIMIT, QUALITY, SKIP_LINKS
+from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, PAGE_LIMIT, QUALITY, SKIP_LINKS
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
 from crawlproject.urls.known_urls import remembering
@@ -166,8 +166,9 @@ class LinkIntake:
             if self.guard is not None and guarded is not None:
                 entries = self.guard.judge(guarded, entries)
                 counts["skipped/guard"] += len(new) - len(entries)
+                raised = guarded.without_last(raised)
             counts["new"] += len(entries)
-            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key, sent)
+            yield Found(entries, [(url, gain) for url, gain in raised.items() if gain], source.server_key, sent)
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
 
@@ -292,8 +293,8 @@ def _given(links: Links, urls: Sequence[str | None], start: int) -> Callable[[st
 
 
 def is_read(response: Response) -> bool:
-    """Whether the links of a page were extracted: it is HTML, and not a copy whose links are skipped."""
-    return SKIP_LINKS not in response.meta and is_html(response)
+    """Whether the links of a page were extracted: it is HTML, open to robots, and no copy whose links are skipped."""
+    return SKIP_LINKS not in response.meta and CLOSED_TO_ROBOTS not in response.meta and is_html(response)
 
 
 def link_filter(crawler: Crawler) -> LinkFilter:

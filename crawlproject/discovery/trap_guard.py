@@ -14,11 +14,11 @@ from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
-from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
+from crawlproject.frontier.guard.judge import DEMOTED, REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.meta import DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
@@ -63,8 +63,8 @@ class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped patterns),
-    ``guard/dropped`` (queued URLs of these), ``guard/visit_ids`` (parameters found to be visit ids), ``guard/merged``
-    (queued URLs equal to another one without its visit id).
+    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots), ``guard/visit_ids``
+    (parameters found to be visit ids), ``guard/merged`` (queued URLs equal to another one without its visit id).
     """
 
     def __init__(
@@ -105,6 +105,9 @@ class TrapGuard:
         """An object to judge the links of the page at the canonical ``url`` (None: follow all), and its canonical
         ``links`` without visit ids."""
         meta = response.meta
+        if CLOSED_TO_ROBOTS in meta:
+            self._learn_closed(url)
+            return None, links
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
         visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
@@ -224,6 +227,21 @@ class TrapGuard:
             page = self._guard.page(url, marks, Visit(is_copy=marks is _nothing))
             if page is not None:
                 self.judge(page, [])
+
+    def _learn_closed(self, url: str) -> None:
+        """Count a page closed to robots; demote the queued URLs of its pattern if all its pages are."""
+        closed = self._guard.closed_page(url)
+        if closed is None:
+            return
+        server, name = closed
+        logger.debug("%s%s is closed to robots: its URLs rank last", server.key, name)
+        self._frontier.servers.changed(server)
+        self._stats.inc_value("guard/closed_patterns")
+        self._rewrite(server, lambda entry: self._demoted(name, entry), "guard/dropped")
+
+    def _demoted(self, name: str, entry: Entry) -> Entry:
+        is_of_it = self._backend.is_link(entry) and self._guard.name_of(entry.url) == name
+        return demoted(entry) if is_of_it and entry.priority != DEMOTED else entry
 
     def _without(self, spent: str, entry: Entry) -> Entry | None:
         """The queued ``entry``; None if it is dropped with the pattern ``spent``. Pages of earlier runs stay."""

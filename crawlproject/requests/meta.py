@@ -20,6 +20,7 @@ WAS_LAST             requests.link_request                   discovery.trap_guar
 SKIP_LINKS           middlewares.duplicates                  middlewares.links, discovery.links, spiders
 DUPLICATE_OF         middlewares.duplicates                  discovery: links, trap_guard; spiders
 NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guard, spiders
+CLOSED_TO_ROBOTS     spiders                                 discovery: links, trap_guard
 AT_ITSELF            middlewares.redirects                   middlewares.redirects
 ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
@@ -80,6 +81,9 @@ WAS_LAST = "frontier_was_last"
 
 #: The links of this copy are not followed (``DUPLICATES_FOLLOW``).
 SKIP_LINKS = "skip_links"
+
+#: The page asks robots neither to index it nor to follow its links.
+CLOSED_TO_ROBOTS = "frontier_closed_to_robots"
 
 #: URL of the first page with the same bytes, and of the first with nearly the same text.
 DUPLICATE_OF = "duplicate_of"

@@ -28,7 +28,7 @@ from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
-from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
+from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
 
@@ -169,20 +169,22 @@ class WebSpider(Spider):
         self._count("web/pages")
         if not is_html(response):
             self._count("web/skipped/content_type")
-            hrefs = [] if _says_nofollow(response, self.robot_names) else _refreshed(response)
+            hrefs = [] if _says(response, b"nofollow", self.robot_names) else _refreshed(response)
             yield self._page(response, None, hrefs, followed=True)
             yield Links(response, hrefs)  # even without any, so that the trap guard counts the page
             return
+        response.meta.pop(CLOSED_TO_ROBOTS, None)  # left by the request this one copies
         found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
         hrefs = _hrefs(response, found)
         is_skipped = bool(response.meta.get(SKIP_LINKS))
-        followed = not self._is_nofollow(response, found) and not is_skipped
+        is_nofollow = self._is_nofollow(response, found)
+        followed = not is_nofollow and not is_skipped
         yield self._page(response, found.title, hrefs, followed=followed)
         if followed:
             if found.truncated or found.cut:
                 self._count("web/truncated_pages")
             yield Links(response, hrefs, base=found.base)
-        elif is_skipped:
+        elif is_skipped or (is_nofollow and self._is_noindex(response, found)):
             yield Links(response, ())  # so that the trap guard counts the page
 
     async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
@@ -190,10 +192,17 @@ class WebSpider(Spider):
         yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
-        is_nofollow = found.forbids("nofollow", self.robot_names) or _says_nofollow(response, self.robot_names)
+        is_nofollow = found.forbids("nofollow", self.robot_names) or _says(response, b"nofollow", self.robot_names)
         if is_nofollow:
             self._count("web/nofollow_pages")
         return is_nofollow
+
+    def _is_noindex(self, response: Response, found: PageLinks) -> bool:
+        """Whether a page whose links are not followed should not be indexed either; marks it for the trap guard."""
+        is_noindex = found.forbids("noindex", self.robot_names) or _says(response, b"noindex", self.robot_names)
+        if is_noindex:
+            response.meta[CLOSED_TO_ROBOTS] = True
+        return is_noindex
 
     def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta
@@ -283,10 +292,10 @@ def _length(response: Response) -> int:
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 
 
-def _says_nofollow(response: Response, names: frozenset[str]) -> bool:
-    """Whether ``X-Robots-Tag`` says ``nofollow``, to whomever, or ``none`` to all robots or one of ``names``."""
+def _says(response: Response, directive: bytes, names: frozenset[str]) -> bool:
+    """Whether ``X-Robots-Tag`` says ``directive``, to whomever, or ``none`` to all robots or one of ``names``."""
     if not has_header(response.headers, b"X-Robots-Tag"):
         return False
     says = b",".join(response.headers.getlist(b"X-Robots-Tag")).lower().replace(b" ", b"")
     to_us = {b"none", *(f"{name}:none".encode() for name in names)}
-    return b"nofollow" in says or not to_us.isdisjoint(says.split(b","))
+    return directive in says or not to_us.isdisjoint(says.split(b","))

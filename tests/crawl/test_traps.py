@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.differential import run_on
 from tests.crawl.nasty_server import page, response, running
+from tests.crawl.scripted_site import Answer, scripted_site
+from tests.crawl.scripted_site import page as script_page
+from tests.generated_sites import words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +81,29 @@ def test_trap_is_remembered_after_a_restart(tmp_path: Path) -> None:
         third = crawl(WEB, settings=settings, seeds=seeds)
     assert len(first.items) + len(second.items) == 2 + GuardLimits.max_dates
     assert third.items == []
+
+
+def wiki(articles: int) -> dict[str, Answer]:
+    """Articles that link to the next one, and to pages for editing that are closed to robots, three of them each."""
+    script = {"1/": script_page("/w?title=0")}
+    for n in range(articles):
+        own = [f"/w?title={n}&action=edit&section={section}" for section in range(3)]
+        next_ones = [edit.replace(f"title={n}&", f"title={n + 1}&") for edit in own]
+        script[f"1/w?title={n}"] = script_page(*own, *next_ones, f"/w?title={n + 1}", title=words(n, 30))
+        for edit in own:
+            body = f'<meta name="robots" content="noindex,nofollow"><p>{edit}</p><a href="/never">link</a>'
+            script[f"1{edit}"] = Answer(body, headers={"Content-Type": "text/html"})
+    return script
+
+
+def test_pages_closed_to_robots_come_last() -> None:
+    """The articles come before most pages that a wiki excludes from indexes; those are fetched, too."""
+    with scripted_site(1) as site:
+        site.script = wiki(40)
+        ours = run_on(site, WEB, settings=IMPOLITE, seeds=f"{site.origins[0]}/")
+    places = [place for place in ours.site.places() if "title" in place]
+    articles = [number for number, place in enumerate(places) if "edit" not in place]
+    assert len(articles) == 40 + 1  # the last link is broken
+    assert articles[-1] < 40 + 2 * GuardLimits.CLOSED_FROM
+    assert len(places) == 40 + 1 + 3 * 41
+    assert ours.stat("guard/closed_patterns") == 1

@@ -365,3 +365,72 @@ def test_guarded_servers_come_last(policy_rank: float) -> None:
         order.append(session.server.key[7])
     assert order == ["d", "c", "a", "b"]
     check(frontier)
+
+
+def closed_pages(server: OneServer, *paths: str) -> list[bool]:
+    """Count pages closed to robots; whether each made its pattern rank last."""
+    return [server.guard.closed_page(SITE + path) is not None for path in paths]
+
+
+def test_urls_of_a_pattern_closed_to_robots_rank_last() -> None:
+    """Once all of enough pages were, wherever the URLs are found, also on pages of the same script."""
+    server = OneServer()
+    pages = [f"/w?title={n}&action=edit" for n in range(GuardLimits.CLOSED_FROM)]
+    assert closed_pages(server, *pages) == [False] * (len(pages) - 1) + [True]
+    assert closed_pages(server, "/w?title=a&action=edit") == [False]  # said once
+    assert server.learn("/about", ["/w?title=new&action=edit", "/w?title=new"]) == {"/w?title=new&action=edit"}
+    assert server.learn("/w?title=b", ["/w?title=c&action=edit", "/w?title=c"], 2) == {"/w?title=c&action=edit"}
+
+
+def test_one_open_page_keeps_its_pattern_in_its_place() -> None:
+    """Seen before or after: articles and special pages may share a pattern."""
+    server = OneServer()
+    closed_pages(server, "/w?title=Special:Log")
+    server.learn("/w?title=Article", [])
+    many = [f"/w?title=Special:{n}" for n in range(2 * GuardLimits.CLOSED_FROM)]
+    assert not any(closed_pages(server, *many))
+    assert server.learn("/about", ["/w?title=Other"]) == set()
+
+
+def test_an_open_page_opens_its_pattern_again() -> None:
+    """The pages were closed by chance."""
+    server = OneServer()
+    closed_pages(server, *(f"/log/{n}" for n in range(GuardLimits.CLOSED_FROM)))
+    assert server.learn("/about", ["/log/100"]) == {"/log/100"}
+    server.learn("/log/100", [])
+    assert server.learn("/about", ["/log/101"]) == set()
+
+
+def test_patterns_closed_to_robots_are_limited() -> None:
+    """A server with a pattern for each page; a page without pattern is not counted."""
+    server = OneServer()
+    closed_pages(server, "/edit", *(f"/edit{'x' * n}?title" for n in range(MAX_PATTERNS + 10)))
+    assert server.server.guard is not None
+    assert len(server.server.guard.closed) == MAX_PATTERNS
+
+
+def raised(server: OneServer, path: str, links: list[str], *marks: int, new: Iterable[str] = ()) -> set[str]:
+    """The known ``links`` to which a page adds quality."""
+    page = server.guard.page(SITE + path, lambda: frozenset(marks), Visit())
+    assert page is not None
+    page.learn([SITE + link for link in new])
+    return {url.removeprefix(SITE) for url in page.without_last({SITE + link: 1.0 for link in links})}
+
+
+def test_links_do_not_raise_what_is_closed_to_robots() -> None:
+    """Else a URL that ranks last would come first when several pages link to it."""
+    server = OneServer()
+    assert raised(server, "/about", ["/edit/7", "/other"]) == {"/edit/7", "/other"}
+    closed_pages(server, *(f"/edit/{n}" for n in range(GuardLimits.CLOSED_FROM)))
+    assert raised(server, "/about", ["/edit/7", "/other", "/p/7"]) == {"/other", "/p/7"}
+
+
+def test_pages_that_show_nothing_new_do_not_raise_their_own_kind() -> None:
+    """The windows of a timeline link to each other; pages with something new, and others, still add to its URLs."""
+    server = OneServer()
+    window = [f"/timeline?at={n}" for n in range(3)]
+    for number in range(GuardLimits.DEMOTED_FROM):
+        server.learn(f"/timeline?at={number}", ["/timeline?at=new"], 2)
+    assert raised(server, "/timeline?at=7", [*window, "/about"], 2, new=["/timeline?at=8"]) == {"/about"}
+    assert raised(server, "/about", window, 2) == set(window)
+    assert raised(server, "/timeline?at=9", window, 4, new=["/timeline?at=10"]) == set(window)

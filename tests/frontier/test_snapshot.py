@@ -101,7 +101,8 @@ def pattern() -> Pattern:
 
 
 def guard() -> ServerGuard:
-    return filled(ServerGuard(), patterns={"/q?": pattern()}, refused=1, listed=2, spent=["/r"], visit_ids=visit_ids())
+    values = {"closed": {"/q?edit": 3}, "refused": 1, "listed": 2, "spent": ["/r"], "visit_ids": visit_ids()}
+    return filled(ServerGuard(), patterns={"/q?": pattern()}, **values)
 
 
 #: Class -> how one is filled, and how it comes back.
@@ -298,6 +299,7 @@ WRONG: list[tuple[str, Any]] = [
     ("guard.patterns", [["/p/#", 1, 2, 3, 4, 5, 6, 7, ""]]),
     ("guard.patterns", [7]),
     ("guard.dropped", "/p/#"),
+    ("guard.closed", [["/q?edit", -1]]),
     ("guard.visit_ids.learned", {}),
 ]
 

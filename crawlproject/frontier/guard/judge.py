@@ -116,7 +116,22 @@ class Guard:
         server = self.server_of(key)
         if server is None or self.is_released(key):
             return None
-        return GuardedPage(self, server, self.name_of(url), marks, visit)
+        name = self.name_of(url)
+        if server.guard is not None:
+            server.guard.count_open(name)
+        return GuardedPage(self, server, name, marks, visit)
+
+    def closed_page(self, url: str) -> tuple[Server, str] | None:
+        """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links.
+
+        Returns its server and pattern if the URLs of that pattern, found anywhere, rank last from now on.  O(length).
+        """
+        key = server_key(url)
+        server, name = self.server_of(key), self.name_of(url)
+        if server is None or name is None or self.is_released(key):
+            return None
+        server.guard = server.guard or ServerGuard()
+        return (server, name) if server.guard.count_closed(name) else None
 
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
@@ -170,8 +185,8 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
-        *("server", "spent"),
+        *("_family", "_guard", "_is_copy", "_is_new", "_keeps_own_last", "_links", "_marks", "_name", "_was_last"),
+        *("_watched", "server", "spent"),
     )
 
     def __init__(
@@ -193,6 +208,7 @@ class GuardedPage:
         self._was_last = visit.was_last or is_doubted(name)
         self._links = visit.links
         self._is_new = True
+        self._keeps_own_last = False
         self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
         is_watched = known is not None and (name in known.patterns or self._family in known.patterns)
@@ -246,9 +262,11 @@ class GuardedPage:
             name = guard.name_of(url)
             if name is None:
                 has_news = True
-            elif name == self._name or (self._family is not None and family_of(name) == self._family):
+            elif self._is_sideways(name):
                 sideways.add(url)
                 own += name == self._name
+                if self.server.guard is not None and self.server.guard.is_closed(name):
+                    last.add(url)
             else:
                 has_news = self._leads_to(name) or has_news
                 if is_last(self.server.guard, name, limits):
@@ -258,9 +276,33 @@ class GuardedPage:
         has_news = self._count(own, len(sideways), has_news=has_news)
         if not self._watched:
             return last
-        if self._shows_nothing(has_news=has_news):
+        shows_nothing = self._shows_nothing(has_news=has_news)
+        self._keeps_own_last = shows_nothing or self._ranks_last()
+        if shows_nothing:
             return last | sideways | others
-        return last | sideways if self._ranks_last() else last
+        return last | sideways if self._keeps_own_last else last
+
+    def without_last(self, raised: dict[str, float]) -> dict[str, float]:
+        """Known URLs that the page links to, with what it adds to their quality, without those that rank last.
+
+        Call it after ``learn``.  Else a URL that ranks last would no longer do so as soon as another page of the trap
+        links to it.  O(length) each, O(1) if no pattern of the server is known.
+        """
+        known = self.server.guard
+        if known is None or not (known.patterns or known.closed or known.spent):
+            return raised
+        return {url: gain for url, gain in raised.items() if not (self.is_own(url) and self._keeps_last(url))}
+
+    def _keeps_last(self, url: str) -> bool:
+        name = self._guard.name_of(url)
+        if name is None:
+            return False
+        is_sideways = self._keeps_own_last and self._is_sideways(name)
+        return is_sideways or is_last(self.server.guard, name, self._guard.limits)
+
+    def _is_sideways(self, name: str) -> bool:
+        """Whether ``name`` is the page's own pattern, or one of the same script."""
+        return name == self._name or (self._family is not None and family_of(name) == self._family)
 
     def is_own(self, url: str) -> bool:
         """Whether ``url`` is on the page's server."""
@@ -365,8 +407,9 @@ def _feeds_on_itself(pattern: Pattern) -> bool:
 
 
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` always rank last: if it is dropped, or doubted and not yet cleared."""
-    if known is not None and known.is_spent(name):
+    """Whether URLs of the pattern ``name`` always rank last: if it is dropped, closed to robots, or doubted and not yet
+    cleared."""
+    if known is not None and (known.is_spent(name) or known.is_closed(name)):
         return True
     pattern = None if known is None else known.patterns.get(name)
     return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))

@@ -61,6 +61,8 @@ class GuardLimits:
     PATTERNS: ClassVar[int] = 4
     #: Consecutive pages that show the same before their links to their own pattern rank last.
     DEMOTED_FROM: ClassVar[int] = 3
+    #: Pages of a pattern, all of them closed to robots, from which its URLs rank last.
+    CLOSED_FROM: ClassVar[int] = 10
     #: Maximum unfetched URLs of a pattern from pages without new text, up to which further ones count as news.
     MAX_UNREAD: ClassVar[int] = 100
     #: URLs found on its own pages before a pattern is demoted; increments for each of its pages, and for each URL found
@@ -227,10 +229,12 @@ class Pattern:
 class ServerGuard:
     """A server's watched patterns, its visit ids, and the number of refused URLs."""
 
-    __slots__ = ("listed", "patterns", "refused", "spent", "visit_ids")
+    __slots__ = ("closed", "listed", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
+        #: Pattern -> its pages that are closed to robots (neither to index nor to follow); 0: not all of them are.
+        self.closed: dict[str, int] = {}
         self.refused = 0
         self.listed = 0  # pages whose links were judged since the first pattern was watched
         self.spent: list[str] = []  # dropped patterns
@@ -239,6 +243,7 @@ class ServerGuard:
     def to_state(self) -> dict[str, Any]:
         """As plain values."""
         return {
+            "closed": [[name, count] for name, count in self.closed.items()],
             "refused": self.refused,
             "listed": self.listed,
             "patterns": [pattern.to_state() for pattern in self.patterns.values()],
@@ -253,6 +258,7 @@ class ServerGuard:
         guard.refused, guard.listed = state.count("refused", 0), state.count("listed", 0)
         guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
         guard.spent = state.texts("dropped")
+        guard.closed = dict(map(_closed_row, state.items("closed")))
         visit_ids = state.part("visit_ids")
         if visit_ids is not None:
             guard.visit_ids = VisitIds.from_state(visit_ids)
@@ -266,6 +272,26 @@ class ServerGuard:
                 del self.patterns[min(self.patterns, key=self._evidence)]
             pattern = self.patterns[name] = Pattern(name)
         return pattern
+
+    def count_closed(self, name: str) -> bool:
+        """Count a page of ``name`` that is closed to robots; returns whether its URLs rank last from now on.
+
+        O(1), O(MAX_PATTERNS) if another pattern is forgotten for it.
+        """
+        if name not in self.closed and len(self.closed) >= MAX_PATTERNS:
+            del self.closed[min(self.closed, key=self.closed.__getitem__)]
+        if self.closed.get(name) != 0:
+            self.closed[name] = self.closed.get(name, 0) + 1
+        return self.closed[name] == GuardLimits.CLOSED_FROM
+
+    def count_open(self, name: str | None) -> None:
+        """Count a page of the pattern ``name`` that is open to robots. O(1)."""
+        if name in self.closed:
+            self.closed[name] = 0
+
+    def is_closed(self, name: str | None) -> bool:
+        """Whether all pages of the pattern ``name``, and enough of them, were closed to robots. O(1)."""
+        return bool(self.closed) and self.closed.get(name or "", 0) >= GuardLimits.CLOSED_FROM
 
     def spend(self, name: str) -> bool:
         """Drop the pattern ``name``; returns False if it was dropped already. O(1)."""
@@ -284,6 +310,13 @@ class ServerGuard:
 
     def _evidence(self, name: str) -> int:
         return self.patterns[name].own + 10 * self.patterns[name].copies
+
+
+def _closed_row(row: object) -> tuple[str, int]:
+    match row:
+        case [str() as name, int() as count] if count >= 0:
+            return name, count
+    raise ValueError(f"not a pattern closed to robots: {str(row)[:60]}")
 
 
 def _little_endian(marks: array[int]) -> array[int]:
