@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """The cost of links to many dead servers: pages of good servers over time, and CPU.
 
-    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,servfail,wildcard,farm,refused,blackhole,mute,drip]
+    scripts/bench_dead_servers.py [--kinds none,nxdomain,silent,mute-names,servfail,wildcard,farm,refused,...]
                                   [--dead 30000] [--good 10] [--pages 29] [--seconds 30]
                                   [--delay 0] [--share 0.125] [--patience 5] [--hidden 0|1]
 
 The good servers are seeds, and so is a page that links to ``--dead`` others, each a server of its own: names that do
-not exist (``nxdomain``), whose name servers do not answer (``silent``) or fail (``servfail``), subdomains of one domain
-at one address (``wildcard``: every page a 404; ``farm``: each page links to 20 more, and to 10 pages of its own),
-addresses that refuse connections (``refused``), or do not answer (``blackhole``), or accept them and never answer
-(``mute``) or send a byte of the answer each second (``drip``); of these two there are at most 250.  ``--hidden``: the
-good servers are no seeds, but linked behind the others.  ``--delay``: seconds before each answer.  ``--share``:
-``FRONTIER_DOMAIN_SHARE``, ``--patience``: ``FRONTIER_PATIENCE``.  Each crawl stops after ``--seconds``.
+not exist (``nxdomain``), whose name servers do not answer (``silent``; ``mute-names``: that of one domain for all) or
+fail (``servfail``), subdomains of one domain at one address (``wildcard``: every page a 404; ``farm``: each page links
+to 20 more, and to 10 pages of its own), addresses that refuse connections (``refused``), or do not answer
+(``blackhole``), or accept them and never answer (``mute``) or send a byte of the answer each second (``drip``); of
+these two there are at most 250.  ``--hidden``: the good servers are no seeds, but linked behind the others.
+``--delay``: seconds before each answer.  ``--share``: ``FRONTIER_DOMAIN_SHARE``, ``--patience``: ``FRONTIER_PATIENCE``.
+Each crawl stops after ``--seconds``.
 """
 
 from __future__ import annotations
@@ -154,12 +155,8 @@ def measure(kind: str, args: Namespace) -> None:
     first = web.hub_time if are_hidden else min(web.times, default=0.0)
     seen = [sum(at - first <= after for at in web.times) for after in AFTER]
     shown = {"frontier/dropped/server_given_up": "given up", "dns/lookups": "look-ups", "log_count/INFO": "INFO"}
-    shown |= {
-        "log_count/WARNING": "WARNING",
-        "bench/cpu": "CPU",
-        "monitor/lag_max": "lag",
-        "frontier/sessions": "sessions",
-    }
+    shown |= {"log_count/WARNING": "WARNING", "bench/cpu": "CPU", "monitor/lag/max": "lag"}
+    shown |= {"frontier/sessions": "sessions"}
     row = ", ".join(f"{label} {stats[name]:.6g}" for name, label in shown.items() if name in stats)
     total, elapsed = web.good * web.pages, stats["elapsed_time_seconds"]
     print(f"{kind:>9} {'/'.join(map(str, seen)):>26} of {total}; {elapsed:.0f} s, {row}", flush=True)

@@ -39,7 +39,8 @@ from scrapy.squeues import PickleLifoDiskQueue, PickleLifoSQLiteQueue
 from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
+from crawlproject.simulation.record import NO_WAIT
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
@@ -65,7 +66,8 @@ SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
 
 
 NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
-NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+#: Pages of a session.
+STAY = 10
 COMMIT_INTERVAL = 1.0
 
 
@@ -74,6 +76,29 @@ def link(serial: int, servers: int) -> str:
     page = serial // NEW_LINKS if serial % 4 else serial
     server = page * 2_654_435_761 % 2**32 % servers
     return f"http://host{server}.example/dir/section-{serial % 17}/page-{serial}.html"
+
+
+def old_links(chance: random.Random, serial: int, servers: int, popular: float = 0.75) -> list[str]:
+    """The old links of a page, when ``serial`` URLs are known; the share ``popular`` of them are popular ones."""
+    known = max(1, serial)
+    return [
+        link(chance.randrange(min(POPULAR, known) if chance.random() < popular else known), servers)
+        for _ in range(OLD_LINKS)
+    ]
+
+
+def fetch(frontier: Frontier, dispatcher: Dispatcher, now: float) -> Entry | None:
+    """The entry of the next page, fetched and measured; None if none may be fetched now."""
+    started = dispatcher.next(now)
+    if started is None:
+        return None
+    session = started.session
+    frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
+    if session.requests >= STAY:
+        dispatcher.end(session)
+    dispatcher.ended(session)
+    dispatcher.take_closed()
+    return started.entry
 
 
 class Rate:
@@ -123,16 +148,9 @@ class DiskCrawl:
         return self.serial - first
 
     def old_links(self, popular: float, count: int) -> list[list[str]]:
-        """Old links of ``count`` pages; the share ``popular`` of them are among the popular ones."""
-        chance = self.chance
-        met = [max(1, self.serial + page * NEW_LINKS) for page in range(count)]
-        return [
-            [
-                link(chance.randrange(min(POPULAR, serial) if chance.random() < popular else serial), self.servers)
-                for _ in range(OLD_LINKS)
-            ]
-            for serial in met
-        ]
+        """Old links of ``count`` pages."""
+        met = (self.serial + page * NEW_LINKS for page in range(count))
+        return [old_links(self.chance, serial, self.servers, popular) for serial in met]
 
     def pages(self, old: list[list[str]], *, gains: bool = False) -> int:
         """Process a page for each list of old links; returns the number of links."""
@@ -157,19 +175,13 @@ class DiskCrawl:
     def pops(self, most: int) -> int:
         """Fetch up to ``most`` pages, in sessions of up to ten; returns the number."""
         count = 0
-        while count < most and (started := self.dispatcher.next(self.now)) is not None:
-            start = time.perf_counter()
-            session, entry = started.session, started.entry
+        start = time.perf_counter()
+        while count < most and (entry := fetch(self.frontier, self.dispatcher, self.now)) is not None:
             count += 1
             self.now += 0.25
-            measurement = Measurement(session.server.key, self.now, 200, connect_time=0.05, response_time=0.2)
-            self.frontier.record(measurement)
             self.frontier.acknowledge(entry)
-            if session.requests == 10:
-                self.dispatcher.end(session)
-            self.dispatcher.ended(session)
-            self.dispatcher.take_closed()
             self._tick(start)
+            start = time.perf_counter()
         self.commit()
         return count
 

@@ -25,10 +25,10 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
-from crawlproject.frontier import POLICIES, Entry, Frontier, Measurement, Politeness
+from crawlproject.frontier import POLICIES, Entry, Frontier, Measurement
+from crawlproject.simulation.record import NO_WAIT
 from testbed.bench import command_line
 
-NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 LINKS_PER_PUSH = 40
 
 

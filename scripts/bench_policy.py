@@ -17,10 +17,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Politeness, Start
+from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement, Start
+from crawlproject.simulation.record import NO_WAIT
 from testbed.bench import command_line
 
-NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
 SESSIONS = 64
 PUSHES, RAISES = 3, 5
 #: Pages generated at a time. With 100, more objects than in a real crawl would survive the garbage collector's young

@@ -28,7 +28,8 @@ from scrapy import Request, Spider
 from scrapy.settings import Settings
 
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
+from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier
+from crawlproject.simulation.record import NO_WAIT
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, join
@@ -39,7 +40,7 @@ from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.ports import Crawl
 from crawlproject.workers.worker import Worker
-from scripts.bench_disk import NEW_LINKS, NO_WAIT, OLD_LINKS, POPULAR, DiskCrawl, fake_crawler, link, show
+from scripts.bench_disk import NEW_LINKS, DiskCrawl, fake_crawler, fetch, link, old_links, show
 from testbed.bench import command_line
 from testbed.redis_server import RunningRedis
 
@@ -50,8 +51,6 @@ KEYS = Keys("bench")
 PARTITIONS = 256
 CRAWL = "bench"
 SESSIONS = 64
-#: Pages of a session.
-STAY = 10
 DEPTH = 3
 
 
@@ -119,15 +118,9 @@ class BenchCrawl(Crawl):
     def fetch(self, count: int) -> int:
         """Fetch ``count`` pages, if there are so many, in up to ``SESSIONS`` sessions."""
         found = 0
-        while found < count and (started := self.dispatcher.next(now := clock())) is not None:
-            session = started.session
+        while found < count and (entry := fetch(self.frontier, self.dispatcher, clock())) is not None:
             found += 1
-            self.frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
-            self.done.append(started.entry)
-            if session.requests >= STAY:
-                self.dispatcher.end(session)
-            self.dispatcher.ended(session)
-            self.dispatcher.take_closed()
+            self.done.append(entry)
         self.fetched += found
         return found
 
@@ -198,12 +191,8 @@ class Pages:
         return [self._page() for _ in range(count)]
 
     def _page(self) -> list[str]:
-        chance, servers, serial = self._chance, self._servers, max(1, self.serial)
-        old = [
-            link(chance.randrange(min(serial, POPULAR) if chance.random() < 0.75 else serial), servers)
-            for _ in range(OLD_LINKS)
-        ]
-        new = [link(self.serial + number, servers) for number in range(NEW_LINKS)]
+        old = old_links(self._chance, self.serial, self._servers)
+        new = [link(self.serial + number, self._servers) for number in range(NEW_LINKS)]
         self.serial += NEW_LINKS
         return old + new
 
@@ -293,15 +282,8 @@ class Disk:
         """Commit as often as a worker."""
         crawl, done = self.crawl, list[Entry]()
         for number, links in enumerate(pages, 1):
-            started = crawl.dispatcher.next(now := clock())
-            if started is not None:
-                session = started.session
-                crawl.frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
-                done.append(started.entry)
-                if session.requests >= STAY:
-                    crawl.dispatcher.end(session)
-                crawl.dispatcher.ended(session)
-                crawl.dispatcher.take_closed()
+            if (entry := fetch(crawl.frontier, crawl.dispatcher, clock())) is not None:
+                done.append(entry)
             is_new = crawl.seen.urls_are_new(links)
             crawl.frontier.push([Entry(url, self.chance.random(), 0, DEPTH) for url in compress(links, is_new)])
             if number % self.rate == 0:

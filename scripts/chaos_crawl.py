@@ -40,10 +40,10 @@ from testbed.web import (
     WebSpec,
     missing,
     overlaps,
+    politeness_violations,
     repeats,
     rule_of,
     running_web,
-    short_waits,
     unexplained_overlaps,
     unexplained_repeats,
 )
@@ -244,7 +244,7 @@ class Outcome:
         yield "fetched again", f"{len(again)}, unexplained: {len(unexplained)}"
         yield "by fault", ", ".join(f"{kind} {number}" for kind, number in self._by_fault(again)) or "none"
         yield "overlaps", f"{len(open_twice)}, unexplained: {len(unexplained_overlaps(self.records, pauses, AFTER))}"
-        short = short_waits(self.records, rule_of(SETTINGS, self.web))
+        short = politeness_violations(self.records, rule_of(SETTINGS, self.web))
         yield "waits too short", f"{len(short)}"
         yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
         yield "duration", f"{self.seconds:.0f} s"

@@ -29,10 +29,10 @@ from testbed.web import (
     missing,
     overlaps,
     pages_per_second,
+    politeness_violations,
     repeats,
     rule_of,
     running_web,
-    short_waits,
 )
 from testbed.workers import Workers
 
@@ -143,7 +143,7 @@ def measure(workers: int, arguments: Namespace, folder: Path) -> Row:
         missing=len(missing(web.web, records)),
         again=len(repeats(records)),
         overlaps=len(overlaps(records)),
-        short=len(short_waits(records, rule_of(SETTINGS, web.web))),
+        short=len(politeness_violations(records, rule_of(SETTINGS, web.web))),
         speed=steady_speed(records),
         speed_of_all=pages_per_second(records),
         cpu=cpu / max(1, pages) * 1e3,

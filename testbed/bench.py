@@ -7,9 +7,9 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from testbed.children import memory
 from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
@@ -117,13 +117,7 @@ class CpuTime:
         """Stop."""
         self.stats.set_value("bench/cpu", time.process_time() - self._cpu)
         self.stats.set_value("bench/wall", time.monotonic() - self._wall)
-        self.stats.set_value("bench/peak_memory", peak_memory())
-
-
-def peak_memory() -> float:
-    """The most memory (RSS) of this process so far, MB: not ``ru_maxrss``, which may be that of its parent."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+        self.stats.set_value("bench/peak_memory", memory("VmHWM"))
 
 
 def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:

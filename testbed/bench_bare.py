@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import resource
 import sys
 import time
 from typing import Any
@@ -16,6 +15,8 @@ from urllib.parse import urldefrag, urljoin
 
 import aiohttp
 from selectolax.lexbor import LexborHTMLParser
+
+from testbed.children import memory
 
 CONNECTIONS = 64
 
@@ -67,7 +68,7 @@ def main() -> None:
         "item_scraped_count": pages,
         "bench/cpu": time.process_time() - cpu,
         "bench/wall": time.monotonic() - wall,
-        "bench/peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "bench/peak_memory": memory("VmHWM"),
     }
     print(json.dumps(stats))
 

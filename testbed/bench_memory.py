@@ -1,6 +1,6 @@
 """One crawl of `scripts/bench_memory.py`: what it holds once the spider is open, and once its URLs are queued.
 
-It imports nothing else of the testbed, and fetches nothing.
+It imports little, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import json
 import random
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.utils.misc import load_object
+
+from testbed.children import memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,12 +32,6 @@ class FiveLines(Spider):
     """A spider that does nothing."""
 
     name = "five-lines"
-
-
-def memory(name: str = "VmRSS") -> float:
-    """Memory of this process in MB; ``VmHWM``: the most so far."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition(f"{name}:")[2].split()[0]) / 1024
 
 
 def url_of(number: int, server: int) -> str:

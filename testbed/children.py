@@ -1,4 +1,4 @@
-"""Child processes that end with their parent, and addresses and ports that no other process uses. Linux only."""
+"""Child processes that end with their parent, their memory, and addresses and ports of their own. Linux only."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ def start_child(command: Sequence[str], **options: Any) -> subprocess.Popen[byte
 def _die_with_parent() -> None:
     """In the child: receive SIGKILL when the parent ends."""
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def memory(name: str = "VmRSS") -> float:
+    """Memory of this process in MB; ``VmHWM``: the most so far (``ru_maxrss`` may be that of the parent)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition(f"{name}:")[2].split()[0]) / 1024
 
 
 def own_address() -> str:

@@ -171,7 +171,8 @@ class RunningRedis:
 
     def _ping(self) -> bool:
         """Whether it answers PING by anything except that it is loading; a refusal without password is an answer."""
-        family, target = (socket.AF_UNIX, str(self.socket_path)) if self.socket_path else (socket.AF_INET, self._pair())
+        unix = self.socket_path
+        family, target = (socket.AF_UNIX, str(unix)) if unix else (socket.AF_INET, (self.host, self.port))
         with socket.socket(family, socket.SOCK_STREAM) as sock:
             sock.settimeout(TIMEOUT)
             try:
@@ -181,9 +182,6 @@ class RunningRedis:
             except OSError:
                 return False
         return answer.startswith((b"+PONG", b"-NO"))
-
-    def _pair(self) -> tuple[str, int]:
-        return self.host, self.port
 
     def _end(self, number: signal.Signals) -> None:
         if self._process is None:

@@ -221,8 +221,4 @@ class Slots:
 def _asides(events: list[tuple[float, str]]) -> list[tuple[str, float, float]]:
     """When a session lingered or waited."""
     names = {"linger": phase.LINGERING, "hold": phase.POLITE}
-    found = []
-    for (time, event), (after, _) in pairwise(events):
-        if event in names:
-            found.append((names[event], time, after))
-    return found
+    return [(names[event], time, after) for (time, event), (after, _) in pairwise(events) if event in names]

@@ -53,6 +53,15 @@ def test_each_file_and_definition_exists(question: str, where: str) -> None:
         assert name in definitions(path), f"{question} {path.relative_to(ROOT)} has no {name}"
 
 
+def test_definitions_named_for_additions_exist() -> None:
+    """In the table of smaller additions: FILE, a colon, NAMES."""
+    table = PAGE.split("## Smaller additions")[1].split("\n## ")[0]
+    named = re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", table)
+    assert len(named) > 10
+    for path, names in named:
+        assert {*names.replace("`", "").strip(", ").split(", ")} - definitions(ROOT / path) == set(), path
+
+
 def test_the_table_answers_thirty_questions() -> None:
     """So many, each once."""
     assert len({question for question, _ in ROWS}) == len(ROWS) >= 30

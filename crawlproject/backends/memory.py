@@ -51,22 +51,6 @@ class MemoryBackend(Backend):
         """See ``Backend``."""
         return not isinstance(entry.payload, Request)
 
-    def is_refetched(self, entry: Entry) -> bool:
-        """Never."""
-        return False
-
-    def dropped(self, entry: Entry) -> None:
-        """Nothing to do."""
-
     def name_of(self, payload: Any) -> str:
         """Always ``memory``."""
         return "memory"
-
-    def handed_out(self, request: Request, entry: Entry) -> None:
-        """Nothing to do."""
-
-    def given_back(self, request: Request) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to do."""

@@ -46,7 +46,7 @@ class Backend(Protocol):
     then ``given_back`` and queued again, or finished by the engine.  An entry that will not be fetched is ``dropped``.
     A method raises only the errors in its docstring.
 
-    Backends derive from this class: what only a crawl by several workers needs has defaults here.
+    Backends derive from this class: what only some of them need has defaults here, and what records does nothing.
     """
 
     #: Where foreign URLs go; None: this process crawls alone. Set by the constructor, and not changed.
@@ -119,6 +119,7 @@ class Backend(Protocol):
 
     def is_refetched(self, entry: Entry) -> bool:
         """Whether an earlier run fetched the page, and a recrawl queued it again. O(1)."""
+        return False
 
     def dropped(self, entry: Entry) -> None:
         """Record that the ``entry`` of a link left the queue and will not be fetched."""

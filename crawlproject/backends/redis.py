@@ -268,7 +268,7 @@ class RedisBackend(StoringBackend):
         assert crawl is not None  # the worker runs while the scheduler is open
         return crawl
 
-    # for the worker: see ``workers.worker.Crawl``
+    # for the worker: see ``workers.ports.Crawl``
 
     def finished(self) -> list[Entry]:
         """See ``Crawl``."""

@@ -165,10 +165,6 @@ class StoringBackend(Backend):
             return True
         return RequestCodec.is_link(payload) if type(payload) is bytes else not isinstance(payload, Request)
 
-    def is_refetched(self, entry: Entry) -> bool:
-        """Never."""
-        return False
-
     def dropped(self, entry: Entry) -> None:
         """See ``Backend``: the page that yielded it no longer waits for it."""
         if isinstance(entry.payload, Unstored):

@@ -7,22 +7,19 @@ import shutil
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from crawlproject.monitor.series.samples import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from redis import Redis, RedisCluster
 
 #: Seconds between two lines: on a terminal, where the line is written over the last one; in a file.
 TERMINAL_INTERVAL, FILE_INTERVAL = 2.0, 60.0
 
 Info = dict[str, dict[str, Any]]
-
-
-class InfoSource(Protocol):
-    """The part of a Redis client that the view needs."""
-
-    def hgetall(self, name: str) -> Any:
-        """Field -> value of a hash."""
 
 
 class WorkerView:
@@ -42,7 +39,7 @@ class WorkerView:
         self._write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [workers] {line}\n")
         self._has_line = False
 
-    def watch(self, source: InfoSource, pids: list[int]) -> None:
+    def watch(self, source: Redis | RedisCluster, pids: list[int]) -> None:
         """Show the progress by ``source`` when it is time to; ``pids``: workers alive."""
         now = time.monotonic()
         if now < self._next:
@@ -55,7 +52,7 @@ class WorkerView:
             self.show(line)
         self._next = time.monotonic() + self._interval
 
-    def _line(self, source: InfoSource, alive: int, now: float) -> str:
+    def _line(self, source: Redis | RedisCluster, alive: int, now: float) -> str:
         from redis.exceptions import RedisError
 
         workers = f"{alive} of {counted(self._expected, 'worker')}"
@@ -129,8 +126,7 @@ class Progress:
 
 def _number(value: Any) -> float:
     """A finite number >= 0; 0 for anything else."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < 1e18 else 0.0
+    return float(value) if is_number(value) and value >= 0 else 0.0
 
 
 def counted(number: int, noun: str) -> str:

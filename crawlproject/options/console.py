@@ -36,9 +36,7 @@ class ConsoleOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
-        port = reader.count("CONSOLE_PORT", 0)
-        if port > 65_535:
-            raise reader.wrong("CONSOLE_PORT", "a port, at most 65535")
+        port = reader.count("CONSOLE_PORT", 0, most=65_535)
         host = str(reader.value("CONSOLE_HOST", "127.0.0.1")).strip()
         token = str(reader.value("CONSOLE_TOKEN", "") or "")
         if token and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):

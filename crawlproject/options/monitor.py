@@ -42,22 +42,16 @@ class MonitorOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""
-        # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
-        interval = reader.number("MONITOR_INTERVAL", 5.0)
-        if not interval:
-            raise reader.wrong("MONITOR_INTERVAL", "above 0")
-        port = reader.count("METRICS_PORT", 0)
-        if port > 65_535:
-            raise reader.wrong("METRICS_PORT", "a port, at most 65535")
         return cls(
             enabled=reader.switch("MONITOR_ENABLED", True),
-            interval=interval,
+            # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
+            interval=reader.positive("MONITOR_INTERVAL", 5.0),
             # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
             max_lag=reader.number("MONITOR_MAX_LAG", 1.0),
             max_memory=reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024,
             log_interval=reader.number("LOGSTATS_INTERVAL", 60.0),
             metrics_host=str(reader.value("METRICS_HOST", "127.0.0.1")),
-            metrics_port=port,
+            metrics_port=reader.count("METRICS_PORT", 0, most=65_535),
             # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
             counts_failures=reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts",
             log_json=reader.switch("LOG_FORMAT_JSON", False),

@@ -64,11 +64,9 @@ class NetworkOptions(Options):
 def _timeout(reader: Reader) -> float:
     """Ours, else Scrapy's if the project sets it (its default, 60, is for the system's resolver)."""
     # A lost first packet is sent again after 2 s, and then once more; a live name answers within 0.1 s.
-    name, timeout = "FRONTIER_DNS_TIMEOUT", reader.number("FRONTIER_DNS_TIMEOUT", 10.0)
-    if reader.is_set("DNS_TIMEOUT") and not reader.is_set(name):
-        name, timeout = "DNS_TIMEOUT", reader.number("DNS_TIMEOUT", 60)
-    if not timeout:
-        raise reader.wrong(name, "above 0")
+    timeout = reader.positive("FRONTIER_DNS_TIMEOUT", 10.0)
+    if reader.is_set("DNS_TIMEOUT") and not reader.is_set("FRONTIER_DNS_TIMEOUT"):
+        return reader.positive("DNS_TIMEOUT", 60)
     return timeout
 
 

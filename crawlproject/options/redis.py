@@ -63,8 +63,8 @@ class RedisOptions(Options):
             # Enough for 16 workers: each has 16 of them, so that their loads differ little.
             partitions=_partitions(reader),
             # Longer than any pause of a healthy worker; so long a dead worker's servers are not crawled.
-            lease=_at_least(reader, "FRONTIER_LEASE", 15.0, 2.0),
-            timeout=_at_least(reader, "FRONTIER_REDIS_TIMEOUT", 5.0, 0.1),
+            lease=reader.number("FRONTIER_LEASE", 15.0, 2.0),
+            timeout=reader.number("FRONTIER_REDIS_TIMEOUT", 5.0, 0.1),
             keep_running=reader.switch("FRONTIER_KEEP_RUNNING", False),
         )
 
@@ -125,11 +125,4 @@ def _partitions(reader: Reader) -> int:
     number = reader.count("FRONTIER_PARTITIONS", 256, least=1)
     if number > MAX_PARTITIONS or number & (number - 1):
         raise reader.wrong("FRONTIER_PARTITIONS", f"a power of two, at most {MAX_PARTITIONS}")
-    return number
-
-
-def _at_least(reader: Reader, name: str, default: float, least: float) -> float:
-    number = reader.number(name, default)
-    if number < least:
-        raise reader.wrong(name, f"a number >= {least:g}")
     return number

@@ -62,9 +62,9 @@ class RenderOptions(Options):
             mode=reader.choice("RENDER", NEVER, MODES),
             # Two for each of two processors: a page waits for the network half of its time.
             pages=reader.count("RENDER_PAGES", 4, least=1),
-            timeout=_above_0(reader, "RENDER_TIMEOUT", 20.0),
+            timeout=reader.positive("RENDER_TIMEOUT", 20.0),
             # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
-            quiet=_above_0(reader, "RENDER_QUIET", 0.5),
+            quiet=reader.positive("RENDER_QUIET", 0.5),
             max_requests=reader.count("RENDER_MAX_REQUESTS", 100, least=1),
             max_loaded=reader.count("RENDER_MAX_LOADED", 20_000_000, least=1),
             max_size=reader.count("RENDER_MAXSIZE", 8_000_000, least=1),
@@ -106,13 +106,6 @@ class RenderOptions(Options):
         found = (shutil.which(name) for name in PROGRAMS)
         known = (str(folder / name) for folder in FOLDERS for name in PROGRAMS if (folder / name).is_file())
         return next((path for path in (*found, *known) if path), None)
-
-
-def _above_0(reader: Reader, name: str, default: float) -> float:
-    number = reader.number(name, default)
-    if not number:
-        raise reader.wrong(name, "above 0")
-    return number
 
 
 def _blocked(reader: Reader) -> tuple[str, ...]:

@@ -100,14 +100,21 @@ class Reader:
             raise self.wrong(name, "True or False")
         return spelling in ("true", "1")
 
-    def number(self, name: str, default: float) -> float:
-        """Any finite number >= 0."""
+    def number(self, name: str, default: float, least: float = 0.0) -> float:
+        """Any finite number >= ``least``."""
         try:
             number = float(self.value(name, default))
         except (TypeError, ValueError):
             number = -1.0
-        if not (isfinite(number) and number >= 0):
-            raise self.wrong(name, "a number >= 0")
+        if not (isfinite(number) and number >= least):
+            raise self.wrong(name, f"a number >= {least:g}")
+        return number
+
+    def positive(self, name: str, default: float) -> float:
+        """A number above 0."""
+        number = self.number(name, default)
+        if not number:
+            raise self.wrong(name, "above 0")
         return number
 
     def share(self, name: str, default: float) -> float:
@@ -125,7 +132,7 @@ class Reader:
         return share
 
     def count(self, name: str, default: int | None, least: int = 0, most: int | None = None) -> int:
-        """A whole number >= ``least``, and <= ``most``: for what memory is allocated for at the start."""
+        """A whole number >= ``least``, and <= ``most``."""
         value = self.value(name, default)
         try:
             number = int(value)

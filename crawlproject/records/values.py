@@ -19,7 +19,7 @@ from crawlproject.urls import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Type -> what it gives.
+#: Types of fields, of which docs/site-rules.md says what they give.
 TYPES = ("text", "raw", "number", "date", "datetime", "url", "boolean", "any")
 
 #: Characters of a text that is read as a number or a date.
@@ -67,19 +67,17 @@ def converter(kind: str, options: ValueOptions) -> Callable[[Any, str], Any]:
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """
-    if kind == "number":
-        return lambda found, _base: _or_none(found, lambda text: number(text, options.locale))
     if kind in ("date", "datetime"):
         return lambda found, _base: _or_none(found, lambda text: _date(text, options, kind))
-    if kind == "boolean":
-        return lambda found, _base: _boolean(found, options.true)
-    simple: dict[str, Callable[[Any, str], Any]] = {
+    others: dict[str, Callable[[Any, str], Any]] = {
         "text": lambda found, _base: plain(" ".join(text_of(found)[:MAX_TEXT].split())) or None,
         "raw": lambda found, _base: plain(text_of(found)[:MAX_TEXT]) or None,
+        "number": lambda found, _base: _or_none(found, lambda text: number(text, options.locale)),
         "url": _url,
+        "boolean": lambda found, _base: _boolean(found, options.true),
         "any": _any,
     }
-    return simple[kind]
+    return others[kind]
 
 
 def plain(text: str) -> str:

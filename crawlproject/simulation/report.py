@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import csv
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from math import isnan, nan
 from pathlib import Path
@@ -145,26 +146,19 @@ def curves(trials: Sequence[Trial]) -> CurveSet:
     """The curves of trials of one quality, as means over the webs. O(trials x SAMPLES log pages)."""
     end = max(trial.score.full_time for trial in trials)
     times = np.linspace(0, end, SAMPLES + 1)
-    pages: dict[str, list[FloatArray]] = {}
-    quality: dict[str, list[FloatArray]] = {}
-    by_pages: dict[str, list[FloatArray]] = {}
+    found: defaultdict[str, list[tuple[FloatArray, FloatArray, FloatArray]]] = defaultdict(list)
     for trial in trials:
-        curve, ground, unit = trial.outcome.curve, trial.ground, trial.reference.unit
-        counts = curve.counts(times * unit)
-        pages.setdefault(trial.name, []).append(counts / ground.collectable)
-        quality.setdefault(trial.name, []).append(curve.shares_of_first(counts))
+        curve, ground = trial.outcome.curve, trial.ground
+        counts = curve.counts(times * trial.reference.unit)
         evenly = np.round(np.linspace(0, ground.collectable, SAMPLES + 1)).astype(np.int64)
-        by_pages.setdefault(trial.name, []).append(curve.shares_of_first(evenly))
+        by_pages = curve.shares_of_first(evenly)
+        found[trial.name].append((counts / ground.collectable, curve.shares_of_first(counts), by_pages))
     for trial in {trial.web: trial for trial in trials}.values():
-        ground, unit = trial.ground, trial.reference.unit
-        pages.setdefault(BOUND, []).append(bound_shares(ground.page_bound, 1.0, times * unit))
-        quality.setdefault(BOUND, []).append(bound_shares(ground.bound, ground.total, times * unit))
-        by_pages.setdefault(BOUND, []).append(ground.best_first)
-    return CurveSet(times, _means(pages), _means(quality), _means(by_pages))
-
-
-def _means(by_policy: dict[str, list[FloatArray]]) -> dict[str, FloatArray]:
-    return {policy: np.mean(values, axis=0) for policy, values in by_policy.items()}
+        ground, seconds = trial.ground, times * trial.reference.unit
+        quality = bound_shares(ground.bound, ground.total, seconds)
+        found[BOUND].append((bound_shares(ground.page_bound, 1.0, seconds), quality, ground.best_first))
+    means = {name: np.mean(each, axis=0) for name, each in found.items()}
+    return CurveSet(times, *({name: mean[kind] for name, mean in means.items()} for kind in range(3)))
 
 
 def write(trials: Sequence[Trial], folder: Path) -> list[Path]:

@@ -4,8 +4,8 @@
 
 `WebSpec` describes the web; `build_web` draws servers, pages, links, sizes, times and worth from its seed.
 `LocalWeb` serves it in the running event loop, `running_web` in a separate process; both write an `AccessLog`, and
-the functions of `analysis` read it; those of
-`judging` judge a crawl by many workers. Standard library only; Linux (all of 127.0.0.0/8 is local there).
+the functions of `analysis` read it; those of `judging` judge a crawl by many workers. Standard library only; Linux
+(all of 127.0.0.0/8 is local there).
 """
 
 from .analysis import (
@@ -36,7 +36,6 @@ from .judging import (
     pages_per_second,
     repeats,
     rule_of,
-    short_waits,
     unexplained_overlaps,
     unexplained_repeats,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "report",
     "rule_of",
     "running_web",
-    "short_waits",
     "unexplained_overlaps",
     "unexplained_repeats",
     "value_at",

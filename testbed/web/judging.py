@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .analysis import PolitenessRule, Violation, fetches, first_fetches, politeness_violations, span
+from .analysis import PolitenessRule, fetches, first_fetches, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,11 +112,6 @@ def rule_of(settings: Mapping[str, Any], web: Web) -> PolitenessRule:
         float(settings["FRONTIER_MAX_DELAY"]),
         crawl_delays=web.crawl_delays(),
     )
-
-
-def short_waits(records: Iterable[Record], rule: PolitenessRule, tolerance: float = 0.0) -> list[Violation]:
-    """Waits between two requests to a server, of whichever workers, that are shorter than the rule. O(n log n)."""
-    return politeness_violations(list(records), rule, tolerance)
 
 
 def missing(web: Web, records: Iterable[Record]) -> list[str]:

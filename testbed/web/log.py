@@ -98,19 +98,8 @@ def parse_record(line: str) -> Record:
     if len(columns) != len(Record._fields):
         raise ValueError(f"not a record of an access log: {line[:80]!r}")
     kind, server, connection, number, arrival, end, status, size, target, page, note = columns
-    return Record(
-        kind,
-        server,
-        int(connection),
-        int(number),
-        float(arrival),
-        float(end),
-        int(status),
-        int(size),
-        target,
-        page,
-        note,
-    )
+    connected = kind, server, int(connection), int(number)
+    return Record(*connected, float(arrival), float(end), int(status), int(size), target, page, note)
 
 
 def read_log(path: str | Path) -> list[Record]:

@@ -13,10 +13,9 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .connection import Connection
+from .connection import Connection, Register
 from .live import LiveServer
 from .log import AccessLog
-from .register import Register
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+
+from testbed.children import memory
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -61,12 +62,4 @@ class LoopProbe:
         stats.set_value(STEP, self._longest[-1][0])
         stats.set_value(STEP_OF, self._longest)
         stats.set_value(MISSED, len(self._awaited))
-        stats.set_value(MEMORY, peak_memory())
-
-
-def peak_memory() -> float:
-    """Peak memory of this process in megabytes; not ``ru_maxrss``, which includes the parent's."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise OSError("no VmHWM in /proc/self/status")
+        stats.set_value(MEMORY, memory("VmHWM"))

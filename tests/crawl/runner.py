@@ -14,6 +14,8 @@ from scrapy.downloadermiddlewares import cookies
 from scrapy.utils.misc import load_object
 from tldextract import TLDExtract
 
+from testbed.children import memory
+
 # Scrapy alone would fetch the list of public suffixes from the network; use the one included in tldextract.
 cookies._split_domain = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
 
@@ -42,15 +44,10 @@ def main() -> None:
     process.start()
     if crawler.stats is not None:  # no signal handler sets another now
         (folder / "stats.json").write_text(json.dumps(crawler.stats.get_stats(), default=str))
-    (folder / "used.json").write_text(json.dumps({"peak_memory": peak_memory(), "cpu_time": time.process_time()}))
+    used = {"peak_memory": round(memory("VmHWM") * 1024**2), "cpu_time": time.process_time()}
+    (folder / "used.json").write_text(json.dumps(used))
     if process.bootstrap_failed:  # as in `scrapy crawl`
         sys.exit(1)
-
-
-def peak_memory() -> int:
-    """Peak memory of this process in bytes; ``ru_maxrss`` would include the parent's."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

@@ -29,10 +29,10 @@ from testbed.web import (
     WebSpec,
     missing,
     overlaps,
+    politeness_violations,
     repeats,
     rule_of,
     running_web,
-    short_waits,
     unexplained_overlaps,
     unexplained_repeats,
 )
@@ -74,7 +74,7 @@ def judge(crew: Workers, web: RunningWeb, *redis_faults: Fault, after: float = 0
     assert missing(web.web, records) == []
     assert unexplained_repeats(records, faults, UNCONFIRMED, after) == []
     assert unexplained_overlaps(records, pauses, after) == []
-    assert short_waits(records, rule_of(SETTINGS, web.web), tolerance=0.001) == [] or pauses
+    assert politeness_violations(records, rule_of(SETTINGS, web.web), tolerance=0.001) == [] or pauses
 
 
 def start_two(crew: Workers) -> None:
@@ -108,7 +108,7 @@ def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_serve
         judge(crew, web)
         assert all(crew.progress().values()), crew.progress()
         assert repeats(crew.seen) == overlaps(crew.seen) == []
-        assert short_waits(crew.seen, rule_of(SETTINGS, web.web), tolerance=0.001) == []
+        assert politeness_violations(crew.seen, rule_of(SETTINGS, web.web), tolerance=0.001) == []
         assert crew.stats("workers/lost") == 0
         asked = sum(each.kind == "request" for each in crew.seen)
         crew.add()

@@ -13,9 +13,9 @@ from testbed.web import (
     missing,
     overlaps,
     pages_per_second,
+    politeness_violations,
     repeats,
     running_web,
-    short_waits,
     unexplained_overlaps,
     unexplained_repeats,
 )
@@ -34,7 +34,7 @@ def test_one_worker_is_not_accused(tmp_path: Path) -> None:
         assert crew.progress() == {0: 200}
     assert missing(web.web, records) == []
     assert (overlaps(records), repeats(records)) == ([], [])
-    assert short_waits(records, PolitenessRule("session", 0)) == []
+    assert politeness_violations(records, PolitenessRule("session", 0)) == []
     assert pages_per_second(records) > 0
     assert sorted(item["url"] for item in crew.items()) == sorted(web.web.expected_urls())
     assert crew.stats("item_scraped_count") == 200
@@ -58,7 +58,7 @@ def test_independent_crawls_of_one_web_are_found_out(tmp_path: Path) -> None:
     assert found
     assert {each.first.client for each in found} | {each.second.client for each in found} == {"127.9.0.1", "127.9.0.2"}
     assert all(each.first.client != each.second.client and each.seconds > 0 for each in found)
-    assert short_waits(records, rule)
+    assert politeness_violations(records, rule)
     assert unexplained_overlaps(records, []) == found
     assert unexplained_repeats(records, [], before=3) == repeats(records)
 

@@ -100,7 +100,7 @@ def test_wrong_age_is_refused(value: object) -> None:
     [
         *[(name, "perhaps", "True or False") for name, default in DEFAULTS.items() if isinstance(default, bool)],
         *[(name, -1, "a whole number >= ") for name, default in DEFAULTS.items() if type(default) is int],
-        *[(name, "soon", "a number >= 0") for name, default in DEFAULTS.items() if isinstance(default, float)],
+        *[(name, "soon", "a number >= ") for name, default in DEFAULTS.items() if isinstance(default, float)],
         *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
         ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
         ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),

@@ -44,6 +44,11 @@ STORES: dict[str, tuple[type[Policy], str]] = {
 }
 
 
+def test_stores_of_the_format_before_are_kept() -> None:
+    """A new format begins with an archive of the one before, written by the code that knew no other."""
+    assert ARCHIVE.name == f"format-{FORMAT - 1}.tar.gz"
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The stores, unpacked; not to be changed."""

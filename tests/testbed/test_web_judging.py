@@ -14,9 +14,9 @@ from testbed.web import (
     missing,
     overlaps,
     pages_per_second,
+    politeness_violations,
     repeats,
     rule_of,
-    short_waits,
     unexplained_overlaps,
     unexplained_repeats,
 )
@@ -112,8 +112,8 @@ def test_waits_are_judged_across_workers() -> None:
     }
     rule = rule_of(settings, web)
     assert rule == PolitenessRule("session", 3.0, 0.0, 60.0)
-    assert [(each.gap.seconds, each.required) for each in short_waits(records, rule)] == [(5.0, 6.0)]
-    assert short_waits(records, rule, tolerance=1.0) == []
+    assert [(each.gap.seconds, each.required) for each in politeness_violations(records, rule)] == [(5.0, 6.0)]
+    assert politeness_violations(records, rule, tolerance=1.0) == []
 
 
 def test_missing_pages_have_their_urls() -> None:

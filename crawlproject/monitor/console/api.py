@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from crawlproject.monitor.console.access import Access
 
+    #: Path -> action, and the names of its arguments. Each raises ValueError, or one of ``errors``.
+    Actions = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
+
 #: Bytes of a request's body.
 MAX_BODY = 4_000_000
 
@@ -74,10 +77,6 @@ class Room(Protocol):
         """The last lines of the log."""
         ...
 
-    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-        """Path -> action, and the names of its arguments. Each raises ValueError, or one of ``errors``."""
-        ...
-
 
 class Hub:
     """The open pages: an event is made once for all of them."""
@@ -118,7 +117,7 @@ class Hub:
         self._tick = asyncio.Event()
 
 
-def application(room: Room, access: Access, hub: Hub) -> web.Application:
+def application(room: Room, actions: Actions, access: Access, hub: Hub) -> web.Application:
     """The web application."""
     app = web.Application(middlewares=[access_middleware(access)], client_max_size=MAX_BODY)
     app.on_response_prepare.append(add_headers)
@@ -126,7 +125,7 @@ def application(room: Room, access: Access, hub: Hub) -> web.Application:
         app.router.add_get("/" if name == "index.html" else f"/{name}", _file(name, kind))
     for path, view in Views(room, hub).paths().items():
         app.router.add_get(f"/api/{path}", view)
-    for path, (action, names) in room.actions().items():
+    for path, (action, names) in actions.items():
         app.router.add_post(f"/api/{path}", _action(action, names))
     return app
 

@@ -30,11 +30,12 @@ from crawlproject.monitor.quantities import counted
 from crawlproject.signals import sessions_limited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.api import Actions
     from crawlproject.monitor.console.order_book import OrderBook
 
 logger = logging.getLogger(__name__)
@@ -67,8 +68,8 @@ class Control:
         self._book = book
         self._setting = crawl.allowed_sessions
 
-    def actions(self) -> dict[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-        """Name -> action, and the names of its arguments."""
+    def actions(self) -> Actions:
+        """What ``api`` offers below ``/api/``."""
         return {
             "pause": (self.pause, ()),
             "resume": (self.resume, ()),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections import deque
 from typing import TYPE_CHECKING, Any
+
+from crawlproject.monitor.series.samples import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +62,7 @@ def point(figures: Mapping[str, Any]) -> list[float | None]:
 
 
 def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return round(value, 4) if is_number else None
+    return round(value, 4) if is_number(value) else None
 
 
 class LineLog(logging.Handler):

@@ -143,7 +143,7 @@ def split_order(order: str) -> tuple[str, str]:
 
 
 def in_words(order: str, value: str | None) -> str:
-    """Parse an order. O(length)."""
+    """What the order ``order`` with this ``value`` means; the text of an unknown one. O(length)."""
     kind, _, name = order.partition(" ")
     if kind == DELAY:
         seconds = float(value or 0)

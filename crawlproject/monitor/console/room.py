@@ -17,8 +17,6 @@ from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
@@ -46,7 +44,6 @@ class CrawlRoom:
     answers: AnswerLog
     charts: History
     log: LineLog
-    all_actions: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
 
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _looked_at: float = -inf
@@ -124,10 +121,6 @@ class CrawlRoom:
     def lines(self) -> list[dict[str, Any]]:
         """See ``api.Room``."""
         return list(self.log.lines)
-
-    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
-        """See ``api.Room``."""
-        return self.all_actions
 
 
 def _shown(action: dict[str, Any]) -> dict[str, Any]:

@@ -17,15 +17,11 @@ from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.api import Actions
     from crawlproject.monitor.console.order_book import OrderBook
-
-    Actions = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
 
 logger = logging.getLogger(__name__)
 
@@ -43,11 +39,11 @@ class ConsoleService:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
         self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
-        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines, actions)
+        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines)
         self._hub = Hub(self._room)
         self._access = Access(options)
         self._ticket = Ticket(options)
-        app = application(self._room, self._access, self._hub)
+        app = application(self._room, actions, self._access, self._hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
         self._ticking: asyncio.Task[None] | None = None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
 
@@ -13,6 +13,9 @@ from crawlproject.monitor.console.access import Access
 from crawlproject.monitor.console.api import Hub, application
 from crawlproject.options.console import ConsoleOptions
 from testbed.children import free_port
+
+if TYPE_CHECKING:
+    from crawlproject.monitor.console.api import Actions
 
 T = TypeVar("T")
 
@@ -45,7 +48,7 @@ class FakeRoom:
     def lines(self) -> list[dict[str, Any]]:
         return []
 
-    def actions(self) -> Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]:
+    def actions(self) -> Actions:
         return {"pause": (self.pause, ()), "block": (lambda name: {"name": name}, ("name",))}
 
     def pause(self) -> dict[str, Any]:
@@ -83,7 +86,7 @@ class Served:
         await self._runner.cleanup()
 
     async def _start(self) -> None:
-        app = application(self.room, self.access, self.hub)
+        app = application(self.room, self.room.actions(), self.access, self.hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=60)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()

@@ -26,5 +26,5 @@ def test_the_forecast_of_most_of_the_quality(forecast: Forecast, most: Any, with
     sampler = SimpleNamespace(now=lambda: Figures(at=0.0, elapsed=1.0, forecast=forecast))
     anything: Any = mock.Mock()
     with mock.patch.object(room, "figures_of", return_value=sampler):
-        found = room.CrawlRoom(anything, anything, anything, anything, anything, anything, {}).figures()
+        found = room.CrawlRoom(anything, anything, anything, anything, anything, anything).figures()
     assert (found["most_quality"], found["most_within"]) == (most, within)
