@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -18,7 +19,7 @@ from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, ended_downloads, quicken_stats, stats_of, unfinished_requests
+from crawlproject.engine import EngineAlarm, ended_downloads, is_closing, quicken_stats, stats_of, unfinished_requests
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.options.frontier import FrontierOptions
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
 
     from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
@@ -393,8 +396,10 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._take_dropped()
         self._alarm.ring()
 
-    def _item_failed(self) -> None:
+    def _item_failed(self, response: Response | None, failure: Failure) -> None:
         self._stats.inc_value("frontier/items_failed")
+        if response is not None and isinstance(failure.value, IgnoreRequest) and is_closing(self._crawler):
+            response.meta[KEEP] = True  # the end of the run kept the pipeline from its request
 
     def _count(self, what: str, count: int, entry: Entry) -> None:
         """Add to ``scheduler/<what>`` and to its part for the place (memory, disk) where ``entry`` is kept."""

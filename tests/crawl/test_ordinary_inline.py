@@ -130,6 +130,26 @@ def test_media_of_a_failing_server_do_not_hold_up_an_early_end(tmp_path: Path) -
     assert len(ours.items) == 1
 
 
+def test_items_that_an_early_end_kept_from_an_api_are_sent_by_the_next_run(tmp_path: Path) -> None:
+    """Ctrl-C while the API rests after a failure: their page stays in the store."""
+    settings = {
+        **QUICK,
+        **{"JOBDIR": str(tmp_path / "job"), "ITEM_PIPELINES": {f"{INLINE}.PostingPipeline": 1}, "RETRY_ENABLED": False},
+        **{"FRONTIER_MIN_BACKOFF": 1000, "FRONTIER_MAX_BACKOFF": 1000, "DOWNLOAD_TIMEOUT": 2000},
+    }
+    with scripted_site(2) as site:
+        site.script = {"1/": FINE, "2/items": Answer(status=503)}
+        sites = ",".join(site.origins)
+        with crawling(f"{INLINE}.PostingSpider", tmp_path, settings=settings, sites=sites) as process:
+            site.wait_for(2)
+            process.send_signal(SIGINT)
+            assert process.wait(TIMEOUT) == 0
+        assert read_results(tmp_path, 0, "").stat("frontier/items_failed") == 7
+        with crawling(f"{INLINE}.PostingSpider", tmp_path, settings=settings, sites=sites):
+            site.wait_for(3)
+        assert site.places() == ["1/", "2/items", "1/"]
+
+
 def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
     """Its Retry-After is obeyed, and the only connection is free meanwhile."""
     busy = Answer(status=503, headers={"Retry-After": "4"})
