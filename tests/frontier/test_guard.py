@@ -10,7 +10,7 @@ import pytest
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard import judge as guard
-from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, Visit, demoted, is_dropped
+from crawlproject.frontier.guard.judge import Guard, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
     MAX_MARKS,
     MAX_PATTERNS,
@@ -19,6 +19,7 @@ from crawlproject.frontier.guard.watched_patterns import (
     Marks,
     Pattern,
 )
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from tests.frontier.guard_walk import Shown, Walk
 from tests.frontier.invariants import check
 from tests.generated_sites import words
@@ -242,6 +243,23 @@ def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
     assert one.learn("/edit?t=1", [own, other], 2) == {own}
     assert not one.guard.page(f"{SITE}/edit?t=1", lambda: None).refuses(SITE + own)
     assert one.learn("/", [own]) == set()
+
+
+def test_other_names_of_known_pages_come_last_wherever_they_are_found() -> None:
+    """Permalinks of posts that show their topic: links to them are no news, and other links are not delayed."""
+    one = OneServer()
+    post, topic = "/post?pid={}", "/topic?id={}"
+    for number in range(10):
+        assert one.learn(topic.format(number), [post.format(number), topic.format(number + 1)], 2 * number) == set()
+        one.guard.learn_content(one.server, SITE + post.format(number), copy=True)
+    assert one.learn("/about", [post.format(10), topic.format(11)], 98) == {post.format(10)}
+    assert one.guard.linked_from_elsewhere(SITE + post.format(12))
+    for number in range(20, 23):  # pages of topics again, each with a new permalink
+        one.learn(topic.format(number), [post.format(number)], 2)
+    assert one.server.guard is not None
+    assert one.server.guard.patterns["/topic?id"].same == 3
+    one.guard.learn_content(one.server, SITE + post.format(10), copy=False)
+    assert one.learn("/about", [post.format(13)], 98) == set()
 
 
 def test_a_server_of_copies_stands_out() -> None:

@@ -22,6 +22,7 @@ from crawlproject.frontier.guard.watched_patterns import (
     is_doubted,
     is_endless_by_nature,
 )
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.pattern import pattern_of
 from crawlproject.urls.server_key import server_key
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
-
-#: Factor on the quality of a URL that ranks last.
-DEMOTION = 1e-9
-#: Priority of such a URL; identifies it in the queue.
-DEMOTED = -1
 
 #: Reasons for ranking a server last. A store of an earlier version may have others, which no longer apply.
 COPIES, REFUSED = "copies", "refused"
@@ -365,10 +361,15 @@ def _feeds_on_itself(pattern: Pattern) -> bool:
 
 
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` always rank last: if it is dropped, or doubted and not yet cleared."""
+    """Whether URLs of the pattern ``name`` always rank last.
+
+    So they do if it is dropped, if it is doubted and not yet cleared, and if nearly all of its pages were copies.
+    """
     if known is not None and known.is_spent(name):
         return True
     pattern = None if known is None else known.patterns.get(name)
+    if pattern is not None and pattern.is_copied(limits):
+        return True
     return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))
 
 
