@@ -166,9 +166,8 @@ class LinkIntake:
             if self.guard is not None and guarded is not None:
                 entries = self.guard.judge(guarded, entries)
                 counts["skipped/guard"] += len(new) - len(entries)
-                raised = guarded.without_last(raised)
             counts["new"] += len(entries)
-            yield Found(entries, [(url, gain) for url, gain in raised.items() if gain], source.server_key, sent)
+            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key, sent)
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
 

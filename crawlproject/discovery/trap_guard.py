@@ -14,9 +14,10 @@ from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
-from crawlproject.frontier.guard.judge import DEMOTED, REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
+from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
 from crawlproject.urls import server_key

@@ -175,7 +175,7 @@ class Frontier:
             quality = server.urls.raise_quality(path, gain)
             if quality is None:
                 continue
-            self.quality.raised(gain)
+            self.quality.raised(min(gain, quality))  # a demoted URL gains less
             if quality > server.rerank_above:
                 changed[server] = None
         servers.place(changed)

@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlproject.download.address_guard import AddressRefused
-from crawlproject.frontier.guard.judge import DEMOTED
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.requests.failures import FETCH_FAILURES, in_words
 from crawlproject.requests.meta import BY_TYPE, QUALITY, WAS_LAST
 

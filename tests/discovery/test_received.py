@@ -12,7 +12,7 @@ from scrapy.http import HtmlResponse
 from crawlproject.discovery.received import RECEIVED_STEP
 from crawlproject.discovery.skipped_files import PROBED, WAITING
 from crawlproject.frontier import Entry
-from crawlproject.frontier.guard.judge import DEMOTED
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.links import Links
 from tests.backends.worker import OtherWorker, Worker
 

@@ -7,7 +7,8 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier import Entry, Server, UrlQueue
-from crawlproject.frontier.guard.judge import DEMOTED, Guard, Visit, demoted, is_dropped
+from crawlproject.frontier.guard.judge import Guard, Visit, demoted, is_dropped
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from crawlproject.frontier import (
     Server,
     ServerState,
 )
+from crawlproject.frontier.guard.judge import demoted
 from crawlproject.frontier.states import SERVER_STEPS
 from tests.frontier.invariants import check
 from tests.frontier.test_states import recorded_steps
@@ -580,6 +581,18 @@ def test_session_ends_where_another_server_is_worth_more() -> None:
         frontier.record(Measurement(start.session.server.key, now + 0.1, status=200, response_time=0.1, fetch_time=0.1))
         dispatcher.ended(start.session)
     assert order == [f"{A}/good", f"{B}/fair", f"{A}/poor"]
+
+
+def test_links_do_not_raise_a_demoted_url_above_others() -> None:
+    """All pages of a trap link to the same URLs. Among demoted URLs, links count; quality in sum stays right."""
+    frontier = frontier_of(BestPrefix())
+    frontier.push([demoted(Entry(f"{A}/trap{number}")) for number in range(3)])
+    push(frontier, f"{A}/1", quality=0.01)
+    frontier.raise_quality([(f"{A}/trap1", 1.0)] * 99)
+    check(frontier)
+    session = frontier.open_session(0.0)
+    order = [frontier.next_url(session, 0.0).url for _ in range(4)]
+    assert order == [f"{A}/1", f"{A}/trap1", f"{A}/trap0", f"{A}/trap2"]
 
 
 def test_raised_url_brings_its_server_forward() -> None:

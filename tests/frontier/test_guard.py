@@ -10,7 +10,7 @@ import pytest
 from crawlproject.content.page_marks import page_marks
 from crawlproject.frontier import Entry, Frontier, QualityFirst
 from crawlproject.frontier.guard import judge as guard
-from crawlproject.frontier.guard.judge import DEMOTED, DEMOTION, Guard, Visit, demoted, is_dropped
+from crawlproject.frontier.guard.judge import Guard, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import (
     MAX_MARKS,
     MAX_PATTERNS,
@@ -19,6 +19,7 @@ from crawlproject.frontier.guard.watched_patterns import (
     Marks,
     Pattern,
 )
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from tests.frontier.guard_walk import Shown, Walk
 from tests.frontier.invariants import check
 from tests.generated_sites import words
@@ -244,6 +245,23 @@ def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
     assert one.learn("/", [own]) == set()
 
 
+def test_other_names_of_known_pages_come_last_wherever_they_are_found() -> None:
+    """Permalinks of posts that show their topic: links to them are no news, and other links are not delayed."""
+    one = OneServer()
+    post, topic = "/post?pid={}", "/topic?id={}"
+    for number in range(10):
+        assert one.learn(topic.format(number), [post.format(number), topic.format(number + 1)], 2 * number) == set()
+        one.guard.learn_content(one.server, SITE + post.format(number), copy=True)
+    assert one.learn("/about", [post.format(10), topic.format(11)], 98) == {post.format(10)}
+    assert one.guard.linked_from_elsewhere(SITE + post.format(12))
+    for number in range(20, 23):  # pages of topics again, each with a new permalink
+        one.learn(topic.format(number), [post.format(number)], 2)
+    assert one.server.guard is not None
+    assert one.server.guard.patterns["/topic?id"].same == 3
+    one.guard.learn_content(one.server, SITE + post.format(10), copy=False)
+    assert one.learn("/about", [post.format(13)], 98) == set()
+
+
 def test_a_server_of_copies_stands_out() -> None:
     """Half of fifty pages or more."""
     one = OneServer()
@@ -407,30 +425,3 @@ def test_patterns_closed_to_robots_are_limited() -> None:
     closed_pages(server, "/edit", *(f"/edit{'x' * n}?title" for n in range(MAX_PATTERNS + 10)))
     assert server.server.guard is not None
     assert len(server.server.guard.closed) == MAX_PATTERNS
-
-
-def raised(server: OneServer, path: str, links: list[str], *marks: int, new: Iterable[str] = ()) -> set[str]:
-    """The known ``links`` to which a page adds quality."""
-    page = server.guard.page(SITE + path, lambda: frozenset(marks), Visit())
-    assert page is not None
-    page.learn([SITE + link for link in new])
-    return {url.removeprefix(SITE) for url in page.without_last({SITE + link: 1.0 for link in links})}
-
-
-def test_links_do_not_raise_what_is_closed_to_robots() -> None:
-    """Else a URL that ranks last would come first when several pages link to it."""
-    server = OneServer()
-    assert raised(server, "/about", ["/edit/7", "/other"]) == {"/edit/7", "/other"}
-    closed_pages(server, *(f"/edit/{n}" for n in range(GuardLimits.CLOSED_FROM)))
-    assert raised(server, "/about", ["/edit/7", "/other", "/p/7"]) == {"/other", "/p/7"}
-
-
-def test_pages_that_show_nothing_new_do_not_raise_their_own_kind() -> None:
-    """The windows of a timeline link to each other; pages with something new, and others, still add to its URLs."""
-    server = OneServer()
-    window = [f"/timeline?at={n}" for n in range(3)]
-    for number in range(GuardLimits.DEMOTED_FROM):
-        server.learn(f"/timeline?at={number}", ["/timeline?at=new"], 2)
-    assert raised(server, "/timeline?at=7", [*window, "/about"], 2, new=["/timeline?at=8"]) == {"/about"}
-    assert raised(server, "/about", window, 2) == set(window)
-    assert raised(server, "/timeline?at=9", window, 4, new=["/timeline?at=10"]) == set(window)

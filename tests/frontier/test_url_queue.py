@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier.entry import Entry, path_of
 from crawlproject.frontier.queues import url_queue
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from crawlproject.frontier.queues.url_queue import SORTED_ITEMS, UrlQueue
 
 SERVER = "http://a.example"
@@ -107,7 +108,8 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
             found = [i for i, (_, item) in enumerate(model) if item.url == url]
             expected = None
             for i in found:
-                item = model[i][1]._replace(quality=model[i][1].quality + step[2])
+                gain = step[2] * (DEMOTION if model[i][1].priority == DEMOTED else 1)
+                item = model[i][1]._replace(quality=model[i][1].quality + gain)
                 model[i] = (sort_key(item), item)
                 expected = item.quality
             assert queue.raise_quality(path_of(url, SERVER), step[2]) == expected

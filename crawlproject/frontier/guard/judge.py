@@ -22,6 +22,7 @@ from crawlproject.frontier.guard.watched_patterns import (
     is_doubted,
     is_endless_by_nature,
 )
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.pattern import pattern_of
 from crawlproject.urls.server_key import server_key
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
-
-#: Factor on the quality of a URL that ranks last.
-DEMOTION = 1e-9
-#: Priority of such a URL; identifies it in the queue.
-DEMOTED = -1
 
 #: Reasons for ranking a server last. A store of an earlier version may have others, which no longer apply.
 COPIES, REFUSED = "copies", "refused"
@@ -185,8 +181,8 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_family", "_guard", "_is_copy", "_is_new", "_keeps_own_last", "_links", "_marks", "_name", "_was_last"),
-        *("_watched", "server", "spent"),
+        *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
+        *("server", "spent"),
     )
 
     def __init__(
@@ -208,7 +204,6 @@ class GuardedPage:
         self._was_last = visit.was_last or is_doubted(name)
         self._links = visit.links
         self._is_new = True
-        self._keeps_own_last = False
         self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
         known = server.guard
         is_watched = known is not None and (name in known.patterns or self._family in known.patterns)
@@ -276,29 +271,9 @@ class GuardedPage:
         has_news = self._count(own, len(sideways), has_news=has_news)
         if not self._watched:
             return last
-        shows_nothing = self._shows_nothing(has_news=has_news)
-        self._keeps_own_last = shows_nothing or self._ranks_last()
-        if shows_nothing:
+        if self._shows_nothing(has_news=has_news):
             return last | sideways | others
-        return last | sideways if self._keeps_own_last else last
-
-    def without_last(self, raised: dict[str, float]) -> dict[str, float]:
-        """Known URLs that the page links to, with what it adds to their quality, without those that rank last.
-
-        Call it after ``learn``.  Else a URL that ranks last would no longer do so as soon as another page of the trap
-        links to it.  O(length) each, O(1) if no pattern of the server is known.
-        """
-        known = self.server.guard
-        if known is None or not (known.patterns or known.closed or known.spent):
-            return raised
-        return {url: gain for url, gain in raised.items() if not (self.is_own(url) and self._keeps_last(url))}
-
-    def _keeps_last(self, url: str) -> bool:
-        name = self._guard.name_of(url)
-        if name is None:
-            return False
-        is_sideways = self._keeps_own_last and self._is_sideways(name)
-        return is_sideways or is_last(self.server.guard, name, self._guard.limits)
+        return last | sideways if self._ranks_last() else last
 
     def _is_sideways(self, name: str) -> bool:
         """Whether ``name`` is the page's own pattern, or one of the same script."""
@@ -407,11 +382,16 @@ def _feeds_on_itself(pattern: Pattern) -> bool:
 
 
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` always rank last: if it is dropped, closed to robots, or doubted and not yet
-    cleared."""
+    """Whether URLs of the pattern ``name`` always rank last.
+
+    So they do if it is dropped, if its pages are closed to robots, if nearly all of them were copies, and if it is
+    doubted and not yet cleared.
+    """
     if known is not None and (known.is_spent(name) or known.is_closed(name)):
         return True
     pattern = None if known is None else known.patterns.get(name)
+    if pattern is not None and pattern.is_copied(limits):
+        return True
     return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))
 
 

@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SORT_KEY_BYTES = 17
+SORT_KEY_BYTES, ORDER_BYTES = 17, 9
 DIGEST_BYTES = 8
 #: Largest priority that fits into a sort key.
 MAX_PRIORITY = (1 << 31) - 1
+#: Priority of a demoted URL, which identifies it in the queue, and the factor on its quality.
+DEMOTED, DEMOTION = -1, 1e-9
 
 _INVERTED = bytes(range(255, -1, -1))
 #: By depth: what precedes the path in the row of a URL without payload.
 _PLAIN_HEADS = [bytes((depth, 0)) for depth in range(0x80)]
 _float = Struct(">d")
 _order = Struct(">IBI")
+#: Start of the order of a demoted URL.
+_DEMOTED = Struct(">I").pack(MAX_PRIORITY - DEMOTED)
 #: Reads the quality in a sort key; index: whether quality comes first.
 _qualities = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}
 
@@ -44,6 +48,14 @@ def encode_sort_key(quality: float, priority: int, arrival: int, *, by_quality: 
     order = _order.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF)
     worth = _float.pack(quality + 0.0).translate(_INVERTED)  # as ``encode_quality``
     return worth + order if by_quality else order + worth
+
+
+def gain_of(data: bytes, gain: float, at: int = 0) -> float:
+    """What a link of this ``gain`` adds to the quality of a URL, whose priority is encoded in ``data`` at this place.
+
+    A demoted URL stays behind all others however many links lead to it: all pages of a trap link to each other.
+    """
+    return gain * DEMOTION if data.startswith(_DEMOTED, at) else gain
 
 
 def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:

@@ -27,7 +27,7 @@ from crawlproject.frontier.queues.packed_url import (
     with_loss,
     without_loss,
 )
-from crawlproject.frontier.queues.sort_key import encode_path
+from crawlproject.frontier.queues.sort_key import encode_path, gain_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +122,7 @@ class UrlQueue:
         place = self._find(data)
         if place >= 0:
             before = self._losses[place]
-            loss = before - gain
+            loss = before - gain_of(self._top[place], gain)
             if loss < before:
                 self._move_up(place, loss)
             return -loss
@@ -130,7 +130,7 @@ class UrlQueue:
         if worse is None or self._rest is None:
             return None
         item, before = without_loss(worse, by_quality=self._by_quality)
-        loss = before - gain
+        loss = before - gain_of(item, gain)
         if loss < before:
             self._rest.remove(worse)
             self._insert(item, loss, data)
