@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 #: Oldest version of Redis that has all commands used.
 MIN_VERSION = (6, 2)
 
+#: A call may take so many times the timeout, if who makes it allows that.
+LONG = 12
+
 _CLUSTER_SCHEME = "+cluster"
 _SENTINEL_PORT = 26379
 #: Parameters that we set ourselves, or that the clients here do not know.
@@ -113,9 +116,9 @@ class RedisConnector:
         self._open: list[Any] = []
 
     def client(self) -> AsyncClient:
-        """A client for asyncio; it connects when it is first used. Who calls it limits the time of a call."""
+        """A client for asyncio; it connects when it is first used."""
         retry = AsyncRetry(NoBackoff(), 0)
-        settings = {"retry": retry, "protocol": 2, "socket_timeout": None}
+        settings = {"retry": retry, "protocol": 2, "socket_timeout": LONG * self._timeout}
         client: Any
         if self.is_cluster:
             client = redis.asyncio.RedisCluster(**{**self._cluster_options(AsyncClusterNode), **settings})

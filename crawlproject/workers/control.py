@@ -22,6 +22,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.connection import LONG
 from crawlproject.workers.scripts import (
     ADD,
     ALL,
@@ -50,9 +51,9 @@ T = TypeVar("T")
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
 AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
 
-#: Elements of a list fetched by one call, and how many times the timeout that may take: no tick waits for it, and
-#: ``LOADED_AT_ONCE`` partitions share a line that may be slow.
-ELEMENTS, LONG = 4, 12
+#: Elements of a list fetched by one call, which may take ``LONG``: no tick waits for it, and ``LOADED_AT_ONCE``
+#: partitions share a line that may be slow.
+ELEMENTS = 4
 #: Messages of an inbox read at once, and of all inboxes, about.
 MESSAGES = 64
 ALL_MESSAGES = 1024
