@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 #: Oldest version of Redis that has all commands used.
 MIN_VERSION = (6, 2)
 
+#: A call may take so many times the timeout, if who makes it allows that.
+LONG = 12
+
 _CLUSTER_SCHEME = "+cluster"
 _SENTINEL_PORT = 26379
 #: Parameters that we set ourselves, or that the clients here do not know.
@@ -115,17 +118,17 @@ class RedisConnector:
     def client(self) -> AsyncClient:
         """A client for asyncio; it connects when it is first used."""
         retry = AsyncRetry(NoBackoff(), 0)
+        settings = {"retry": retry, "protocol": 2, "socket_timeout": LONG * self._timeout}
         client: Any
         if self.is_cluster:
-            options = self._cluster_options(AsyncClusterNode)
-            client = redis.asyncio.RedisCluster(retry=retry, protocol=2, **options)
+            client = redis.asyncio.RedisCluster(**{**self._cluster_options(AsyncClusterNode), **settings})
         elif self._sentinels:
             kwargs = {"retry": retry, "protocol": 2, **self._sentinel_options}
             sentinel = AsyncSentinel(self._sentinels, sentinel_kwargs=kwargs)  # type: ignore[no-untyped-call]
             self._open += sentinel.sentinels
-            client = sentinel.master_for(self._service, retry=retry, protocol=2, **self._server_options())
+            client = sentinel.master_for(self._service, **{**self._server_options(), **settings})
         else:
-            client = redis.asyncio.Redis(retry=retry, protocol=2, **self._options)
+            client = redis.asyncio.Redis(**{**self._options, **settings})
         self._open.append(client)
         return client  # type: ignore[no-any-return]
 

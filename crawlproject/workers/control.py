@@ -12,7 +12,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from math import ceil
 from pathlib import Path
 from socket import gethostname
@@ -22,6 +22,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.connection import LONG
 from crawlproject.workers.scripts import (
     ADD,
     ALL,
@@ -50,11 +51,17 @@ T = TypeVar("T")
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
 AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
 
-#: Elements of a list fetched by one call.
-ELEMENTS = 16
+#: Elements of a list fetched by one call, which may take ``LONG``: no tick waits for it, and ``LOADED_AT_ONCE``
+#: partitions share a line that may be slow.
+ELEMENTS = 4
 #: Messages of an inbox read at once, and of all inboxes, about.
 MESSAGES = 64
 ALL_MESSAGES = 1024
+#: Bytes sent by one call, about; and those of a blob for which it may take the timeout: longer for a larger one.
+ALL_BYTES, IN_TIME = 64 << 10, 32 << 10
+#: The least part of all messages and bytes in one call: less and less after timeouts, or on a slow line they would
+#: never arrive.
+LEAST = 1 / 16
 
 #: Partitions that one script changes: 1 ms of Redis's time.
 AT_ONCE = 32
@@ -172,6 +179,7 @@ class Control:
         self._members: tuple[str, Mapping[str, dict[str, Any]]] = ("", {})  # their version, and they
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
+        self._part = 1.0  # of ALL_MESSAGES, ALL_BYTES: less after a timeout
         self._extra: list[tuple[Any, ...]] = []  # commands for it
         self._along: list[Any] | None = None  # their answers
         #: Round trips so far.
@@ -336,6 +344,11 @@ class Control:
             [(RELEASE, [self._keys.m(partition)], [self.id, epoch]) for partition, epoch in epochs.items()]
         )
 
+    @property
+    def at_once(self) -> int:
+        """Bytes that a call should send: fewer while calls take too long."""
+        return round(self._part * ALL_BYTES)
+
     async def send(self, messages: Sequence[tuple[int, bytes]], commits: Sequence[Commit]) -> list[tuple[str, int]]:
         """Add ``messages`` to the inboxes of their partitions; then carry out ``commits``.
 
@@ -369,7 +382,7 @@ class Control:
 
         The first of both that is a round trip also carries out ``commands``; then ``along_answers`` has their answers.
         """
-        self._wanted, self._read = dict(last), None
+        self._wanted, self._read = self._some(last), None
         self._extra, self._along = list(commands), None
 
     def along_answers(self) -> list[Any] | None:
@@ -380,7 +393,12 @@ class Control:
     async def _run_along(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Like ``_run``, with the commands for ``read_along`` at the end, whose errors are not raised."""
         extra, self._extra = self._extra, []
-        answers = await self._run([], scripts, [*reads, *extra], free=len(extra))
+        try:
+            answers = await self._run([], scripts, [*reads, *extra], free=len(extra))
+        except TimeoutError:
+            self._part = max(LEAST, self._part / 4)
+            raise
+        self._part = min(1.0, 2 * self._part)
         end = len(answers) - len(extra)
         if extra and answers:
             self._along = answers[end:]
@@ -393,14 +411,18 @@ class Control:
         """
         found, self._read, self._wanted = self._read, None, {}
         if found is None:
-            found = self._found(last, await self._run_along([], self._reads(last)))
+            some = self._some(last)
+            found = self._found(some, await self._run_along([], self._reads(some)))
         return {partition: messages for partition, messages in found.items() if partition in last}
+
+    def _some(self, last: Mapping[int, bytes]) -> dict[int, bytes]:
+        return dict(islice(last.items(), round(self._part * ALL_MESSAGES)))
 
     def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
         """Commands that read the inboxes."""
         if not last:
             return []
-        count = max(1, min(MESSAGES, ALL_MESSAGES // len(last)))
+        count = max(1, min(MESSAGES, round(self._part * ALL_MESSAGES) // len(last)))
         keys = [self._keys.i(partition) for partition in last]
         if self._is_cluster:  # one command may not read the keys of several nodes
             pairs = zip(keys, last.values(), strict=True)
@@ -422,7 +444,8 @@ class Control:
 
     async def elements(self, keys: Sequence[str], start: int) -> list[list[bytes]]:
         """``ELEMENTS`` elements of each of these lists from ``start`` on, fewer at its end."""
-        return await self.commands([("LRANGE", key, start, start + ELEMENTS - 1) for key in keys])
+        commands = [("LRANGE", key, start, start + ELEMENTS - 1) for key in keys]
+        return await self._run(commands, [], patience=LONG)
 
     async def begin_snapshot(self, partition: int, epoch: int, gen: str, record: Record) -> bool:
         """Announce a snapshot, and delete one that was never finished; False if the partition is another's.
@@ -487,14 +510,16 @@ class Control:
         scripts: Sequence[Script],
         last: Sequence[tuple[Any, ...]] = (),
         free: int = 0,
+        patience: float = 1,
     ) -> list[Any]:
         """Send all in one pipeline in this order; raises the first error after all answers have arrived.
 
-        Errors among the last ``free`` answers are returned.
+        Errors among the last ``free`` answers are returned.  ``patience``: times the timeout that it may take.
         """
         if not commands and not scripts and not last:
             return []
-        async with asyncio.timeout(self._timeout):
+        size = sum(len(each) for _, _, arguments in scripts for each in arguments if isinstance(each, bytes))
+        async with asyncio.timeout(self._timeout * max(patience, min(LONG, size / IN_TIME))):
             answers = await self._pipeline(commands, scripts, last)
             if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
                 await self._load_scripts()

@@ -230,15 +230,15 @@ class Shares:
             try:
                 left = await self._left(record, beat)
                 commits = await read_partition(self._control, self._local.write, part, record)
-                if commits == record.seq - record.first + 1:
-                    return left
                 found = (await self._control.records([part.number]))[0]
             except AWAY as error:
                 logger.debug("Partition %d cannot be loaded now: %s", part.number, error)
                 await asyncio.sleep(self._lease / 10)
                 continue
             if (found.owner, found.epoch, found.seq) != (record.owner, record.epoch, record.seq):
-                raise _ChangedError
+                raise _ChangedError  # also if Redis has lost nothing else: ``replay`` is about partitions that are read
+            if commits == record.seq - record.first + 1:
+                return left
             raise ValueError(f"its journal has {commits} commits instead of {record.first} to {record.seq}")
 
     async def _left(self, record: Record, beat: Beat) -> _Left:

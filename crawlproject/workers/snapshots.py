@@ -19,8 +19,6 @@ ROWS = 1_000
 SEEN_KEYS = 4_000
 #: Bytes of a blob's rows, about.
 BYTES = 1 << 20
-#: Bytes sent at once, about.
-SENT_AT_ONCE = 512 << 10
 
 
 async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
@@ -38,7 +36,7 @@ async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
         return False
     while first is not None:
         blobs, waiting = [first], len(first[1])
-        while waiting < SENT_AT_ONCE and (blob := next(rows, None)) is not None:
+        while waiting < control.at_once and (blob := next(rows, None)) is not None:
             blobs.append(blob)
             waiting += len(blob[1])
             await asyncio.sleep(0)

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.part import Part
 
+#: A partition and what is sent to its inbox.
+Message = tuple[int, bytes]
+
 logger = logging.getLogger(__name__)
 
-#: Messages, or commits, that are sent again by one call.
-REPLAYED = 100
 #: Rows of a commit, at most: 0.1 s to encode. More of them, or more bytes than a blob may have, become a snapshot.
 MAX_ROWS = 50_000
 #: Seconds of a tick for the removal of dropped partitions.
@@ -43,7 +44,7 @@ UNLOADING = 0.5
 class Cut:
     """The changes sent in one tick."""
 
-    messages: list[tuple[int, bytes]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     commits: dict[int, Commit] = field(default_factory=dict)
     #: Partitions with more changes than a commit may have: all that they have is sent.
     snapshots: list[Part] = field(default_factory=list)
@@ -68,9 +69,9 @@ class Writer:
         self._changes: dict[int, Tables] = {}  # committed locally, in no cut yet
         self._done: list[Entry] = []  # pages that are in no cut yet
         self._cut: Cut | None = None  # sent, not confirmed
-        self._messages: list[tuple[int, bytes]] = []  # to be sent before the next cut
+        self._messages: list[Message] = []  # to be sent before the next cut
         self._confirmed: list[Entry] = []  # pages whose links Redis has
-        self._sent: deque[tuple[float, tuple[int, bytes]]] = deque()  # messages that Redis may still lose
+        self._sent: deque[tuple[float, Message]] = deque()  # messages that Redis may still lose
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
         self.cuts = 0
         self.confirmed_at = boot_time()
@@ -92,12 +93,13 @@ class Writer:
             self._cut = self._make_cut()
         cut = self._cut
         if cut.messages or cut.commits:
-            commits = list(cut.commits.values())
-            answers = await self._control.send(cut.messages, commits)
-            self._remember(cut.messages, boot_time())
-            cut.messages = []  # sent, even if a gap has to be filled
-            for commit, (result, seq) in zip(commits, answers, strict=True):
-                await self._answered(commit, result, seq)
+            for messages, commits in self._calls(cut.messages, list(cut.commits.values())):
+                answers = await self._control.send(messages, commits)
+                self._remember(messages, boot_time())
+                del cut.messages[: len(messages)]  # sent, even if a gap has to be filled, or a later call fails
+                for commit, (result, seq) in zip(commits, answers, strict=True):
+                    await self._answered(commit, result, seq)
+                    cut.commits.pop(commit.partition, None)
         for part in cut.snapshots:
             if self._parts.get(part.number) is part:
                 await self._snapshot(part)
@@ -108,6 +110,26 @@ class Writer:
         self._cut_ended.set()
         self._cut_ended = asyncio.Event()
 
+    def _calls(
+        self, messages: Iterable[Message], commits: Iterable[Commit]
+    ) -> Iterator[tuple[list[Message], list[Commit]]]:
+        """All of them in order, in parts for one call each."""
+        call = list[Message](), list[Commit]()
+        rows: list[tuple[bytes, Message | None, Commit | None]] = [(each[1], each, None) for each in messages]
+        rows += [(each.blob, None, each) for each in commits]
+        size = 0
+        for blob, message, commit in rows:
+            if size and size + len(blob) > self._control.at_once:
+                yield call
+                call, size = ([], []), 0
+            size += len(blob)
+            if message is not None:
+                call[0].append(message)
+            elif commit is not None:
+                call[1].append(commit)
+        if rows:
+            yield call
+
     async def next_cut(self) -> None:
         """Return when Redis has confirmed the next cut."""
         await self._cut_ended.wait()
@@ -116,9 +138,10 @@ class Writer:
         """Send the outbox before the next cut is due. Raises what a call to Redis raises; then the cut sends it."""
         if self._cut is None:
             self._messages += self._outbox.take()
-            await self._control.send(self._messages, [])
-            self._remember(self._messages, boot_time())
-            self._messages = []
+            for messages, _ in self._calls(self._messages, []):
+                await self._control.send(messages, [])
+                self._remember(messages, boot_time())
+                del self._messages[: len(messages)]
 
     async def flush(self) -> bool:
         """Send all there is; returns whether nothing is left. Raises what a call to Redis raises."""
@@ -207,7 +230,7 @@ class Writer:
         lacking = {part.number for part in self._parts.values() if part.applied or (part.is_read and part.stored < 0)}
         return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | lacking
 
-    def _remember(self, messages: Iterable[tuple[int, bytes]], now: float) -> None:
+    def _remember(self, messages: Iterable[Message], now: float) -> None:
         self._sent.extend((now, message) for message in messages)
         while self._sent and self._sent[0][0] < now - KEPT:
             self._sent.popleft()
@@ -274,8 +297,9 @@ class Writer:
         logger.warning("Redis has lost changes of partition %d: they are sent again", part.number)
         kept = part.missing(seq)
         if kept is not None:
-            results = await self._control.send([], [*(commit for _, commit in kept), current])
-            if all(result in ("ok", "old") for result, _ in results):
+            calls = self._calls([], [*(commit for _, commit in kept), current])
+            results = [result for call in calls for result, _ in await self._control.send(*call)]
+            if all(result in ("ok", "old") for result in results):
                 part.confirmed(current, boot_time())
                 return
         await self._snapshot(part)
@@ -300,11 +324,8 @@ class Writer:
                 part.last = b""
                 lacking += await self._lacking(part, record)
         messages = [message for _, message in self._sent]
-        for start in range(0, len(messages), REPLAYED):
-            await self._control.send(messages[start : start + REPLAYED], [])
-        commits = [commit for _, commit in sorted(lacking, key=itemgetter(0))]
-        for start in range(0, len(commits), REPLAYED):
-            await self._control.send([], commits[start : start + REPLAYED])
+        for call in self._calls(messages, [commit for _, commit in sorted(lacking, key=itemgetter(0))]):
+            await self._control.send(*call)
         self._outbox.forget_sent()
 
     async def _lacking(self, part: Part, record: Record) -> list[tuple[float, Commit]]:

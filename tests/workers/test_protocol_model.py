@@ -64,6 +64,15 @@ def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind:
     assert run.errors == [], "\n".join(run.simulation.trace[-60:])
 
 
+@pytest.mark.parametrize(("kind", "seed", "rate"), [("none", 1, 500), ("kills", 1, 1000), ("kills", 2, 500)])
+def test_a_slow_line_delays_the_crawl_and_does_not_stop_it(kind: str, seed: int, rate: int) -> None:
+    """What workers have to send, or to read, takes longer than the timeout of a call."""
+    run = Run(kind, seed)
+    run.server.rate = rate
+    run.run()
+    assert run.errors == [], "\n".join(run.simulation.trace[-60:])
+
+
 @pytest.mark.parametrize(
     ("kind", "seed"),
     [("none", 0), ("none", 1), ("none", 2), ("churn", 1), ("stops", 0), ("stops", 35)],  # the last two found a bug

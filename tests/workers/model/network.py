@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import redis
@@ -37,6 +38,8 @@ class Server:
         self.model = model
         self.chances = chances
         self.is_down = self.is_stalled = False
+        #: Bytes per second of a call, in each direction.
+        self.rate = inf
         self._waiting: deque[Callable[[], None]] = deque()
         self._connections: dict[Connection, None] = {}
 
@@ -64,6 +67,10 @@ class Server:
         for action in waiting:
             action()
 
+    def time_for(self, values: Any) -> float:
+        """Seconds that the bytes in ``values`` take. O(values)."""
+        return _bytes(values) / self.rate
+
     def latency(self) -> float:
         """Seconds that something is under way."""
         random = self.simulation.random
@@ -89,7 +96,7 @@ class Server:
             if connection.loses_answer:
                 self.simulation.after(self.latency(), connection.break_off)
             else:
-                self.simulation.after(self.latency(), connection.deliver)
+                self.simulation.after(self.latency() + self.time_for(connection.answers), connection.deliver)
 
 
 @dataclass(eq=False)
@@ -162,7 +169,7 @@ class Client:
             for number, part in enumerate(parts):
                 if number:
                     await asyncio.sleep(random.uniform(0.001, 0.2))
-                arrival = max(arrival, simulation.now + self._server.latency())
+                arrival = max(arrival, simulation.now + self._server.latency() + self._server.time_for(part))
                 if number == lost or self.cut_off:
                     simulation.at(arrival, connection.break_off)
                     connection.is_silent = connection.is_silent or bool(self.cut_off)
@@ -196,6 +203,12 @@ class Pipeline:
         """The answers, errors of Redis among them."""
         assert not raise_on_error
         return await self._client.call(self._commands)
+
+
+def _bytes(values: Any) -> int:
+    if isinstance(values, (list, tuple)):
+        return sum(map(_bytes, values))
+    return len(values) if isinstance(values, bytes) else 0
 
 
 def _receive(server: Server, connection: Connection, part: Sequence[Any]) -> Callable[[], None]:

@@ -433,6 +433,8 @@ class Run:
             (worker, "new_id", new_id),
             (shares, "may_run", self._may_run),
             (shares, "MAX_TAKEN", 3),
+            (control, "ALL_BYTES", 300),
+            (control, "IN_TIME", 150),
             (control, "ELEMENTS", 3),
             (loading, "ELEMENTS", 3),
             (control, "MESSAGES", 6),
@@ -446,7 +448,6 @@ class Run:
             (part, "KEPT_BYTES", self._kept_bytes),
             (snapshots, "ROWS", 6),
             (snapshots, "SEEN_KEYS", 8),
-            (snapshots, "SENT_AT_ONCE", 300),
         ]
         with ExitStack() as stack:
             for module, name, value in values:
