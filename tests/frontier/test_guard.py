@@ -263,11 +263,11 @@ def test_other_names_of_known_pages_come_last_wherever_they_are_found() -> None:
 
 
 def test_a_server_of_copies_stands_out() -> None:
-    """Half of fifty pages or more."""
+    """Four fifths of fifty pages or more."""
     one = OneServer()
     for number in range(100):
-        one.frontier.servers.learn_content(SITE, copy=number % 2 == 1)
-        assert one.guard.standing_out(one.server) == ("copies" if number >= 49 and number % 2 else "")
+        one.frontier.servers.learn_content(SITE, copy=number % 5 > 0)
+        assert one.guard.standing_out(one.server) == ("copies" if number >= 49 and number % 5 == 4 else "")
     released = Guard(GuardLimits(), one.frontier.server, lambda key: key == SITE)
     assert released.standing_out(one.server) == ""
     assert released.page(SITE + "/", lambda: None) is None
@@ -340,6 +340,9 @@ def test_doubted_urls_come_last_until_they_show_something() -> None:
     page = one.guard.page(SITE + "/about", lambda: None)
     assert page.refuses(SITE + login.format(9))
     assert not page.refuses(SITE + share.format(9))
+    assert one.server.guard.refused == 0  # on each good page
+    assert one.guard.page(SITE + login.format(0), lambda: marks(2)).refuses(SITE + login.format(9))
+    assert one.server.guard.refused == 1
     copies = OneServer()
     for number in range(GuardLimits.max_dates):
         copies.learn(f"/a/b/a/b/{number}", [], 2 * number, is_copy=True)

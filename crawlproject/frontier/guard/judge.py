@@ -228,10 +228,10 @@ class GuardedPage:
             return False
         name = self._guard.name_of(url)
         is_refused = known.is_spent(name) and (not self._is_new or is_doubted(name))
-        if is_refused or (self._is_full and name == self._name):
-            known.refused += 1
-            return True
-        return False
+        if not is_refused and not (self._is_full and name == self._name):
+            return False
+        known.refused += self._is_full or not self._is_new  # many good pages may repeat links to a dropped calendar
+        return True
 
     def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
         """Look for visit ids in the ``links`` to the page's own server; see ``VisitIds.observe``. O(length)."""

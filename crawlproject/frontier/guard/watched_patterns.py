@@ -51,9 +51,9 @@ class GuardLimits:
     max_own_urls: int = 10_000
     #: Share of copies among a pattern's pages that demotes it.
     pattern_copies: float = 0.5
-    #: Share of copies among a server's pages that ranks it last.
-    server_copies: float = 0.5
-    #: Number of refused URLs that ranks a server last, if it is 20 times the number of its pages.
+    #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
+    server_copies: float = 0.8
+    #: Number of URLs refused on pages without news that ranks a server last, if it is 20 times the number of its pages.
     server_refused: int = 1000
 
     NEWS_PER_PAGE: ClassVar[int] = 10
