@@ -245,23 +245,6 @@ def test_what_a_pattern_of_copies_finds_of_itself_comes_last() -> None:
     assert one.learn("/", [own]) == set()
 
 
-def test_other_names_of_known_pages_come_last_wherever_they_are_found() -> None:
-    """Permalinks of posts that show their topic: links to them are no news, and other links are not delayed."""
-    one = OneServer()
-    post, topic = "/post?pid={}", "/topic?id={}"
-    for number in range(10):
-        assert one.learn(topic.format(number), [post.format(number), topic.format(number + 1)], 2 * number) == set()
-        one.guard.learn_content(one.server, SITE + post.format(number), copy=True)
-    assert one.learn("/about", [post.format(10), topic.format(11)], 98) == {post.format(10)}
-    assert one.guard.linked_from_elsewhere(SITE + post.format(12))
-    for number in range(20, 23):  # pages of topics again, each with a new permalink
-        one.learn(topic.format(number), [post.format(number)], 2)
-    assert one.server.guard is not None
-    assert one.server.guard.patterns["/topic?id"].same == 3
-    one.guard.learn_content(one.server, SITE + post.format(10), copy=False)
-    assert one.learn("/about", [post.format(13)], 98) == set()
-
-
 def test_a_server_of_copies_stands_out() -> None:
     """Four fifths of fifty pages or more."""
     one = OneServer()

@@ -384,14 +384,11 @@ def _feeds_on_itself(pattern: Pattern) -> bool:
 def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
     """Whether URLs of the pattern ``name`` always rank last.
 
-    So they do if it is dropped, if its pages are closed to robots, if nearly all of them were copies, and if it is
-    doubted and not yet cleared.
+    So they do if it is dropped, if its pages are closed to robots, and if it is doubted and not yet cleared.
     """
     if known is not None and (known.is_spent(name) or known.is_closed(name)):
         return True
     pattern = None if known is None else known.patterns.get(name)
-    if pattern is not None and pattern.is_copied(limits):
-        return True
     return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))
 
 

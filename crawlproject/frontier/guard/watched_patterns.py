@@ -57,8 +57,6 @@ class GuardLimits:
     server_refused: int = 1000
 
     NEWS_PER_PAGE: ClassVar[int] = 10
-    #: Share of copies among a pattern's pages from which all of its URLs rank last, wherever they are found.
-    ALL_COPIES: ClassVar[float] = 0.95
     #: Factor on ``max_same`` for a script with all its patterns.
     PATTERNS: ClassVar[int] = 4
     #: Consecutive pages that show the same before their links to their own pattern rank last.
@@ -188,7 +186,7 @@ class Pattern:
     def is_promising(self, limits: GuardLimits) -> bool:
         """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
         is_dry = 0 < self.patience(limits) <= self.dry
-        return not is_dry and self.own - self.listed <= limits.MAX_UNREAD and not self.is_copied(limits)
+        return not is_dry and self.own - self.listed <= limits.MAX_UNREAD
 
     @property
     def is_doubtful(self) -> bool:
@@ -212,10 +210,6 @@ class Pattern:
         own = self._own_net(limits)
         is_large = own > limits.OWN_URLS + limits.OWN_URLS_PER_PAGE * self.listed or 10 * own >= limits.max_own_urls
         return (limits.max_own_urls > 0 and is_large) or self.has_copies(limits.pattern_copies)
-
-    def is_copied(self, limits: GuardLimits) -> bool:
-        """Whether its URLs are other names of known pages (permalinks of posts, log-outs with a new id each time)."""
-        return limits.pattern_copies > 0 and self.has_copies(limits.ALL_COPIES)
 
     def has_copies(self, share: float) -> bool:
         """Whether at least this share of its pages were copies."""
