@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SORT_KEY_BYTES, ORDER_BYTES = 17, 9
+SORT_KEY_BYTES = 17
 DIGEST_BYTES = 8
 #: Largest priority that fits into a sort key.
 MAX_PRIORITY = (1 << 31) - 1
@@ -50,12 +50,12 @@ def encode_sort_key(quality: float, priority: int, arrival: int, *, by_quality: 
     return worth + order if by_quality else order + worth
 
 
-def gain_of(data: bytes, gain: float, at: int = 0) -> float:
-    """What a link of this ``gain`` adds to the quality of a URL, whose priority is encoded in ``data`` at this place.
+def gain_of(data: bytes, gain: float, *, by_quality: bool = False) -> float:
+    """What a link of this ``gain`` adds to the quality of a URL, whose priority ``data`` begins with, or its quality.
 
     A demoted URL stays behind all others however many links lead to it: all pages of a trap link to each other.
     """
-    return gain * DEMOTION if data.startswith(_DEMOTED, at) else gain
+    return gain * DEMOTION if data.startswith(_DEMOTED, _float.size if by_quality else 0) else gain
 
 
 def decode_sort_key(sort_key: bytes, *, by_quality: bool) -> SortKey:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
+from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 from crawlproject.frontier.queues.sort_key import (
-    ORDER_BYTES,
     decode_row,
     decode_sort_key,
     encode_path,
@@ -29,7 +29,6 @@ from crawlproject.frontier.queues.sort_key import (
     url_digest,
     with_quality,
 )
-from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +169,7 @@ class StoredUrlQueue:
             return None
         old, row = found
         quality = quality_of(old, by_quality=of.by_quality)
-        raised = quality + gain_of(old, gain, SIZE - ORDER_BYTES if of.by_quality else 0)
+        raised = quality + gain_of(old, gain, by_quality=of.by_quality)
         if raised <= quality:
             return raised
         sort_key = with_quality(old, raised, by_quality=of.by_quality)
