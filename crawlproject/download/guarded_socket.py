@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class GuardedSockets:
-    """aiohttp's ``socket_factory``: called with each address before a connection to it is opened.
+    """A factory of sockets: called with each address before a connection to it is opened.
 
     Every address passes here, whether it comes from DNS, a redirect or a retry.  A refused address is handled like one
-    that does not answer: aiohttp tries the host's next address.
+    that does not answer: the host's next address is tried.
     """
 
     def __init__(self, guard: AddressGuard) -> None:
