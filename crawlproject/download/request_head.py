@@ -108,19 +108,20 @@ def _bracketed(host: str) -> str:
 
 def headers_of(request: Request, to: Destination, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
     """Names and values of the headers to send; ``last``: the server is asked to close the connection."""
-    headers = request.headers
+    headers, replaced = request.headers, b"Authorization" if to.credentials else None
     if not dict.__contains__(headers, b"Host"):
         yield b"Host", to.authority.encode()
     for name, values in dict.items(headers):
-        if name != _PROXY_PASSWORD and not (to.credentials and name == b"Authorization"):
+        if name != _PROXY_PASSWORD and name != replaced:
             for value in values:
                 yield name, value
     if to.credentials:
         yield b"Authorization", to.credentials
-    if (request.body or request.method not in _WITHOUT_BODY) and not (
+    body = request.body
+    if (body or request.method not in _WITHOUT_BODY) and not (
         dict.__contains__(headers, b"Content-Length") or dict.__contains__(headers, b"Transfer-Encoding")
     ):
-        yield b"Content-Length", b"%d" % len(request.body)
+        yield b"Content-Length", b"%d" % len(body)
     if last:
         yield b"Connection", b"close"
 
@@ -141,8 +142,9 @@ def request_bytes(request: Request, to: Destination, via: Proxy | None, *, last:
         raise ValueError(f"line break in a header of {request}")
     if b"\0" in head:
         raise ValueError(f"NUL in a header of {request}")
-    body = request.body
-    if body and dict.__contains__(request.headers, b"Transfer-Encoding"):  # the project's own: chunked
+    if not (body := request.body):
+        return head
+    if dict.__contains__(request.headers, b"Transfer-Encoding"):  # the project's own: chunked
         body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
     return head + body
 
