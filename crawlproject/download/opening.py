@@ -20,9 +20,8 @@ from crawlproject.download.request_head import connect_head
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlproject.download.address_guard import AddressGuard
+    from crawlproject.download.address_guard import AddressGuard, GuardedSockets
     from crawlproject.download.direct import DirectProtocol
-    from crawlproject.download.guarded_socket import GuardedSockets
     from crawlproject.download.request_head import Destination, Proxy
     from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing

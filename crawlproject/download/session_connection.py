@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
+from crawlproject.download.address_guard import GuardedSockets
 from crawlproject.download.direct import DirectProtocol, peer_of
-from crawlproject.download.guarded_socket import GuardedSockets
 from crawlproject.download.timing import correct_lag, kernel_times, tls_protocols
 
 if TYPE_CHECKING:
