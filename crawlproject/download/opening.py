@@ -109,20 +109,21 @@ class Opening:
         raise failure or DownloadConnectionRefusedError(f"{first.host} has no address")
 
     async def _addresses(self, first: Destination | Proxy, timing: Timing) -> list[Any]:
-        host, port = first.host, first.port
-        if is_address(host):
-            timing.dns_time = 0.0
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
-        started = CLOCK()
-        try:
-            found = await self.resolver.resolve(host, port, socket.AF_UNSPEC)
-        except OSError as error:
-            raise CannotResolveHostError(f"Cannot resolve {host}: {error}") from error
-        finally:
-            timing.dns_time = CLOCK() - started
+        """As ``getaddrinfo`` gives them."""
+        found: tuple[str, ...] = (first.host,)
+        timing.dns_time = 0.0
+        if not is_address(first.host):
+            started = CLOCK()
+            try:
+                found = await self.resolver.resolve(first.host)
+            except OSError as error:
+                raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
+            finally:
+                timing.dns_time = CLOCK() - started
+        families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in found]
         return [
-            (each["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (each["host"], each["port"])) for each in found
+            (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, first.port))
+            for family, address in zip(families, found, strict=True)
         ]
 
     async def _connect(  # noqa: PLR0913

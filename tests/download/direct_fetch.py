@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +16,15 @@ from crawlproject.download.request_head import Proxy, destination
 from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Limits, Transfer
+
+
+class SystemNames:
+    """Resolves names as the system does."""
+
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        """The addresses of ``host``."""
+        found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        return tuple(each[4][0] for each in found)
 
 
 class Silent:

@@ -10,7 +10,6 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from crawlproject.download.address_guard import AddressGuard
@@ -18,7 +17,7 @@ from crawlproject.download.connection import MAX_HELD, ConnectionPool, SessionAb
 from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 
@@ -57,7 +56,7 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
     """A pool for one connection, and the servers' keys."""
     listening = [await asyncio.start_server(server.serve, "127.0.0.1", 0) for server in servers]
     keys = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in listening]
-    pool = ConnectionPool(1, Opening(ssl.create_default_context(), ThreadedResolver(), GUARD))
+    pool = ConnectionPool(1, Opening(ssl.create_default_context(), SystemNames(), GUARD))
     try:
         yield pool, keys
     finally:
@@ -151,7 +150,7 @@ def test_an_idle_connection_is_aborted() -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-class Silent(ThreadedResolver):
+class Silent(SystemNames):
     """A name server that never answers; ``asked``: it was."""
 
     def __init__(self) -> None:

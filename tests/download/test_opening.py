@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 
 from crawlproject.download.opening import Opening
@@ -17,7 +16,7 @@ from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.requests.failures import in_words, is_of_proxy
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 from tests.download.test_connection import GUARD
 from tests.download.test_direct import in_loop
 from tests.download.test_unsolicited import Peer
@@ -59,7 +58,7 @@ async def through(proxy: Tunnels) -> AsyncIterator[tuple[Connection, str, Proxy]
     front = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    connection = Connection(Opening(trusting, ThreadedResolver(), GUARD), None)
+    connection = Connection(Opening(trusting, SystemNames(), GUARD), None)
     via = Proxy(False, "127.0.0.1", front.sockets[0].getsockname()[1], b"Basic eA==")
     try:
         yield connection, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", via

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError
 
 from crawlproject.download.address_guard import AddressGuard
@@ -21,7 +20,7 @@ from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 EVIL = response(b"evil")
@@ -74,7 +73,7 @@ async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     counted: list[None] = []
-    opening = Opening(trusting, ThreadedResolver(), GUARD, on_unsolicited=lambda: counted.append(None))
+    opening = Opening(trusting, SystemNames(), GUARD, on_unsolicited=lambda: counted.append(None))
     connection = Connection(opening, None)
     root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:

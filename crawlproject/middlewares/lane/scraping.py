@@ -48,7 +48,7 @@ class Scraping:
 
     def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
         self._crawler = crawler
-        self._following = Following(crawler, engine)
+        self.following = Following(crawler, engine)
         self._scraper = engine.scraper
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
@@ -93,10 +93,6 @@ class Scraping:
             failure.request = request  # type: ignore[attr-defined]
             request.errback(failure)
         return True
-
-    def follow(self, request: Request) -> None:
-        """Schedule ``request``, which a downloader middleware returned, as by ``ExecutionEngine.crawl``."""
-        self._following.crawl(request)
 
     async def scrape(self, response: Response, request: Request) -> None:
         """Process the response to the end. Errors of the callback are reported as by Scrapy."""
@@ -157,7 +153,7 @@ class Scraping:
             if followed is None:
                 return
             request = followed
-        self._following.crawl(request)
+        self.following.crawl(request)
 
     async def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
