@@ -55,12 +55,13 @@ class SlotLog:
             file.writelines(json.dumps(event) + "\n" for event in self._events)
 
     def _wrap(self) -> None:
-        from crawlproject.download.connection import ConnectionPool, DirectConnection
+        from crawlproject.download.connection import ConnectionPool
         from crawlproject.download.handler import FrontierDownloadHandler
+        from crawlproject.download.session_connection import Connection
         from crawlproject.frontier.server import Session
         from crawlproject.requests.meta import TIMING
 
-        step, noted = Session.step, DirectConnection.noted
+        step, noted = Session.step, Connection.noted
         take, close = ConnectionPool._take_place, ConnectionPool._close
         download = FrontierDownloadHandler.download_request
 
@@ -104,7 +105,7 @@ class SlotLog:
 
         for owner, method, wrapped in (
             (Session, "step", stepped),
-            (DirectConnection, "noted", headed),
+            (Connection, "noted", headed),
             (ConnectionPool, "_take_place", taken),
             (ConnectionPool, "_close", shut),
             (FrontierDownloadHandler, "download_request", downloaded),

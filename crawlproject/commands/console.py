@@ -88,7 +88,7 @@ class Command(Described, ScrapyCommand):
             else:
                 print(_shown(_ask(*_address(target), path, body)))  # noqa: T201
         except (OSError, ValueError) as error:
-            self._fail(str(error))
+            self.fail(f"scrapy console: {error}")
 
     def _ask_all(self, workers: list[Path], action: str, path: str, body: dict[str, Any] | None) -> None:
         """Print the answer of each worker; of an action, that of the first worker that carries it out.
@@ -110,13 +110,7 @@ class Command(Described, ScrapyCommand):
             print(_shown(answers))  # noqa: T201
         if not answers or action != "server":  # one worker has the server
             for failure in failures:
-                self._fail(failure)
-
-    def _fail(self, message: str) -> None:
-        import sys
-
-        print(f"scrapy console: {message}", file=sys.stderr)  # noqa: T201
-        self.exitcode = 1
+                self.fail(f"scrapy console: {failure}")
 
 
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[str, Any] | None]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class Described:
-    """Base of commands: the texts are attributes."""
+    """Base of commands: the texts are attributes, and failures are told in one line."""
+
+    exitcode: int
 
     #: Arguments; one line for the list of commands; what ``--help`` says.
     usage = summary = explanation = ""
@@ -20,3 +24,8 @@ class Described:
     def long_desc(self) -> str:
         """See ``ScrapyCommand``."""
         return self.explanation
+
+    def fail(self, reason: str) -> None:
+        """Tell ``reason`` on standard error; the exit code is 1."""
+        sys.stderr.write(f"{reason}\n")
+        self.exitcode = 1

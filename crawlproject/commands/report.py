@@ -44,7 +44,7 @@ class Command(Described, ScrapyCommand):
             raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
         directory = Path(args[0])
         if refusal := _refusal(directory, opts.output or ""):
-            self._fail(refusal)
+            self.fail(refusal)
             return
         if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
             directory /= REPORT_FOLDER
@@ -53,16 +53,12 @@ class Command(Described, ScrapyCommand):
         try:
             made = write(directory, Path(opts.output) if opts.output else None)
         except (OSError, ValueError) as error:
-            self._fail(str(error))
+            self.fail(str(error))
             return
         for problem in made.problems:
             sys.stderr.write(f"{problem}\n")
         if made.path.is_file() and not made.path.is_symlink():  # else it may be /dev/stdout itself
             sys.stdout.write(f"{made.path}\n")
-
-    def _fail(self, message: str) -> None:
-        sys.stderr.write(f"{message}\n")
-        self.exitcode = 1
 
 
 def _refusal(directory: Path, output: str) -> str:

@@ -80,7 +80,7 @@ class Command(Described, ScrapyCommand):
             with PageIndex(Path(directory), read_only=True) as index:
                 self._read(action, index, Path(directory), opts, *rest[: ACTIONS[action]])
         except RepositoryError as error:
-            self._fail(str(error))
+            self.fail(str(error))
 
     def _read(self, action: str, index: PageIndex, directory: Path, opts: Namespace, url: str = "") -> None:
         if action == "get":
@@ -100,22 +100,18 @@ class Command(Described, ScrapyCommand):
         spellings = (url, resolve(url) or url)  # as typed, and in canonical form
         row = next((row for one in spellings for row in index.rows(url=one, newest_first=True)), None)
         if row is None:
-            self._fail(f"{directory}: no page of {url!r}")
+            self.fail(f"{directory}: no page of {url!r}")
             return
         try:
             message = _message(index, directory, row)
             body = message.body if opts.raw else decoded(message)
         except (OSError, ValueError) as error:
-            self._fail(f"{url}: {error}")
+            self.fail(f"{url}: {error}")
             return
         if opts.headers:
             sys.stdout.buffer.write(message.head + b"\r\n\r\n")
         sys.stdout.buffer.write(body)
         sys.stdout.flush()
-
-    def _fail(self, reason: str) -> None:
-        sys.stderr.write(f"{reason}\n")
-        self.exitcode = 1
 
 
 def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:

@@ -107,8 +107,7 @@ class Command(Described, ScrapyCommand):
             else:
                 self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
         except (ValueError, OSError) as error:  # a missing extra is a ValueError
-            sys.stderr.write(f"{error}\n")
-            self.exitcode = 1
+            self.fail(str(error))
 
     def _init(self, page: str, opts: Namespace) -> None:
         from crawlproject.records.first_rules import first_rules

@@ -177,7 +177,7 @@ def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
 def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
     """A web for each seed; loads a graph, so that an invalid one is reported before anything runs."""
     from crawlproject.simulation.experiment import web_of
-    from crawlproject.simulation.flaws import Flaws
+    from crawlproject.simulation.flawed_web import Flaws
     from crawlproject.simulation.graph import GraphSpec
     from crawlproject.simulation.synthetic import SyntheticSpec
 

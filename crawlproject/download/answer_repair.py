@@ -1,8 +1,7 @@
-"""Rewrites malformed HTTP/1 responses so that they conform to RFC 9112, for aiohttp's parser.
+"""Reads HTTP/1 responses, malformed ones as well, as browsers and curl do; other parsers reject many of these.
 
-Browsers and curl accept many malformed responses; aiohttp's parser (llhttp) rejects them and has no public option to
-change that.  Therefore each head is parsed here and rewritten with exactly one statement of the body's length, and
-chunks are rewritten.  What is still rejected, and why: docs/how-it-works.md, "Answers that are not HTTP".
+Each head is rewritten so that it conforms to RFC 9112, with exactly one statement of the body's length.  What is still
+rejected, and why: docs/how-it-works.md, "Answers that are not HTTP".
 """
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ class AnswerReader:
         self._head = bytearray()
         self._searched = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
-        self._heads: list[bytes] = []  # rewritten, interim ones included
         self._interim = self._interim_size = 0  # number and bytes of interim responses
         #: The head of the response, once it has arrived.
         self.head: Head | None = None
@@ -135,8 +133,6 @@ class AnswerReader:
                 return b""
             start, end, position = found
             head = read_head(bytes(self._head[start:end]))
-            if head.status != 101:  # no request asks for another protocol, and after it aiohttp's parser reads no more
-                self._heads.append(head.raw)
             if head.status >= 200:
                 self.head = head
                 self._body = self._body_of(head)
@@ -165,39 +161,12 @@ class AnswerReader:
         self._searched = 0
         return start, end.start(), end.end()
 
-    def _has_no_body(self, head: Head) -> bool:
-        return self._no_body or head.status in _NO_BODY
-
     def _body_of(self, head: Head) -> _Sized | _Chunked | _UntilClose:
-        if self._has_no_body(head):
+        if self._no_body or head.status in _NO_BODY:
             return _Sized(0)
         if head.chunked:
             return _Chunked()
         return _UntilClose() if head.length is None else _Sized(head.length)
-
-
-class AnswerRepair(AnswerReader):
-    """Reads one response and rewrites it to conform to RFC 9112, for aiohttp's parser."""
-
-    def feed(self, data: bytes) -> bytes:
-        """Returns what aiohttp's parser reads instead of ``data``. O(len(data)).
-
-        Raises BrokenAnswerError, or BrokenBodyError with the valid part.
-        """
-        pieces = []
-        try:
-            pieces.append(super().feed(data))
-            while self.unread:
-                pieces.append(super().feed(self.unread))
-        except BrokenBodyError as error:
-            raise BrokenBodyError(self._written(b"".join((*pieces, error.before)))) from None
-        return self._written(b"".join(pieces))
-
-    def _written(self, body: bytes) -> bytes:
-        heads, self._heads = self._heads, []
-        if self.head is not None and self.head.chunked and not self._has_no_body(self.head):
-            body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"0\r\n\r\n" if self.complete else b"")
-        return b"".join((*heads, body)) if heads else body
 
 
 class _Sized:

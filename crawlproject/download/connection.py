@@ -1,36 +1,22 @@
 """The connections of the crawl: one per session, at most a fixed number open, each closed before its slot is reused.
 
-Most connections are direct; aiohttp does what they leave out, such as proxies.  This module does what aiohttp's pool
-hides: which server has a connection, how long it took to open, and that it is really closed (acknowledged by the
-server) before another connection takes its slot.
+A connection is really closed, that is acknowledged by the server, before another one takes its slot.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
-from crawlproject.clock import CLOCK
-from crawlproject.download.base_connection import Connection
-from crawlproject.download.direct import DirectProtocol, peer_of
-from crawlproject.download.guarded_socket import GuardedSockets
-from crawlproject.download.timing import correct_lag, kernel_times, tls_protocols
+from crawlproject.download.session_connection import Connection
 
 if TYPE_CHECKING:
-    import ssl as ssl_module
     from collections.abc import Callable
 
-    from crawlproject.download.address_guard import AddressGuard
-    from crawlproject.download.aiohttp_connection import TimedResponse
-    from crawlproject.download.body_budget import BodyBudget
-    from crawlproject.download.direct import Link
-    from crawlproject.download.resolver import CachingResolver
+    from crawlproject.download.opening import Opening
     from crawlproject.download.timing import Timing
-    from crawlproject.download.transfer import Transfer
-
 
 #: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
 MAX_HELD = 2.0
@@ -45,124 +31,6 @@ class SessionAbandoned(IgnoreRequest):
 
     def __init__(self, server_key: str) -> None:
         super().__init__(f"the session of {server_key} was abandoned")
-
-
-class DirectConnection(Connection):
-    """A connection without aiohttp (see ``direct``)."""
-
-    is_direct = True
-
-    def __init__(self, opening: Opening, local_address: tuple[str, int] | None) -> None:
-        super().__init__(GuardedSockets(opening.guard), local_address)
-        self._opening = opening
-        self._protocol: DirectProtocol | None = None
-        self._connecting: asyncio.Task[Any] | None = None  # that opens the socket, and is cancelled by ``abort``
-        #: The IP address of the server, and its TLS session, if any; of the current socket.
-        self.address: Any = None
-        self.ssl_object: Any = None
-
-    async def fetch(  # noqa: PLR0913
-        self,
-        transfer: Transfer,
-        link: Link,
-        budget: BodyBudget,
-        timing: Timing,
-        timeout: float,
-        may_send: Callable[[], bool] = lambda: True,
-    ) -> None:
-        """Send the request of ``transfer`` and return when it is done, or raise what ended it.
-
-        The connection is aborted if ``may_send`` is False before it is opened, or as the last act before the request
-        is written: the process may have been stopped for long in the meantime.
-        """
-        head = transfer.request_head()
-        ends_at = asyncio.get_running_loop().time() + timeout
-        protocol = self._protocol
-        timing.reused = protocol is not None and protocol.is_usable
-        if protocol is None or not timing.reused:
-            self._abort_unless(may_send())
-            async with asyncio.timeout(timeout):
-                protocol = await self._open(link, timing)
-        transfer.begin(protocol, budget, ends_at, timeout)
-        timing.sent = CLOCK()
-        try:
-            self._abort_unless(may_send())
-            protocol.ask(head, transfer, no_body=transfer.has_no_body)
-            await transfer.done
-        except (asyncio.CancelledError, ConnectionAbortedError):
-            transfer.cancel()
-            protocol.abort()
-            raise
-
-    def _abort_unless(self, may_send: bool) -> None:
-        if not may_send:
-            self.is_aborted = True
-            raise ConnectionAbortedError("the server may not be contacted any more")
-
-    def noted(self, timing: Timing, on_lost: Callable[[], None]) -> tuple[str, ...]:
-        """The head of an answer has arrived: see ``note``; returns the version of TLS."""
-        assert self._protocol is not None
-        transport = self._protocol.transport
-        assert transport is not None
-        self.note(timing, transport, on_lost)
-        kernel = kernel_times(transport.get_extra_info("socket"))
-        if kernel is not None:
-            correct_lag(timing, kernel, CLOCK())
-        return tls_protocols(self.ssl_object)
-
-    async def _open(self, link: Link, timing: Timing) -> DirectProtocol:
-        loop = asyncio.get_running_loop()
-        self.sockets.expect(to_proxy=False)
-        protocol = DirectProtocol(loop, self._opening.on_unsolicited)
-        task = self._connecting = asyncio.current_task()
-        assert task is not None
-        try:
-            await link.open(protocol, self.sockets, self.local_address, timing)
-        except asyncio.CancelledError:
-            if self.is_aborted and not task.uncancel():
-                raise ConnectionAbortedError("the connection was aborted") from None
-            raise
-        finally:
-            self._connecting = None
-        if self.is_aborted:
-            protocol.abort()
-            raise ConnectionAbortedError("the connection was aborted")
-        assert protocol.transport is not None
-        self._protocol = protocol
-        self.address = peer_of(protocol.transport)
-        self.ssl_object = protocol.transport.get_extra_info("ssl_object")
-        return protocol
-
-    @property
-    def is_over(self) -> bool:
-        """See ``Connection``."""
-        return self._connecting is None and self._protocol is not None and self._protocol.closed.done()
-
-    async def _close_now(self) -> None:
-        if self._connecting is not None:
-            self._connecting.cancel()
-        if self._protocol is not None:
-            self._protocol.abort()
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Parameters of new connections."""
-
-    ssl: ssl_module.SSLContext
-    resolver: CachingResolver
-    guard: AddressGuard
-    #: Called when unsolicited data arrives.
-    on_unsolicited: Callable[[], None] = lambda: None
-
-    def connection(self, local_address: tuple[str, int] | None, *, direct: bool = False) -> Connection:
-        """A new connection, not open yet, bound to ``local_address``."""
-        if direct:
-            return DirectConnection(self, local_address)
-        from crawlproject.download.aiohttp_connection import AiohttpConnection  # few crawls need it: 6 MB
-
-        sockets = GuardedSockets(self.guard)
-        return AiohttpConnection(self.ssl, self.resolver, sockets, self.on_unsolicited, local_address)
 
 
 class ConnectionPool:
@@ -187,7 +55,6 @@ class ConnectionPool:
         self._opening = opening
         self._connections: dict[str, Connection] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
-        self._aborting: set[asyncio.Task[None]] = set()
         self._strangers = 0  # requests without a session that wait for a slot
 
     def __len__(self) -> int:
@@ -204,47 +71,41 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    def use(  # noqa: PLR0913
+    def use(
         self,
         server_key: str,
         *,
         keep: bool,
         wait: Callable[[], float] | None = None,
         local_address: tuple[str, int] | None = None,
-        direct: bool = False,
         most: int = 1,
     ) -> Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
-        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``direct``: without aiohttp.
-        ``most``: number of connections to the server among which the request may choose.  A connection that was
-        aborted, is of the other kind, or is bound to another ``local_address``, is closed first.
-        Raises SessionAbandoned if the connection is aborted meanwhile; one that is aborted later raises what aiohttp
-        raises.
+        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``most``: number of connections
+        to the server among which the request may choose.  A connection that was aborted, or is bound to another
+        ``local_address``, is closed first.
+        Raises SessionAbandoned if the connection is aborted meanwhile.
         """
         key = server_key if most == 1 else self._least_used(server_key, most)
-        return Use(self, key, local_address, wait, keep=keep, direct=direct)
+        return Use(self, key, local_address, wait, keep=keep)
 
     def _least_used(self, server_key: str, most: int) -> str:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
         keys = (server_key, *(f"{server_key} {number}" for number in range(2, most + 1)))
         return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
-    async def _begin(
-        self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool, direct: bool
-    ) -> Connection:
+    async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
         """See ``use``; ``_end`` must follow."""
         connection = self._connections.get(server_key)
-        while connection is not None and (
-            connection.is_aborted or connection.local_address != local_address or connection.is_direct != direct
-        ):
+        while connection is not None and (connection.is_aborted or connection.local_address != local_address):
             await connection.unused.wait()
             if self._connections.get(server_key) is connection and not connection.users:
                 self._drop(server_key, connection)
             connection = self._connections.get(server_key)
         if connection is None:
-            connection = self._connections[server_key] = self._opening.connection(local_address, direct=direct)
+            connection = self._connections[server_key] = Connection(self._opening, local_address)
         connection.is_kept = connection.is_kept or keep
         connection.users += 1
         connection.unused.clear()
@@ -271,12 +132,8 @@ class ConnectionPool:
             connection.unused.set()
             self._left(server_key, connection)
 
-    def note(self, server_key: str, connection: Connection, timing: Timing, response: TimedResponse) -> None:
-        """Record that a response has started on the connection."""
-        connection.note(timing, response.transport, lambda: self._lost(server_key, connection))
-
-    def noted(self, server_key: str, connection: DirectConnection, timing: Timing) -> tuple[str, ...]:
-        """The same, on a direct connection; returns the version of TLS."""
+    def noted(self, server_key: str, connection: Connection, timing: Timing) -> tuple[str, ...]:
+        """The head of an answer has arrived on the connection; returns the version of TLS."""
         return connection.noted(timing, lambda: self._lost(server_key, connection))
 
     def close(self, server_key: str) -> None:
@@ -292,9 +149,7 @@ class ConnectionPool:
         connection = self._connections.get(server_key)
         if connection is not None:
             connection.is_kept = False
-            aborting = connection.abort()
-            self._aborting.add(aborting)
-            aborting.add_done_callback(self._aborting.discard)
+            connection.abort()
             if not connection.users:
                 self._drop(server_key, connection)
 
@@ -369,9 +224,9 @@ class Use:
     of each such generator.
     """
 
-    __slots__ = ("_connection", "_direct", "_keep", "_key", "_local_address", "_pool", "_wait")
+    __slots__ = ("_connection", "_keep", "_key", "_local_address", "_pool", "_wait")
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         pool: ConnectionPool,
         key: str,
@@ -379,12 +234,10 @@ class Use:
         wait: Callable[[], float] | None,
         *,
         keep: bool,
-        direct: bool,
     ) -> None:
-        self._pool, self._key, self._local_address, self._wait = pool, key, local_address, wait
-        self._keep, self._direct = keep, direct
+        self._pool, self._key, self._local_address, self._wait, self._keep = pool, key, local_address, wait, keep
 
-    async def __aenter__(self) -> Any:
+    async def __aenter__(self) -> Connection:
         while await self._begin() > MAX_HELD:
             self._pool._end(self._key, self._connection)
             self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
@@ -394,7 +247,7 @@ class Use:
 
     async def _begin(self) -> float:
         """Take the connection, and wait if that is short; returns the wait."""
-        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep, direct=self._direct)
+        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
         if self._wait is None:
             return 0.0
         try:

@@ -1,49 +1,67 @@
-"""A connection of a session without aiohttp: one request at a time, each answered by one future.
+"""The client's side of a connection: one request at a time, each answered by one future.
 
-aiohttp's client builds a request, a response, a stream, timers and tasks for each page, and its parser reads what
-``answer_repair`` has read before.  This connection sends the bytes of a request and hands what arrives to an
-``Answer``, which decides by itself: no coroutine runs between the request and the end of its answer.
+It sends the bytes of a request and hands what arrives to an ``Answer``, which decides by itself: no coroutine runs
+between the request and the end of its answer.  A general client, such as aiohttp's, builds a request, a response, a
+stream, timers and tasks for each page, and its parser rejects what ``answer_repair`` reads.
 """
 
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
-import ssl
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakSet
 
-import aiohappyeyeballs
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-)
+from scrapy.exceptions import DownloadFailedError
 
-from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
-from crawlproject.download.endings import BrokenOffError, ConnectTimeoutError, ServerDisconnectedError
-from crawlproject.download.idle_socket import count_unread, is_readable
-from crawlproject.download.lookup import is_address
+from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crawlproject.download.answer_repair import Head
-    from crawlproject.download.guarded_socket import GuardedSockets
-    from crawlproject.download.resolver import CachingResolver
-    from crawlproject.download.timing import Timing
-
-#: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
-NEXT_ADDRESS = 0.25
 
 #: Maximum bytes that a server may send before the first request.
 MAX_EARLY = 1 << 18
 
 #: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
 TURN = 0.01
+
+
+def is_readable(transport: asyncio.BaseTransport | None) -> bool:
+    """Whether the socket holds data, or its end."""
+    sock = transport.get_extra_info("socket") if transport is not None else None
+    if sock is None or sock.fileno() < 0:
+        return False
+    poll = select.poll()
+    poll.register(sock.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
+
+
+async def count_unread(transport: asyncio.BaseTransport | None, on_unsolicited: Callable[[], None]) -> None:
+    """Call ``on_unsolicited`` if the socket, for which ``is_readable`` is true, holds data.
+
+    TLS's close message is no data: its protocol tells.
+    """
+    sock = transport.get_extra_info("socket") if transport is not None else None
+    if sock is not None and transport is not None and transport.get_extra_info("ssl_object") is None:
+        with socket.socket(fileno=socket.dup(sock.fileno())) as same:
+            if _holds_data(same):
+                on_unsolicited()
+    else:
+        for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
+            await asyncio.sleep(0)
+
+
+def _holds_data(sock: socket.socket) -> bool:
+    try:
+        return bool(sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except OSError:
+        return False
 
 
 class Answer(Protocol):
@@ -238,96 +256,6 @@ class DirectProtocol(asyncio.Protocol):
         """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
         await count_unread(self.transport, self._on_unsolicited)
         self.abort()
-
-
-class Link:
-    """Destination of a direct connection, and how it is opened."""
-
-    def __init__(
-        self, host: str, port: int, tls: ssl.SSLContext | None, resolver: CachingResolver, timeout: float
-    ) -> None:
-        self.host = host
-        self.port = port
-        self.tls = tls
-        self._resolver = resolver
-        self._timeout = timeout
-
-    async def open(
-        self, protocol: DirectProtocol, sockets: GuardedSockets, local: tuple[str, int] | None, timing: Timing
-    ) -> None:
-        """Connect to the first address that answers; sets the times of ``timing``.
-
-        Raises CannotResolveHostError, DownloadConnectionRefusedError or TimeoutError.
-        """
-        infos = await self._addresses(timing)
-        timing.connect_started = CLOCK()
-        failure: Exception | None = None
-        while infos:
-            try:
-                async with asyncio.timeout(self._timeout):
-                    await self._connect(protocol, infos, sockets, local, timing)
-            except TimeoutError:
-                failure = ConnectTimeoutError(f"Connection timeout to host {self.host}")
-            except (OSError, ssl.CertificateError) as error:
-                failure = DownloadConnectionRefusedError(f"Cannot connect to {self.host}:{self.port}: {error}")
-                failure.__cause__ = error
-            else:
-                return
-            aiohappyeyeballs.pop_addr_infos_interleave(infos)
-        raise failure or DownloadConnectionRefusedError(f"{self.host} has no address")
-
-    async def _addresses(self, timing: Timing) -> list[Any]:
-        if is_address(self.host):
-            timing.dns_time = 0.0
-            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (self.host, self.port))]
-        started = CLOCK()
-        try:
-            found = await self._resolver.resolve(self.host, self.port, socket.AF_UNSPEC)
-        except OSError as error:
-            raise CannotResolveHostError(f"Cannot resolve {self.host}: {error}") from error
-        finally:
-            timing.dns_time = CLOCK() - started
-        return [
-            (each["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (each["host"], each["port"])) for each in found
-        ]
-
-    async def _connect(
-        self,
-        protocol: DirectProtocol,
-        infos: list[Any],
-        sockets: GuardedSockets,
-        local: tuple[str, int] | None,
-        timing: Timing,
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        if len(infos) == 1 and local is None:
-            sock = sockets(infos[0])
-            try:
-                sock.setblocking(False)
-                await loop.sock_connect(sock, infos[0][4])
-            except BaseException:
-                sock.close()
-                raise
-        else:
-            sock = await aiohappyeyeballs.start_connection(
-                infos,
-                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(local),
-                happy_eyeballs_delay=NEXT_ADDRESS,
-                loop=loop,
-                socket_factory=sockets,
-            )
-        name = self.host.rstrip(".") if self.tls is not None else None
-        connected = CLOCK()
-        try:
-            await loop.create_connection(lambda: protocol, sock=sock, ssl=self.tls, server_hostname=name)
-        except BaseException:
-            sock.close()
-            raise
-        now = CLOCK()
-        timing.connect_time = (connected if self.tls is not None else now) - timing.connect_started
-        if self.tls is not None:
-            timing.tls_time = now - connected
 
 
 def peer_of(transport: asyncio.Transport) -> Any:

@@ -1,4 +1,4 @@
-"""Errors of a direct connection that ends before its answer is complete, and the causes of any error."""
+"""Errors of a connection that ends before its answer is complete, and the causes of any error."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ class ConnectTimeoutError(TimeoutError):
     """No connection in time."""
 
 
+class ProxyError(Exception):
+    """The proxy is not reached, or does not pass the request on."""
+
+
 def causes(error: BaseException) -> Iterator[BaseException]:
     """``error``, its cause, the cause of that, and so on."""
     following: BaseException | None = error
@@ -33,5 +37,4 @@ def causes(error: BaseException) -> Iterator[BaseException]:
         if following is None:
             return
         yield following
-        os_error = getattr(following, "os_error", None)  # aiohttp's
-        following = os_error if isinstance(os_error, BaseException) else following.__cause__ or following.__context__
+        following = following.__cause__ or following.__context__

@@ -1,30 +1,18 @@
 """The download handler: sends each request over its session's connection and measures it.
 
-Plain GET requests use a direct connection (``direct``, ``transfer``).  All others use aiohttp as Scrapy's handler does,
-whose base reads bodies, enforces limits and sends signals, with this project's connections: Scrapy's pools limit
-neither the total number of sockets nor those to one server.
+The connections are this project's own (``connection``, ``direct``, ``transfer``): Scrapy's pools limit neither the
+total number of sockets nor those to one server.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from contextlib import asynccontextmanager
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urldefrag
+from typing import TYPE_CHECKING, ClassVar
 
-from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    UnsupportedURLSchemeError,
-)
-from scrapy.http import Headers
+from scrapy.core.downloader.handlers._base_http import BaseHttpDownloadHandler
+from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError, IgnoreRequest
 from scrapy.utils._download_handlers import normalize_bind_address
 from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
 
@@ -33,18 +21,18 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, Opening, SessionAbandoned
-from crawlproject.download.direct import Link
+from crawlproject.download.connection import ConnectionPool, SessionAbandoned
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
+from crawlproject.download.opening import Opening
 from crawlproject.download.outages import Outages, accepts
 from crawlproject.download.patience import Patience, Watch
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
-from crawlproject.download.request_head import destination
+from crawlproject.download.request_head import destination, proxy_of
 from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import Timing
-from crawlproject.download.transfer import MAX_DRAINED, BodySignals, Limits, Transfer
+from crawlproject.download.transfer import BodySignals, Limits, Transfer
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
@@ -52,24 +40,24 @@ from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
-    from crawlproject.download.base_connection import Connection
-    from crawlproject.download.body_budget import Share
     from crawlproject.download.connection import Use
-    from crawlproject.download.request_head import Destination
+    from crawlproject.download.request_head import Proxy
+    from crawlproject.download.session_connection import Connection
 
 logger = logging.getLogger(__name__)
 
+#: Seconds that a request without ``download_timeout`` may take: one that Scrapy's middleware has not seen.
+DEFAULT_TIMEOUT = 10.0
 
-class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
+
+class FrontierDownloadHandler(BaseHttpDownloadHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
     With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
@@ -78,14 +66,11 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
 
     lazy = True
     measures: ClassVar[bool] = True  # for FrontierDownloader
-    experimental: ClassVar[bool] = False
-    supports_per_request_bindaddress: ClassVar[bool] = True
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._ssl_context: ssl.SSLContext = _make_ssl_context(crawler.settings)
         sessions = FrontierOptions.of(crawler)
-        self._connect_timeout = sessions.connect_timeout
+        self._bind_address = normalize_bind_address(crawler.settings.get("DOWNLOAD_BIND_ADDRESS"))
         self._guard = crawl_guard(crawler)
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
@@ -97,7 +82,13 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         max_sessions = sessions.max_sessions if crawl is None else self._afford(crawl)
         self._pool = ConnectionPool(
             max_sessions + self._max_parked,
-            Opening(self._ssl_context, self._resolver, self._guard, self._unsolicited),
+            Opening(
+                _make_ssl_context(crawler.settings),
+                self._resolver,
+                self._guard,
+                sessions.connect_timeout,
+                self._unsolicited,
+            ),
             on_lost=self._lost,
         )
         self._outages = self._new_outages(sessions.outage_failures)
@@ -224,10 +215,10 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             await self._outage_over(request, self._outages)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
-            if proxy := request.meta.get("proxy"):
+            via = proxy_of(request)
+            if via is not None:
                 self._takes_proxy()
-            to = None if proxy else destination(request)
-            response = await (super().download_request(request) if to is None else self._fetch(request, timing, to))
+            response = await self._fetch(request, timing, via)
         except IgnoreRequest:
             del request.meta[TIMING]
             raise
@@ -239,7 +230,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             raise
         else:
             timing.end(CLOCK())
-            if self._outages is not None and response.ip_address is not None and not proxy:
+            if self._outages is not None and via is None:
                 self._outages.answered(server_key(request.url), str(response.ip_address))
             self._budget.hold(response, request.meta[SHARE])
         finally:  # also after a failure, before the next request on this connection
@@ -261,15 +252,14 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         crawl = frontier_of(self.crawler)
         return crawl is not None and not crawl.is_side_request(request)
 
-    async def _fetch(self, request: Request, timing: Timing, to: Destination) -> Response:
-        """Download ``request`` over a direct connection."""
+    async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
+        """Download ``request`` over its server's connection."""
         key = server_key(request.url)
         frontier = frontier_of(self.crawler)
         last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
-        timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
-        link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
+        timeout: float = request.meta.get("download_timeout", DEFAULT_TIMEOUT)
         async with (
-            self._connection(request, key, frontier, keep=keep, direct=True) as connection,
+            self._connection(request, key, frontier, keep=keep) as connection,
             _UnlessAborted(key, connection),
         ):
             is_awaited = frontier is not None and not frontier.handed_out(request)
@@ -283,16 +273,15 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
                 share,
                 self._limits,
                 self._body_signals,
-                to=to,
+                to=destination(request.url),
+                via=via,
                 last=last,
                 noted=partial(self._pool.noted, key, connection, timing),
                 left=partial(self._left, key),
             )
             watch = self._watch(request, key)
             try:
-                await connection.fetch(
-                    transfer, link, self._budget, timing, timeout, self._may_send(request, keep=keep)
-                )
+                await connection.fetch(transfer, self._budget, timing, timeout, self._may_send(request, keep=keep))
             except TimeoutError as error:
                 raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
             except DownloadConnectionRefusedError as error:
@@ -308,14 +297,12 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             certificate = None if tls is None else tls.getpeercert(binary_form=True)
             return transfer.response(address=connection.address, certificate=certificate)
 
-    def _connection(
-        self, request: Request, key: str, frontier: CrawlFrontier | None, *, keep: bool, direct: bool
-    ) -> Use:
+    def _connection(self, request: Request, key: str, frontier: CrawlFrontier | None, *, keep: bool) -> Use:
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
         wait = self._polite_wait(request, frontier)
         most = 1 if wait is None or frontier is None else frontier.frontier.servers.side_connections(key)
-        local = self._local_address(request)
-        return self._pool.use(key, keep=keep, wait=wait, local_address=local, direct=direct, most=most)
+        local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
+        return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
@@ -328,132 +315,6 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         """The rest of a body is not read: its connection ends, and the session with it."""
         if (frontier := frontier_of(self.crawler)) is not None:
             frontier.end_session(key)
-
-    @asynccontextmanager
-    async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[TimedResponse]:
-        import aiohttp  # few crawls need it: 6 MB
-
-        key = server_key(request.url)
-        timing: Timing = request.meta[TIMING]
-        last = bool(request.meta.get(LAST_OF_SESSION))
-        frontier = frontier_of(self.crawler)
-        keep = frontier is not None and frontier.has_session(key)
-        async with (
-            self._connection(request, key, frontier, keep=keep, direct=False) as connection,
-            _UnlessAborted(key, connection),
-        ):
-            is_awaited = frontier is not None and not frontier.handed_out(request)
-            share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
-            may_send = self._may_send(request, keep=keep)
-            try:
-                await self._budget.wait(share)
-                await connection.check()
-                if not may_send():
-                    raise SessionAbandoned(key)
-                timing.started = CLOCK()
-                async with (
-                    asyncio.timeout(timeout) as deadline,
-                    await self._send(connection, request, last=last) as response,
-                ):
-                    response.correct(timing, CLOCK())
-                    self._pool.note(key, connection, timing, response)
-                    share.give_up = response.close
-                    response.pace = partial(self._pace, share, deadline, timing)
-                    yield response
-                    await self._finish(key, response)
-            except TimeoutError as error:
-                raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
-            except (aiohttp.InvalidUrlClientError, aiohttp.NonHttpUrlClientError) as error:
-                raise UnsupportedURLSchemeError(str(error)) from error
-            except aiohttp.ClientConnectorDNSError as error:
-                raise CannotResolveHostError(str(error)) from error
-            except aiohttp.ClientConnectorError as error:
-                if connection.sockets.refusal is not None:
-                    raise AddressRefused(key, connection.sockets.refusal) from error
-                raise DownloadConnectionRefusedError(str(error)) from error
-            except aiohttp.ClientPayloadError:
-                raise  # the body is incomplete: the base class decides what to do
-            except aiohttp.ClientError as error:
-                raise DownloadFailedError(str(error)) from error
-
-    def _local_address(self, request: Request) -> tuple[str, int] | None:
-        """The local address of the request's connection; None: the system chooses."""
-        return normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
-
-    async def _finish(self, key: str, response: TimedResponse) -> None:
-        """Read the rest of an unwanted body if that is cheaper than a new connection; otherwise end the session."""
-        if response.content.at_eof() or response.content.exception() is not None:
-            return
-        if response.content_length is not None and response.content_length <= MAX_DRAINED:
-            await response.read()
-        else:
-            self._left(key)
-
-    def _pace(self, share: Share, deadline: asyncio.Timeout, timing: Timing, size: int) -> Awaitable[None] | None:
-        """``size`` bytes have arrived: what to await before reading more, or None."""
-        return None if share.grow(size) else self._pause(share, deadline, timing)
-
-    async def _pause(self, share: Share, deadline: asyncio.Timeout, timing: Timing) -> None:
-        """Wait until ``share`` may grow. The wait counts neither for the time-out nor for the server's cost."""
-        started, ends = CLOCK(), deadline.when()
-        deadline.reschedule(None)
-        try:
-            await self._budget.wait(share)
-        finally:
-            waited = CLOCK() - started
-            timing.paused += waited
-            deadline.reschedule(None if ends is None else ends + waited)
-
-    @staticmethod
-    async def _iter_body_chunks(response: Any) -> AsyncIterator[bytes]:
-        async for piece in response.content.iter_any():
-            yield piece
-            wait = response.pace(len(piece))
-            if wait is not None:
-                await wait
-
-    def _send(self, connection: AiohttpConnection, request: Request, *, last: bool) -> Any:
-        import aiohttp
-        import yarl
-
-        proxy = self._extract_proxy_url_with_creds(request)
-        connection.sockets.expect(to_proxy=proxy is not None)
-        headers = self._request_headers(request).to_tuple_list()
-        if last:
-            headers.append(("Connection", "close"))
-        return connection.client.request(
-            request.method,
-            yarl.URL(request.url, encoded=True),  # Request.url is encoded already
-            data=request.body or None,
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
-            allow_redirects=False,
-            proxy=proxy,
-            trace_request_ctx=request.meta[TIMING],
-        )
-
-    @staticmethod
-    def _extract_headers(response: Any) -> Headers:
-        return Headers(list(response.raw_headers))  # raw: decoding loses bytes that are not UTF-8
-
-    @staticmethod
-    def _build_base_response_args(response: Any, request: Request, headers: Any) -> Any:
-        from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
-
-        response._peername = response.peername
-        response._ssl_object = response.ssl_object
-        arguments = AiohttpDownloadHandler._build_base_response_args(response, request, headers)
-        return {**arguments, "url": urldefrag(request.url).url}  # like Scrapy's default handler
-
-    def _log_tls_info(self, response: TimedResponse, request: Request) -> None:
-        if response.ssl_object is not None:
-            _log_sslobj_debug_info(response.ssl_object)
-
-    @staticmethod
-    def _is_dataloss_exception(exc: Exception) -> bool:
-        import aiohttp
-
-        return isinstance(exc, aiohttp.ClientPayloadError)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,10 +1,15 @@
-"""The head of a request as bytes."""
+"""The bytes of a request: its head and its body."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from scrapy.exceptions import UnsupportedURLSchemeError
+from scrapy.utils.url import add_http_if_no_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,9 +17,10 @@ if TYPE_CHECKING:
     from scrapy import Request
 
 _plain = re.compile(r"(https?)://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::(\d{1,5}))?(?:(/[!\"$-~]*))?(?:#[!-~]*)?").fullmatch
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _PROXY_PASSWORD = b"Proxy-Authorization"
-_METHODS = frozenset(("GET", "HEAD"))
+#: Methods of requests that have a body only if it is not empty.
+_WITHOUT_BODY = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
 class Destination(NamedTuple):
@@ -27,49 +33,124 @@ class Destination(NamedTuple):
     authority: str
     #: Path and query.
     target: str
+    #: Value of the header ``Authorization``, of a URL with a user; empty: none.
+    credentials: bytes = b""
 
 
-def destination(request: Request) -> Destination | None:
-    """The destination of ``request``; None if it is unusual, so that aiohttp must send it. O(length of the URL)."""
-    return None if request.method not in _METHODS or request.body else _destination(request.url)
+class Proxy(NamedTuple):
+    """The proxy that a request takes."""
+
+    is_https: bool
+    host: str
+    port: int
+    #: Value of the header ``Proxy-Authorization``; empty: none.
+    credentials: bytes
+
+
+def destination(url: str) -> Destination:
+    """The destination of requests for ``url``. O(length). Raises UnsupportedURLSchemeError."""
+    return plain_destination(url) or _unusual(url)
 
 
 @lru_cache(maxsize=128)
-def _destination(url: str) -> Destination | None:
+def plain_destination(url: str) -> Destination | None:
+    """The same; None if the URL has parts that few have, such as a user. O(length)."""
     match = _plain(url)
-    if match is None:
+    if match is None or (match[3] and not 0 < int(match[3]) < 65_536):
         return None
     scheme, host, port, target = match.groups()
-    default = _DEFAULT_PORTS[scheme]
-    if port is not None and (port == default or not 0 < int(port) < 65_536):
+    number = int(port or _DEFAULT_PORTS[scheme])
+    authority = host if number == _DEFAULT_PORTS[scheme] else f"{host}:{number}"
+    return Destination(scheme == "https", host, number, authority, (target or "/").removesuffix("?"))
+
+
+def _unusual(url: str) -> Destination:
+    parts, port = _split(url)
+    host = parts.hostname or ""
+    name = _bracketed(host.rstrip("."))
+    authority = name if port == _DEFAULT_PORTS[parts.scheme] else f"{name}:{port}"
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Destination(parts.scheme == "https", host, port, authority, target, _credentials(parts))
+
+
+def proxy_of(request: Request) -> Proxy | None:
+    """The proxy in ``request.meta["proxy"]``, if any. Raises UnsupportedURLSchemeError."""
+    url = request.meta.get("proxy")
+    if not url:
         return None
-    authority = host if port is None else f"{host}:{port}"
-    target = (target or "/").removesuffix("?")
-    return Destination(scheme == "https", host, int(port or default), authority, target)
+    parts, port = _split(add_http_if_no_scheme(url))
+    credentials = request.headers.get(_PROXY_PASSWORD) or _credentials(parts)
+    return Proxy(parts.scheme == "https", parts.hostname or "", port, credentials)
 
 
-def headers_of(request: Request, authority: str, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
+def _split(url: str) -> tuple[SplitResult, int]:
+    """The parts of a URL, and its port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UnsupportedURLSchemeError(f"{url}: {error}") from error
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+        raise UnsupportedURLSchemeError(f"not an http(s) URL: {url}")
+    return parts, _DEFAULT_PORTS[parts.scheme] if port is None else port
+
+
+def _credentials(parts: SplitResult) -> bytes:
+    """The user and the password in a URL, as ``Basic`` authentication."""
+    if not (parts.username or parts.password):
+        return b""
+    return b"Basic " + b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode())
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def headers_of(request: Request, to: Destination, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
     """Names and values of the headers to send; ``last``: the server is asked to close the connection."""
-    headers = request.headers
+    headers, replaced = request.headers, b"Authorization" if to.credentials else None
     if not dict.__contains__(headers, b"Host"):
-        yield b"Host", authority.encode()
+        yield b"Host", to.authority.encode()
     for name, values in dict.items(headers):
-        if name != _PROXY_PASSWORD:
+        if name != _PROXY_PASSWORD and name != replaced:
             for value in values:
                 yield name, value
+    if to.credentials:
+        yield b"Authorization", to.credentials
+    body = request.body
+    if (body or request.method not in _WITHOUT_BODY) and not (
+        dict.__contains__(headers, b"Content-Length") or dict.__contains__(headers, b"Transfer-Encoding")
+    ):
+        yield b"Content-Length", b"%d" % len(body)
     if last:
         yield b"Connection", b"close"
 
 
-def head_of(request: Request, to: Destination, *, last: bool) -> bytes:
-    """The head of ``request``. Raises ValueError if a header has a line break or a NUL.
+def request_bytes(request: Request, to: Destination, via: Proxy | None, *, last: bool) -> bytes:
+    """Head and body of ``request``. Raises ValueError if a header has a line break or a NUL.
 
-    Scrapy writes the headers of a request with the encoding UTF-16, that of its page, in UTF-16.
+    A proxy is told the whole URL, unless it has opened a tunnel to an https server.  Scrapy writes the headers of a
+    request with the encoding UTF-16, that of its page, in UTF-16.
     """
-    lines = [name + b": " + value for name, value in headers_of(request, to.authority, last=last)]
-    head = b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (request.method.encode(), to.target.encode(), b"\r\n".join(lines))
+    lines = [name + b": " + value for name, value in headers_of(request, to, last=last)]
+    target = to.target
+    if via is not None and not to.is_https:
+        target = f"http://{to.authority}{target}"
+        lines += [_PROXY_PASSWORD + b": " + via.credentials] if via.credentials else []
+    head = b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (request.method.encode(), target.encode(), b"\r\n".join(lines))
     if head.count(b"\n") != len(lines) + 2 or head.count(b"\r") != len(lines) + 2:
         raise ValueError(f"line break in a header of {request}")
     if b"\0" in head:
         raise ValueError(f"NUL in a header of {request}")
-    return head
+    if not (body := request.body):
+        return head
+    if dict.__contains__(request.headers, b"Transfer-Encoding"):  # the project's own: chunked
+        body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    return head + body
+
+
+def connect_head(to: Destination, via: Proxy) -> bytes:
+    """The request by which the proxy ``via`` opens a tunnel to ``to``."""
+    authority = f"{_bracketed(to.host.rstrip('.'))}:{to.port}".encode()
+    password = b"\r\n%b: %b" % (_PROXY_PASSWORD, via.credentials) if via.credentials else b""
+    return b"CONNECT %b HTTP/1.1\r\nHost: %b%b\r\n\r\n" % (authority, authority, password)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,7 +17,6 @@ from crawlproject.options.network import NetworkOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aiohttp.abc import ResolveResult
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
@@ -30,8 +28,6 @@ MAX_AHEAD = 100
 
 #: A name that does not exist is looked up again after this many seconds at the latest (RFC 2308: 1 to 3 hours).
 MAX_NEGATIVE_TTL = 3600.0
-
-_NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
 
 
 class Found(NamedTuple):
@@ -80,18 +76,10 @@ class CachingResolver:
         """Number of look-ups in progress."""
         return len(self._in_flight)
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Addresses of ``host`` for aiohttp. O(1) if cached; raises NameLookupError if there are none."""
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        """``addresses`` for a connection that is about to be opened."""
         self.on_asked()
-        addresses = await self.addresses(host)
-        kinds = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
-        return [
-            {"hostname": host, "host": address, "port": port, "family": kind, "proto": 0, "flags": _NUMERIC}
-            for address, kind in zip(addresses, kinds, strict=True)
-            if family in (socket.AF_UNSPEC, kind)
-        ]
+        return await self.addresses(host)
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """Addresses of ``host``; if ``host`` is an address, itself. O(1) if cached; raises NameLookupError."""

@@ -1,4 +1,4 @@
-"""The answer to one request on a direct connection: limits, signals, memory and time, as its bytes arrive."""
+"""The answer to one request: limits, signals, memory and time, as its bytes arrive."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.receivers import Connections, Receivers
-from crawlproject.download.request_head import head_of, headers_of
+from crawlproject.download.request_head import headers_of, request_bytes
 from crawlproject.download.timing import Exchange
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.body_budget import BodyBudget, Share
     from crawlproject.download.direct import DirectProtocol
-    from crawlproject.download.request_head import Destination
+    from crawlproject.download.request_head import Destination, Proxy
     from crawlproject.download.timing import Timing
 
 logger = logging.getLogger("scrapy.core.downloader.handlers._base_streaming")
@@ -112,8 +112,9 @@ def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
 class Transfer:
     """An ``Answer`` (see ``direct``); ``done`` is set at its end, and has the error, if any.
 
-    ``to``: where the request goes; ``last``: of its session.  ``noted`` is called when the head has arrived and returns
-    the version of TLS (see ``Exchange``); ``left`` is called if the rest of the body is not read.
+    ``to``: where the request goes; ``via``: by which proxy, if any; ``last``: of its session.  ``noted`` is called when
+    the head has arrived and returns the version of TLS (see ``Exchange``); ``left`` is called if the rest of the body
+    is not read.
     """
 
     def __init__(  # noqa: PLR0913 - what a download knows
@@ -125,6 +126,7 @@ class Transfer:
         body_signals: BodySignals,
         *,
         to: Destination,
+        via: Proxy | None,
         last: bool,
         noted: Callable[[], tuple[str, ...]],
         left: Callable[[], None],
@@ -134,7 +136,8 @@ class Transfer:
         meta = request.meta
         self._max_size: int = meta.get("download_maxsize", limits.max_size)
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
-        self._to, self._last, self._noted, self._left = to, last, noted, left
+        self.to, self.via = to, via
+        self._last, self._noted, self._left = last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._headers: Headers  # from the head on
         self._status = 0
@@ -170,9 +173,9 @@ class Transfer:
         """Whether the answer has a head only."""
         return self._request.method == "HEAD"
 
-    def request_head(self) -> bytes:
-        """The head to send. Raises ValueError if a header has a line break."""
-        return head_of(self._request, self._to, last=self._last)
+    def request_bytes(self) -> bytes:
+        """The bytes to send. Raises ValueError if a header has a line break."""
+        return request_bytes(self._request, self.to, self.via, last=self._last)
 
     def head(self, head: Head) -> bool:
         """See ``Answer``."""
@@ -180,8 +183,8 @@ class Transfer:
         self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
         timing, meta = self._timing, self._request.meta
         meta["download_latency"] = CLOCK() - timing.started
-        asked = partial(headers_of, self._request, self._to.authority, last=self._last)
-        timing.exchange = Exchange(self._to.target, asked, reason, tuple(headers), self._noted())
+        asked = partial(headers_of, self._request, self.to, last=self._last)
+        timing.exchange = Exchange(self.to.target, asked, reason, tuple(headers), self._noted())
         stated = dict.get(self._headers, b"Content-Length")
         expected = int(stated[-1]) if stated else None
         if expected:

@@ -21,7 +21,6 @@ class Quality(Protocol):
 
     def quality(self, url: str, depth: int) -> float:
         """Worth of the page at the canonical ``url``, ``depth`` links away from a seed. O(1)."""
-        ...
 
 
 @runtime_checkable
@@ -36,7 +35,6 @@ class LinkQuality(Quality, Protocol):
 
         ``internal``: the target is on the page's server.  Called when the page is fetched.
         """
-        ...
 
 
 class ConstantQuality:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import InitVar, dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -42,42 +43,31 @@ MAX_ERROR = 200
 PRIOR_PAGES = 10
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Session:
     """One connection to a server; ``states`` has its states.
 
     It carries at most ``limit`` requests, one after another, none before ``ready_at``; ``requests`` counts them.
     """
 
-    __slots__ = (
-        "answered",
-        "busy_since",
-        "carried",
-        "ending",
-        "heap_item",
-        "heard",
-        "last_end",
-        "limit",
-        "parked_until",
-        "ready_at",
-        "requests",
-        "server",
-        "state",
-    )
+    server: Server
+    #: When it was opened.
+    now: InitVar[float]
+    limit: int
+    state: SessionState = SessionState.FREE
+    requests: int = 0
+    answered: int = 0  # requests, when its last answer was recorded
+    heard: int = 0  # requests whose pages' links are known
+    carried: int = 0  # requests carried by its connection, as last measured
+    ready_at: float = field(init=False)
+    busy_since: float | None = None  # when its first request was handed out
+    last_end: float = field(init=False)  # end of its last response
+    ending: bool = False  # no further request: the server closes it or failed
+    parked_until: float = field(init=False)
+    heap_item: HeapItem | None = None
 
-    def __init__(self, server: Server, now: float, limit: int) -> None:
-        self.server = server
-        self.state = SessionState.FREE
-        self.limit = limit
-        self.requests = 0
-        self.answered = 0  # requests, when its last answer was recorded
-        self.heard = 0  # requests whose pages' links are known
-        self.carried = 0  # requests carried by its connection, as last measured
-        self.ready_at = now
-        self.busy_since: float | None = None  # when its first request was handed out
-        self.last_end = now  # end of its last response
-        self.ending = False  # no further request: the server closes it or failed
-        self.parked_until = now
-        self.heap_item: HeapItem | None = None
+    def __post_init__(self, now: float) -> None:
+        self.ready_at = self.last_end = self.parked_until = now
 
     def step(self, event: SessionEvent) -> None:
         """Change the state. O(1). Raises IllegalStepError and changes nothing if ``event`` is illegal in this state."""
@@ -108,6 +98,7 @@ class Session:
         return f"<Session {self.server.key} {self.state.value} requests={self.requests}/{self.limit}>"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Server:
     """One server: its URL queue, its estimates, and when it may be requested again (seconds).
 
@@ -117,90 +108,49 @@ class Server:
     pipelined, so the paper's p does not enter).
     """
 
-    __slots__ = (
-        "answered",
-        "away_wait",
-        "blocked",
-        "bonus",
-        "copies",
-        "copy_run",
-        "crawl_delay",
-        "crowd",
-        "demoted_because",
-        "demotion",
-        "domain",
-        "estimates",
-        "failed_at",
-        "failures",
-        "fetched",
-        "file_kinds",
-        "found",
-        "full",
-        "gathered",
-        "given_up",
-        "group",
-        "guard",
-        "heap_item",
-        "key",
-        "last_end",
-        "last_error",
-        "limit",
-        "line",
-        "page_time",
-        "pages",
-        "parked",
-        "ready_at",
-        "request_wait",
-        "rerank_above",
-        "session",
-        "shared",
-        "state",
-        "urgency",
-        "urls",
-        "worth",
-    )
+    key: str
+    urls: ServerUrls
+    limit: int
+    estimates: Estimates = field(default_factory=Estimates)
+    found: LinkYield | None = None  # new links on its pages; only if the policy looks ahead
+    rerank_above: float = -inf  # quality of a new URL above which the rank or the heap place may change
+    bonus: float = 0.0  # expected worth of the links on its next page
+    state: ServerState = ServerState.IDLE
+    request_wait: float = 0.0
+    away_wait: float = 0.0
+    urgency: float = 1.0  # factor on its rank: higher for a server that long polite waits will keep busy
+    page_time: float = field(init=False)
+    ready_at: float = 0.0
+    last_end: float = -inf  # end of its last response in this run
+    crawl_delay: float = 0.0
+    answered: bool = False  # in this run, or there are pages of it
+    line: int = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
+    failures: int = 0  # consecutive
+    failed_at: float = -inf  # when the last one was recorded, in this run
+    last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
+    fetched: int = 0  # pages
+    gathered: float = 0.0  # their quality
+    full: bool = False  # its page limit is reached: no more pages in this run
+    guard: ServerGuard | None = None  # its suspicious URL patterns
+    demoted_because: str = ""  # reason for ranking last; empty if none
+    file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
+    given_up: bool = False
+    blocked: bool = False  # by the operator: keeps its URLs, gets no request
+    pages: int = 0  # pages with compared content
+    copies: int = 0  # pages among them with content seen before
+    copy_run: CopyRun | None = None  # copies since its last page with new content
+    shared: SharedPages | None = None  # pages that other servers have, too
+    demotion: float = 1.0  # factor on its rank: below 1 for a mirror
+    worth: float = 1.0  # factor on its rank: demotion and share of copies
+    session: Session | None = None
+    parked: Session | None = None  # session with an open, idle connection
+    group: Group | None = None
+    domain: str | None = None  # registered domain, once it was needed
+    crowd: Crowd[Server] | None = None  # in which it stands while it is ready
+    heap_item: HeapItem | None = None
 
-    def __init__(self, key: str, urls: ServerUrls, limit: int) -> None:
-        self.key = key
-        self.urls = urls
-        self.estimates = Estimates()
-        self.found: LinkYield | None = None  # new links on its pages; only if the policy looks ahead
-        self.rerank_above = -inf  # quality of a new URL above which the rank or the heap place may change
-        self.bonus = 0.0  # expected worth of the links on its next page
-        self.state = ServerState.IDLE
-        self.limit = limit
-        self.request_wait = 0.0
-        self.away_wait = 0.0
-        self.urgency = 1.0  # factor on its rank: higher for a server that long polite waits will keep busy
+    def __post_init__(self) -> None:
         self.page_time = self.estimates.response_time
-        self.ready_at = 0.0
-        self.last_end = -inf  # end of its last response in this run
-        self.crawl_delay = 0.0
-        self.answered = False  # in this run, or there are pages of it
-        self.line = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
-        self.failures = 0  # consecutive
-        self.failed_at = -inf  # when the last one was recorded, in this run
-        self.last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
-        self.fetched = 0  # pages
-        self.gathered = 0.0  # their quality
-        self.full = False  # its page limit is reached: no more pages in this run
-        self.guard: ServerGuard | None = None  # its suspicious URL patterns
-        self.demoted_because = ""  # reason for ranking last; empty if none
-        self.file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
-        self.given_up = False
-        self.blocked = False  # by the operator: keeps its URLs, gets no request
-        self.pages = 0  # pages with compared content
-        self.copies = 0  # pages among them with content seen before
-        self.copy_run: CopyRun | None = None  # copies since its last page with new content
-        self.shared: SharedPages | None = None  # pages that other servers have, too
-        self.demotion = 1.0  # factor on its rank: below 1 for a mirror
-        self.worth = 1.0  # factor on its rank: demotion and share of copies
-        self.session: Session | None = None
-        self.parked: Session | None = None  # session with an open, idle connection
-        self.group: Group | None = None
-        self.domain: str | None = None  # registered domain, once it was needed
-        self.crowd: Crowd[Server] | None = None  # in which it stands while it is ready
-        self.heap_item: HeapItem | None = None
 
     def step(self, event: ServerEvent) -> None:
         """Change the state. O(1). Raises IllegalStepError and changes nothing if ``event`` is illegal in this state."""

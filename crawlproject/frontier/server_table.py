@@ -26,15 +26,12 @@ class Places(Protocol):
 
     def tick(self, now: float) -> None:
         """Advance the time to ``now``."""
-        ...
 
     def place(self, server: Server) -> None:
         """Move ``server`` to the position of its URLs, time and rank. O(log servers)."""
-        ...
 
     def find_group(self, server: Server) -> None:
         """Put a new server into its politeness group, if there are groups."""
-        ...
 
 
 class FrontierStore(Protocol):
@@ -42,15 +39,12 @@ class FrontierStore(Protocol):
 
     def open_queue(self, key: str) -> ServerUrls:
         """An empty queue for the new server ``key``."""
-        ...
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
         """Prefetch these URLs, given by server and path: their quality is about to be raised, if they are queued."""
-        ...
 
     def changed(self, server: Server) -> None:
         """Note that ``server`` has changed, apart from its URLs. O(1)."""
-        ...
 
 
 class ServerTable:

@@ -103,16 +103,13 @@ class FiguresSource(Protocol):
 
     def now(self, fresh: float = FRESH) -> Figures:
         """The figures, at most ``fresh`` seconds old."""
-        ...
 
     @property
     def survey(self) -> Survey | None:
         """The last complete round over all servers; None until there is one."""
-        ...
 
     def finish_survey(self) -> None:
         """Look at all servers now, at the end of a crawl. O(servers)."""
-        ...
 
 
 def figures_of(crawler: Crawler) -> FiguresSource:

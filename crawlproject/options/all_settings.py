@@ -11,7 +11,6 @@ from scrapy.settings import default_settings
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.lane import LaneOptions
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions
@@ -38,7 +37,6 @@ logger = logging.getLogger(__name__)
 FAMILIES: tuple[type[Options], ...] = (
     FrontierOptions,
     RedisOptions,
-    LaneOptions,
     LimitOptions,
     NetworkOptions,
     RobotsOptions,

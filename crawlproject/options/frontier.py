@@ -58,6 +58,8 @@ class FrontierOptions(Options):
     commit_interval: float
     #: Age from which pages are fetched again; None: never.
     recrawl_age: float | None
+    #: Whether pages may take the fast lane.
+    fast_lane: bool
 
     def new_frontier(self) -> Frontier:
         """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
@@ -114,6 +116,7 @@ class FrontierOptions(Options):
             # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
             commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
             recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
+            fast_lane=reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto",
         )
 
 

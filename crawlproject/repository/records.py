@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b32encode
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha1
 from io import BytesIO
@@ -16,7 +17,6 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from crawlproject.repository.capture import Capture
     from crawlproject.repository.index import Original
 
 REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
@@ -41,6 +41,47 @@ TIMES = (
 )
 
 Headers: TypeAlias = "Iterable[tuple[str, str | None]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Properties of a page besides its bytes; times in seconds, None if unknown."""
+
+    #: scheme://host[:port]
+    server: str
+    depth: int | None = None
+    quality: float | None = None
+    #: URL of the page on which its URL was found.
+    via: str | None = None
+    dns_time: float | None = None
+    connect_time: float | None = None
+    tls_time: float | None = None
+    response_time: float | None = None
+    fetch_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A request and its response."""
+
+    url: str
+    #: When the request was sent, seconds since 1970.
+    fetched_at: float
+    status: int
+    #: Request line and headers including the empty line; ``response_head`` likewise.
+    request_head: bytes
+    request_body: bytes
+    response_head: bytes
+    #: As received, without transfer coding; compressed if Content-Encoding says so.
+    body: bytes
+    content_type: str | None
+    last_modified: str | None
+    ip_address: str | None
+    #: From the highest to the lowest layer: ``http/1.1``, ``tls/1.3``.
+    protocols: tuple[str, ...]
+    #: Reason why the body is incomplete (``disconnect``, ``length``, ``unspecified``); None if complete.
+    truncated: str | None
+    measured: Measured
 
 
 def payload_digest(body: bytes) -> str:

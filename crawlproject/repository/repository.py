@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar
 
-    from crawlproject.repository.capture import Capture
     from crawlproject.repository.compression import Compression
     from crawlproject.repository.index import Original
+    from crawlproject.repository.records import Capture
     from crawlproject.repository.warc_file import OpenFile
 
     T = TypeVar("T")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ssl
-import sys
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import (
@@ -18,7 +16,7 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError, causes
+from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
 
 if TYPE_CHECKING:
@@ -40,9 +38,7 @@ FETCH_FAILURES = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
 #: Maximum characters of a description: errors quote data from servers.
 MAX_WORDS = 200
 
-_CLOSED = "connection closed without an answer"
 _NO_CONNECTION = "no connection in time (FRONTIER_CONNECT_TIMEOUT)"
-_NO_ANSWER = "no answer in time (DOWNLOAD_TIMEOUT)"
 
 
 def name_failure(error: BaseException) -> NameLookupError | None:
@@ -73,31 +69,16 @@ def is_unreached(error: Exception) -> bool:
 
 def is_disconnection(error: BaseException | None) -> bool:
     """Whether the server closed the connection without an answer."""
-    return isinstance(error, ServerDisconnectedError) or (error is not None and _of_aiohttp(error) == _CLOSED)
+    return isinstance(error, ServerDisconnectedError)
 
 
 def is_of_proxy(error: Exception) -> bool:
     """Whether a request through a proxy failed before the proxy passed it on: it says nothing about the server."""
-    aiohttp = sys.modules.get("aiohttp")  # not imported: it has not raised anything
-    cause = error.__cause__
-    if aiohttp is None or cause is None:
-        return False
-    if isinstance(cause, aiohttp.ClientHttpProxyError):  # the answer to CONNECT; from 500 the server may be at fault
-        return bool(cause.status < HTTPStatus.INTERNAL_SERVER_ERROR)
-    unreached = aiohttp.ClientProxyConnectionError, aiohttp.ClientConnectorDNSError, aiohttp.ConnectionTimeoutError
-    return isinstance(cause, unreached)
+    return isinstance(error.__cause__, (ProxyError, ConnectTimeoutError, NameLookupError))
 
 
 def _words(error: BaseException) -> str | None:
-    words = next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
-    return words or _of_aiohttp(error)
-
-
-def _of_aiohttp(error: BaseException) -> str | None:
-    aiohttp = sys.modules.get("aiohttp")  # not imported: it has not raised anything
-    if aiohttp is None:
-        return None
-    return next((words for name, words in _OF_AIOHTTP.items() if isinstance(error, getattr(aiohttp, name))), None)
+    return next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
 
 
 def _attribute(error: BaseException, name: str) -> str:
@@ -111,14 +92,7 @@ _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (ssl.SSLError, lambda error: f"TLS: {_attribute(error, 'reason').replace('_', ' ').lower()}"),
     (ConnectionRefusedError, lambda _: "connection refused"),
     (ConnectionResetError, lambda _: "connection reset"),
-    (ServerDisconnectedError, lambda _: _CLOSED),
+    (ServerDisconnectedError, lambda _: "connection closed without an answer"),
     (ConnectTimeoutError, lambda _: _NO_CONNECTION),
-    (DownloadTimeoutError, lambda _: _NO_ANSWER),
+    (DownloadTimeoutError, lambda _: "no answer in time (DOWNLOAD_TIMEOUT)"),
 )
-
-#: Exceptions of aiohttp by name.
-_OF_AIOHTTP = {
-    "ServerDisconnectedError": _CLOSED,
-    "ConnectionTimeoutError": _NO_CONNECTION,
-    "ServerTimeoutError": _NO_ANSWER,
-}

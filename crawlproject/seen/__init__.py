@@ -10,7 +10,7 @@ from crawlproject.seen.bloom import UrlBloom
 from crawlproject.seen.cache import ClockCache, LruCache, RandomCache, StaticCache, UrlCache
 from crawlproject.seen.exact import MemorySeenSet
 from crawlproject.seen.fingerprint import bytes_fingerprint, key_bytes, server_part, url_fingerprint, url_key
-from crawlproject.seen.seen_set import BloomSeenSet, ExactStore, SeenSet, SeenUrls
+from crawlproject.seen.seen_set import BloomSeenSet, ExactStore, SeenSet
 
 __all__ = [
     "BloomSeenSet",
@@ -20,7 +20,6 @@ __all__ = [
     "MemorySeenSet",
     "RandomCache",
     "SeenSet",
-    "SeenUrls",
     "StaticCache",
     "UrlBloom",
     "UrlCache",

@@ -48,7 +48,6 @@ class LinkRater(Protocol):
 
     def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
         """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
-        ...
 
 
 @dataclass(frozen=True)

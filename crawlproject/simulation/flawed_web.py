@@ -6,7 +6,7 @@ many more of them than others, so that there is something to learn.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +14,32 @@ import numpy as np
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, SimulatedWeb, ranges
 
 if TYPE_CHECKING:
-    from crawlproject.simulation.flaws import Flaws
     from crawlproject.simulation.web import IntArray
+
+
+@dataclass(frozen=True)
+class Flaws:
+    """Amount of each flaw: shares of all URLs, or of all servers."""
+
+    missing: float = 0.05
+    moved: float = 0.05
+    copies: float = 0.05
+    #: Disallowed by robots.txt.
+    forbidden: float = 0.03
+    #: Answer 500, half of them always, the others once.
+    errors: float = 0.01
+    #: Spread between servers of the shares above (sigma of a log-normal factor).
+    spread: float = 1.0
+    #: Share of the servers with a Crawl-delay, and its seconds.
+    crawl_delays: float = 0.03
+    crawl_delay: float = 1.0
+    #: Median and spread of the additional time (seconds) of the first answer on a connection.
+    first_extra: float = 0.05
+    first_spread: float = 0.7
+
+    def __post_init__(self) -> None:
+        if self.missing + self.moved + self.copies + self.forbidden > 0.9:
+            raise ValueError("at most .9 of the URLs may lead to no page")
 
 
 def add_flaws(web: SimulatedWeb, flaws: Flaws, seed: int) -> SimulatedWeb:

@@ -36,7 +36,7 @@ from crawlproject.urls.server_key import server_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.simulation.flaws import Flaws
+    from crawlproject.simulation.flawed_web import Flaws
 
 LINK_ARRAYS = ("links", "indices", "targets")
 SERVER_ARRAYS = ("host", "server")

@@ -30,7 +30,7 @@ from crawlproject.simulation.times import (
 from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, compressed, ranges
 
 if TYPE_CHECKING:
-    from crawlproject.simulation.flaws import Flaws
+    from crawlproject.simulation.flawed_web import Flaws
 
 # Work-bound webs
 SERVER_SIGMA = 0.45  # sizes are log-normal

@@ -39,11 +39,9 @@ class Part(Protocol):
 
     def write_to(self, batch: Batch) -> None:
         """Add all changes since the last ``written`` to ``batch``."""
-        ...
 
     def written(self) -> None:
         """The changes are on disk: drop them from memory."""
-        ...
 
 
 class DiskStore:

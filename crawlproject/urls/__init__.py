@@ -8,7 +8,7 @@ reads a crawl's seed list.
 
 from crawlproject.urls.canonical import Canonicalizer, resolve, why_none
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
-from crawlproject.urls.extract import MAX_LINKS, PageLinks, extract, refresh_target
+from crawlproject.urls.extract import PageLinks, extract, refresh_target
 from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
 from crawlproject.urls.server_key import RegisteredDomain, domain_of_server, host_of, server_key
@@ -16,7 +16,6 @@ from crawlproject.urls.wildcards import UrlPatterns
 
 __all__ = [
     "DEFAULT_DROP_PARAMS",
-    "MAX_LINKS",
     "NON_TEXT_EXTENSIONS",
     "BadSeed",
     "Canonicalizer",

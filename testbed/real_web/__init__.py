@@ -8,20 +8,3 @@ from testbed.real_web.counting import Count, count
 from testbed.real_web.nginx import is_running, remove, running_real_web, start, stop
 from testbed.real_web.packages import DEFAULT_PACKAGES, SMALL_PACKAGES, setup
 from testbed.real_web.web import Host, RealWeb, RealWebError, load
-
-__all__ = [
-    "DEFAULT_PACKAGES",
-    "SMALL_PACKAGES",
-    "Count",
-    "Host",
-    "RealWeb",
-    "RealWebError",
-    "count",
-    "is_running",
-    "load",
-    "remove",
-    "running_real_web",
-    "setup",
-    "start",
-    "stop",
-]

@@ -1,7 +1,9 @@
-"""Requests over a direct connection, without a crawl."""
+"""Requests over a connection, without a crawl."""
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,11 +12,19 @@ from scrapy import Request
 from scrapy.http import Response
 
 from crawlproject.download.body_budget import BodyBudget
-from crawlproject.download.connection import DirectConnection
-from crawlproject.download.direct import Link
-from crawlproject.download.request_head import destination
+from crawlproject.download.request_head import Proxy, destination
+from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Limits, Transfer
+
+
+class SystemNames:
+    """Resolves names as the system does."""
+
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        """The addresses of ``host``."""
+        found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        return tuple(each[4][0] for each in found)
 
 
 class Silent:
@@ -31,17 +41,15 @@ class Silent:
 
 
 async def fetch_directly(
-    connection: DirectConnection,
+    connection: Connection,
     url: str,
     timing: Timing,
     on_lost: Callable[[], None],
     may_send: Callable[[], bool] = lambda: True,
+    via: Proxy | None = None,
 ) -> Response:
     """The answer to a GET."""
-    request, opening = Request(url), connection._opening
-    to = destination(request)
-    assert to is not None
-    link = Link(to.host, to.port, opening.ssl if to.is_https else None, opening.resolver, 10.0)
+    request = Request(url)
     budget = BodyBudget(1 << 24, lambda: None, lambda: None, set)
     transfer = Transfer(
         request,
@@ -49,10 +57,11 @@ async def fetch_directly(
         budget.share(),
         Limits(0, 0, fails_on_loss=True),
         Silent(),  # type: ignore[arg-type]
-        to=to,
+        to=destination(url),
+        via=via,
         last=False,
         noted=partial(connection.noted, timing, on_lost),
         left=lambda: None,
     )
-    await connection.fetch(transfer, link, budget, timing, 30.0, may_send)
+    await connection.fetch(transfer, budget, timing, 30.0, may_send)
     return transfer.response(address=connection.address, certificate=None)

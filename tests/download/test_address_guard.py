@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.download.address_guard import AddressGuard, AddressRefused, literal_address
-from crawlproject.download.guarded_socket import GuardedSockets
+from crawlproject.download.address_guard import AddressGuard, AddressRefused, GuardedSockets, literal_address
 
 GUARD = AddressGuard()
 

@@ -9,16 +9,15 @@ from contextlib import asynccontextmanager
 from ipaddress import ip_network
 from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.connection import MAX_HELD, ConnectionPool, Opening, SessionAbandoned
+from crawlproject.download.connection import MAX_HELD, ConnectionPool, SessionAbandoned
+from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 
@@ -57,7 +56,7 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
     """A pool for one connection, and the servers' keys."""
     listening = [await asyncio.start_server(server.serve, "127.0.0.1", 0) for server in servers]
     keys = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in listening]
-    pool = ConnectionPool(1, Opening(ssl.create_default_context(), ThreadedResolver(), GUARD))
+    pool = ConnectionPool(1, Opening(ssl.create_default_context(), SystemNames(), GUARD))
     try:
         yield pool, keys
     finally:
@@ -67,28 +66,13 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
 
 
 #: Errors of a request whose connection was aborted; the handler raises SessionAbandoned from them.
-ENDED = (aiohttp.ClientError, RuntimeError, DownloadFailedError, ResponseDataLossError)
-
-#: Whether connections are direct; set by the fixture.
-DIRECT = [False]
-
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["aiohttp", "direct"])
-def _kinds(request: pytest.FixtureRequest) -> None:
-    """Each test for both kinds of connections."""
-    DIRECT[0] = request.param
+ENDED = (DownloadFailedError, ResponseDataLossError)
 
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
     """A page of a server with a session."""
-    if DIRECT[0]:
-        async with pool.use(key, keep=True, direct=True) as connection:
-            return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
-    async with (
-        pool.use(key, keep=True) as connection,
-        connection.client.get(f"{key}/", trace_request_ctx=Timing()) as answer,
-    ):
-        return await answer.read()
+    async with pool.use(key, keep=True) as connection:
+        return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
 
 
 @pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
@@ -166,7 +150,7 @@ def test_an_idle_connection_is_aborted() -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-class Silent(ThreadedResolver):
+class Silent(SystemNames):
     """A name server that never answers; ``asked``: it was."""
 
     def __init__(self) -> None:
@@ -181,8 +165,6 @@ class Silent(ThreadedResolver):
 @pytest.mark.parametrize("is_cancelled", [False, True])
 def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, is_cancelled: bool) -> None:
     """An aborted one fails; its task goes on and is not cancelled."""
-    if not DIRECT[0]:
-        pytest.skip("aiohttp opens its connections")
 
     async def test() -> None:
         resolver = Silent()
@@ -216,8 +198,6 @@ def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, i
 
 def test_a_connection_that_the_server_has_closed_leaves_its_place_at_once() -> None:
     """There is nothing to wait for."""
-    if not DIRECT[0]:
-        pytest.skip("aiohttp closes its connections")
 
     async def test() -> None:
         server = Slow()
@@ -246,7 +226,7 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
                 return 0.0 if rested.is_set() else MAX_HELD + 0.1
 
             async def stranger() -> None:
-                async with pool.use(keys[0], keep=False, wait=wait, direct=DIRECT[0]):
+                async with pool.use(keys[0], keep=False, wait=wait):
                     begun.set()
 
             request = asyncio.ensure_future(stranger())
@@ -269,7 +249,7 @@ def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
         other.go.set()
         async with crawling(Slow(), other) as (pool, keys):
             with pytest.raises(ZeroDivisionError):
-                async with pool.use(keys[0], keep=False, wait=lambda: 1 / 0, direct=DIRECT[0]):
+                async with pool.use(keys[0], keep=False, wait=lambda: 1 / 0):
                     pass
             assert await fetch(pool, keys[1]) == b"page"
 

@@ -11,14 +11,14 @@ from functools import wraps
 from typing import Any
 
 import pytest
-from aiohttp.resolver import ThreadedResolver
 
-from crawlproject.download.connection import DirectConnection, Opening
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
+from crawlproject.download.opening import Opening
+from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 from tests.download.test_connection import GUARD, Slow
 
 
@@ -120,8 +120,7 @@ async def test_cancelled_request_leaves_nothing() -> None:
     slow = Slow(b"HTTP/1.1 200 OK\r\n")
     server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
     async with server:
-        connection = Opening(ssl.create_default_context(), ThreadedResolver(), GUARD).connection(None, direct=True)
-        assert isinstance(connection, DirectConnection)
+        connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         task = asyncio.create_task(fetch_directly(connection, url, Timing(started=0.0), lambda: None))
         await slow.asked.wait()
@@ -144,8 +143,7 @@ def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], *, 
         slow.go.set()
         server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
         async with server:
-            connection = Opening(ssl.create_default_context(), ThreadedResolver(), GUARD).connection(None, direct=True)
-            assert isinstance(connection, DirectConnection)
+            connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
             if is_open:
                 await fetch_directly(connection, url, Timing(started=0.0), lambda: None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,8 +15,12 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
+from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.lookup import Answer, NameLookup, NameLookupError
+from crawlproject.download.opening import Opening
+from crawlproject.download.request_head import destination
 from crawlproject.download.resolver import MAX_IN_FLIGHT, CachingResolver
+from crawlproject.download.timing import Timing
 from crawlproject.options.network import NetworkOptions
 from testbed.dns import Name, NameServer, Zone
 
@@ -329,16 +334,15 @@ def test_truncated_answer_is_asked_for_over_tcp() -> None:
 
 
 def test_ipv6_comes_after_ipv4_where_the_system_has_a_route() -> None:
-    """aiohttp tries them all in turn; each is of its family."""
+    """They are tried in turn; each is of its family."""
 
     async def story(scene: Scene) -> None:
-        found = await scene.resolver.resolve("a.test", 80)
-        assert [(each["host"], each["port"], each["family"]) for each in found] == [
-            ("192.0.2.1", 80, socket.AF_INET),
-            ("2001:db8::1", 80, socket.AF_INET6),
+        opening = Opening(ssl.create_default_context(), scene.resolver, AddressGuard())
+        found = await opening._addresses(destination("http://a.test/"), Timing())
+        assert [(family, address) for family, *_, address in found] == [
+            (socket.AF_INET, ("192.0.2.1", 80)),
+            (socket.AF_INET6, ("2001:db8::1", 80)),
         ]
-        (only,) = await scene.resolver.resolve("a.test", 80, socket.AF_INET6)
-        assert only["host"] == "2001:db8::1"
 
     play({"a.test": Name(("A 192.0.2.1", "AAAA 2001:db8::1"))}, story, has_ipv6=True)
 

@@ -11,19 +11,16 @@ from ipaddress import ip_network
 from types import SimpleNamespace
 from typing import Any
 
-import aiohttp
 import pytest
-from aiohttp.resolver import ThreadedResolver
 from scrapy.exceptions import DownloadFailedError
 
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.aiohttp_connection import AiohttpConnection, TimedResponse
-from crawlproject.download.base_connection import Connection
-from crawlproject.download.connection import DirectConnection, Opening
+from crawlproject.download.opening import Opening
+from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly
+from tests.download.direct_fetch import SystemNames, fetch_directly
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 EVIL = response(b"evil")
@@ -59,15 +56,7 @@ class Client:
         """The body of a page, asked for as the handler does."""
         await self.connection.check()
         self.lost = asyncio.Event()
-        timing = Timing()
-        if isinstance(self.connection, DirectConnection):
-            response = await fetch_directly(self.connection, self.root + path, timing, self.lost.set)
-            return response.body.decode()
-        assert isinstance(self.connection, AiohttpConnection)
-        async with self.connection.client.get(self.root + path, trace_request_ctx=timing) as answer:
-            assert isinstance(answer, TimedResponse)
-            self.connection.note(timing, answer.transport, self.lost.set)
-            return await answer.text()
+        return (await fetch_directly(self.connection, self.root + path, Timing(), self.lost.set)).body.decode()
 
     def fileno(self) -> int:
         """Of the socket open now."""
@@ -77,15 +66,15 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(*, tls: bool, direct: bool) -> AsyncIterator[tuple[Peer, Client]]:
+async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     """A server and a client of it."""
     peer = Peer()
     server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context() if tls else None)
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     counted: list[None] = []
-    opening = Opening(trusting, ThreadedResolver(), GUARD, on_unsolicited=lambda: counted.append(None))
-    connection = opening.connection(None, direct=direct)
+    opening = Opening(trusting, SystemNames(), GUARD, on_unsolicited=lambda: counted.append(None))
+    connection = Connection(opening, None)
     root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield peer, Client(root, connection, counted)
@@ -98,11 +87,11 @@ async def connected(*, tls: bool, direct: bool) -> AsyncIterator[tuple[Peer, Cli
         server.close()
 
 
-def run(case: Callable[[Peer, Client], Any], *, tls: bool, direct: bool) -> None:
+def run(case: Callable[[Peer, Client], Any], *, tls: bool) -> None:
     """Run ``case`` in an event loop of its own."""
 
     async def main() -> None:
-        async with asyncio.timeout(60), connected(tls=tls, direct=direct) as (peer, client):
+        async with asyncio.timeout(60), connected(tls=tls) as (peer, client):
             await case(peer, client)
 
     asyncio.run(main())
@@ -136,10 +125,9 @@ async def _piece_behind_the_answer(peer: Peer, client: Client) -> None:
     assert await client.get("/b") == "/b"
 
 
-@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("case", [_while_idle, _before_the_loop_looks, _behind_the_answer, _piece_behind_the_answer])
-def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool, direct: bool) -> None:
+def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None:
     """The second request goes over another connection, and has its own answer."""
     seen = SimpleNamespace()
 
@@ -147,14 +135,13 @@ def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool, direct:
         await case(peer, client)
         seen.connections, seen.counted = len(peer.writers), len(client.counted)
 
-    run(watched, tls=tls, direct=direct)
+    run(watched, tls=tls)
     assert seen.connections == 2
     assert seen.counted == 1
 
 
-@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
-def test_connection_is_kept_without_it(tls: bool, direct: bool) -> None:
+def test_connection_is_kept_without_it(tls: bool) -> None:
     """Ordinary answers follow each other on one connection."""
 
     async def ordinary(peer: Peer, client: Client) -> None:
@@ -162,12 +149,11 @@ def test_connection_is_kept_without_it(tls: bool, direct: bool) -> None:
             assert await client.get(path) == path
         assert len(peer.writers) == 1
 
-    run(ordinary, tls=tls, direct=direct)
+    run(ordinary, tls=tls)
 
 
-@pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
-def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool, direct: bool) -> None:
+def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
     """Also where TLS announces it.  The connection opened instead is not taken for lost."""
 
     async def ends(peer: Peer, client: Client) -> None:
@@ -183,16 +169,15 @@ def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool, direct: bool) -> N
         assert len(peer.writers) == 2
         assert not client.counted
 
-    run(ends, tls=tls, direct=direct)
+    run(ends, tls=tls)
 
 
-@pytest.mark.parametrize(("direct", "error"), [(False, aiohttp.ClientResponseError), (True, DownloadFailedError)])
-def test_head_that_is_too_long_fails(direct: bool, error: type[Exception]) -> None:
+def test_head_that_is_too_long_fails() -> None:
     """As any broken answer does."""
 
     async def long_head(peer: Peer, client: Client) -> None:
         peer.before = b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000
-        with pytest.raises(error, match="head of more than"):
+        with pytest.raises(DownloadFailedError, match="head of more than"):
             await client.get("/a")
 
-    run(long_head, tls=False, direct=direct)
+    run(long_head, tls=False)

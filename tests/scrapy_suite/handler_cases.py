@@ -84,10 +84,10 @@ class TestHttpsWithCrawler(TestHttpWithCrawler):
 
 
 class TestHttpProxy(Ours, bases.TestHttpProxyBase):
-    pass
+    expected_http_proxy_request_body = b"http://example.com/"  # as by Scrapy's handler on httpx
 
 
-class TestHttpsProxy(Ours, bases.TestHttpProxyBase):
+class TestHttpsProxy(TestHttpProxy):
     is_secure = True
 
     @property

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from crawlproject.frontier import POLICIES, BreadthFirst
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, Watch, simulate
-from crawlproject.simulation.flawed_web import add_flaws
-from crawlproject.simulation.flaws import Flaws
+from crawlproject.simulation.flawed_web import Flaws, add_flaws
 from crawlproject.simulation.metrics import Curve, collectable_quality
 from crawlproject.simulation.record import NO_WAIT
 from crawlproject.simulation.spans import NO_SESSION, PHASES, Spans

@@ -119,12 +119,10 @@ class HasSharedPages(Protocol):
     @property
     def key(self) -> str:
         """Its name."""
-        ...
 
     @property
     def pages(self) -> int:
         """Number of pages with compared content."""
-        ...
 
 
 T = TypeVar("T", bound=HasSharedPages)

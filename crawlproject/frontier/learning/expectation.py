@@ -28,17 +28,14 @@ class ExpectedServer(Protocol):
     @property
     def away_wait(self) -> float:
         """Polite wait between two requests if it is spent disconnected."""
-        ...
 
     @property
     def estimates(self) -> Estimates:
         """Its measured times."""
-        ...
 
     @property
     def urls(self) -> Sized:
         """Its queue."""
-        ...
 
 
 class Expectations:

@@ -19,7 +19,7 @@ from crawlproject.download.receivers import log_line
 from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
 from crawlproject.middlewares.lane.downloading import Downloading
 from crawlproject.middlewares.lane.scraping import Scraping
-from crawlproject.options.lane import LaneOptions
+from crawlproject.options.frontier import FrontierOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -52,7 +52,7 @@ class FastLane:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy. Raises NotConfigured if the lane is off."""
-        if not LaneOptions.of(crawler).is_on:
+        if not FrontierOptions.of(crawler).fast_lane:
             raise NotConfigured
         return cls(crawler)
 
@@ -105,7 +105,7 @@ class FastLane:
             finally:
                 self._under_way.downloaded(request)
             if isinstance(result, Request):
-                self._scraping.follow(result)
+                self._scraping.following.crawl(result)
             else:
                 await self._scrape(result, request)
         except Exception:

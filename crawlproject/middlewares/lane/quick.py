@@ -26,7 +26,7 @@ from scrapy.spidermiddlewares.referer import (
 )
 from scrapy.utils.request import request_httprepr
 
-from crawlproject.download.request_head import destination
+from crawlproject.download.request_head import plain_destination
 from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def quick(method: Any) -> Callable[..., Any] | None:
 
 def size_of_request(request: Request) -> int:
     """``len(request_httprepr(request))``. O(length)."""
-    to = destination(request)
+    to = plain_destination(request.url)
     if to is None or ";" in to.target or to.target.startswith("//"):
         return len(request_httprepr(request))
     size = len(request.method) + len(to.target) + len(to.host) + len("  HTTP/1.1\r\nHost: \r\n\r\n")
+    size += len(request.body)
     return size + sum(len(name) + len(value) + 4 for name, values in dict.items(request.headers) for value in values)
 
 

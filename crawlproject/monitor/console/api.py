@@ -47,35 +47,27 @@ class Room(Protocol):
 
     def state(self) -> dict[str, Any]:
         """Figures, orders, names for the page."""
-        ...
 
     def event(self) -> dict[str, Any]:
         """The message that every page gets once a second."""
-        ...
 
     def history(self) -> dict[str, Any]:
         """The points of the charts."""
-        ...
 
     async def servers(self, given: dict[str, str]) -> dict[str, Any]:
         """A page of the table of servers. Raises ValueError for wrong parameters."""
-        ...
 
     def server(self, key: str) -> dict[str, Any] | None:
         """One server; None if it is unknown."""
-        ...
 
     async def workers(self) -> dict[str, Any]:
         """All workers of the crawl."""
-        ...
 
     def stats(self) -> dict[str, Any]:
         """All stats, sorted."""
-        ...
 
     def lines(self) -> list[dict[str, Any]]:
         """The last lines of the log."""
-        ...
 
 
 class Hub:
