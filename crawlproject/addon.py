@@ -177,6 +177,7 @@ class FrontierAddon:
             use_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()
+        if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
 
     def _take_over_limits(self, settings: BaseSettings) -> None:

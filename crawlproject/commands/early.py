@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,18 @@ def add_parquet(settings: BaseSettings) -> None:
 
 
 def log_as_set(settings: BaseSettings) -> None:
-    """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on."""
+    """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on.
+
+    Raises UsageError for an unknown ``LOG_LEVEL``, with which Scrapy would end in a traceback before that.
+    """
+    from scrapy.exceptions import UsageError
+
     from crawlproject.options.monitor import MonitorOptions
 
+    level = settings.get("LOG_LEVEL")
+    if isinstance(level, str) and level not in logging.getLevelNamesMapping():
+        choices = "DEBUG, INFO, WARNING, ERROR, CRITICAL"
+        raise UsageError(f"LOG_LEVEL={level!r}: must be one of {choices}", print_help=False)
     try:
         options = MonitorOptions.from_settings(settings)
     except ValueError:

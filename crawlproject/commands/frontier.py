@@ -53,6 +53,7 @@ class Command(Described, ScrapyCommand):
     explanation = (
         "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
         "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
+        "--url shows what became of a URL: queued, fetched, refused, or never found. "
         "--state given-up and --state resting also show the reason. "
         "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
         "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
@@ -72,6 +73,7 @@ class Command(Described, ScrapyCommand):
             choices=STATES,
             help="only servers that are ready, resting, waiting, idle or given-up, with the reason",
         )
+        parser.add_argument("--url", metavar="URL", help="what became of this URL, and its server; of a JOBDIR only")
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -89,6 +91,10 @@ class Command(Described, ScrapyCommand):
         if opts.key and not _is_url(args[0]):
             raise UsageError(f"--key={opts.key!r:.200}: names a crawl in Redis, and {args[0]!r} is a directory")
         assert self.settings is not None
+        if opts.server:
+            opts.server = opts.server.rstrip("/")
+        if opts.url:
+            opts.url, opts.server = _canonical(opts.url, args[0], self.settings)
         try:
             apply_preset(self.settings)
             options = FrontierOptions.from_settings(self.settings)
@@ -101,9 +107,9 @@ class Command(Described, ScrapyCommand):
         except StoreError as error:
             self.fail(str(error))
             return
-        if opts.server and not answer["top_servers"]:
+        if opts.server and not answer["top_servers"] and not opts.url:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
-            self.fail(f"{place}: no URL of {opts.server!r} is known")
+            self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
 
 
@@ -111,12 +117,26 @@ def _is_url(name: str) -> bool:
     return "://" in name
 
 
+def _canonical(url: str, source: str, settings: BaseSettings) -> tuple[str, str]:
+    """The URL as the frontier knows it, and its server. Raises UsageError."""
+    from crawlproject.options.links import LinkOptions
+    from crawlproject.urls import server_key
+
+    if _is_url(source):
+        raise UsageError("--url: only of a crawl with JOBDIR", print_help=False)
+    canonical = LinkOptions.from_settings(settings).canonicalizer.canonical(url)
+    if canonical is None:
+        raise UsageError(f"--url={url!r:.200}: must be a URL that begins with http:// or https://", print_help=False)
+    return canonical, server_key(canonical)
+
+
 def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands.frontier_report import FrontierReport, frontier_on_disk
 
     with frontier_on_disk(_directory(path), options) as stored:
         report = FrontierReport(stored)
-        return {**report.counts(), "top_servers": _servers(report, opts)}
+        about = report.url(opts.url) if opts.url else {}
+        return {**report.counts(), **about, "top_servers": _servers(report, opts)}
 
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:

@@ -9,15 +9,17 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
-from crawlproject.frontier.entry import url_of
+from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.monitor.server_terms import server_terms
+from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
-from crawlproject.urls import host_of
+from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
 
+#: What became of a URL that is neither queued nor fetched.
+DONE = "seen, without a page: refused (robots.txt, limits), failed, redirected, or dropped"
+UNKNOWN = "never queued: no page read so far links to it, or not followed (filters, depth, domain, guard)"
+
 
 @dataclass(frozen=True)
 class StoredFrontier:
@@ -41,6 +47,9 @@ class StoredFrontier:
     urls_seen: int
     #: Seconds.
     now: float
+    #: Of a store on disk.
+    seen: DiskSeenStore | None = None
+    pages: DiskFetchedPages | None = None
 
 
 @contextmanager
@@ -55,7 +64,8 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFro
         now, frontier = time.time(), options.new_frontier()
         servers = DiskFrontierStore(store, clock_offset=0.0)
         servers.load(frontier, now)
-        yield StoredFrontier(frontier, servers.rows, store.label, len(DiskSeenStore(store)), now)
+        seen, pages = DiskSeenStore(store), DiskFetchedPages(store)
+        yield StoredFrontier(frontier, servers.rows, store.label, len(seen), now, seen, pages)
     finally:
         store.close()
 
@@ -69,6 +79,7 @@ class FrontierReport:
         self._label = stored.label
         self._seen = stored.urls_seen
         self._now = stored.now
+        self._stored = stored
 
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
@@ -116,6 +127,23 @@ class FrontierReport:
     def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
         """The first ``count`` of ``urls``."""
         return list(islice(self.urls(key), count))
+
+    def url(self, url: str) -> dict[str, Any]:
+        """What became of the canonical ``url``. O(queued URLs of its server). Needs a store on disk."""
+        seen, pages = self._stored.seen, self._stored.pages
+        assert seen is not None
+        assert pages is not None
+        key = server_key(url)
+        for place, queued in enumerate(self.urls(key), start=1):
+            if queued["url"] == url:
+                return {"url": url, "url_state": f"queued, or in progress: number {place} of its server", **queued}
+        server = self._frontier.server(key)
+        if server is not None:
+            page = pages.committed(cast("StoredUrlQueue", server.urls).number, path_of(url, key))
+            if page is not None:
+                at = datetime.fromtimestamp(page.fetched, UTC).isoformat(timespec="seconds")
+                return {"url": url, "url_state": f"fetched at {at}", "quality": page.quality, "depth": page.depth}
+        return {"url": url, "url_state": DONE if seen.contains([url_key(url)])[0] else UNKNOWN}
 
     def _terms(self, server: Server) -> dict[str, Any]:
         """The rank of ``server`` and its terms; times in seconds."""

@@ -6,16 +6,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy.commands import genspider
+from scrapy.utils.conf import closest_scrapy_cfg
 
 import crawlproject
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 OWN_TEMPLATES = Path(crawlproject.__path__[0], "commands", "templates")
 
 
 class Command(genspider.Command):
-    """Uses this package's template if the project (``TEMPLATES_DIR``, or Scrapy) has none of that name."""
+    """Uses this package's template if the project (``TEMPLATES_DIR``, or Scrapy) has none of that name.
+
+    With this package's settings, but outside a project, the spider is written to the working directory, not into the
+    installed package, where the next upgrade would delete it.
+    """
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """See ``ScrapyCommand``."""
+        assert self.settings is not None
+        if self.settings.get("NEWSPIDER_MODULE") == "crawlproject.spiders" and not closest_scrapy_cfg():
+            self.settings.set("NEWSPIDER_MODULE", "", priority="cmdline")
+        super().run(args, opts)
 
     def _find_template(self, template: str) -> Path | None:
         name = template if template.endswith(".tmpl") else f"{template}.tmpl"

@@ -15,7 +15,7 @@ from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -120,8 +120,8 @@ class Command(Described, ScrapyCommand):
         from crawlproject.records.rule_file import read_rules
 
         rules = read_rules(path)
-        sys.stdout.writelines(_summary(rules))
         if page is None:
+            sys.stdout.writelines(_summary(rules.sites))
             return
         text, url, kind = self._page(page, opts.url or rules.sites[0].seeds[0])
         site = rules.of(url)
@@ -132,6 +132,7 @@ class Command(Described, ScrapyCommand):
         if page != url and not opts.url:  # a file, whose URL is not known
             applied = list(site.records)
         readings = read_page(source, applied)
+        sys.stdout.writelines(_summary([site]))
         sys.stdout.writelines(_shown(site, url, readings))
         if not any(reading.rows for reading in readings):
             self.exitcode = 1
@@ -172,8 +173,8 @@ def _domains(rules: RuleSet) -> list[str]:
     return [domain for site in rules.sites for domain in site.domains]
 
 
-def _summary(rules: RuleSet) -> Iterator[str]:
-    for site in rules.sites:
+def _summary(sites: Iterable[SiteRules]) -> Iterator[str]:
+    for site in sites:
         kinds = ", ".join(f"{rule.name} ({len(rule.fields)} fields)" for rule in site.records)
         yield f"{site.name}: {', '.join(site.domains)}: {kinds}\n"
 

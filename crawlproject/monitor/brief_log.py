@@ -52,8 +52,8 @@ class BriefStats:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``LOG_BRIEF``."""
-        if not MonitorOptions.of(crawler).log_brief:
+        """Called by Scrapy. Raises NotConfigured without ``LOG_BRIEF`` and ``LOG_FORMAT_JSON``."""
+        if not MonitorOptions.of(crawler).sorts_stats:
             raise NotConfigured
         return cls(crawler)
 

@@ -39,6 +39,11 @@ class MonitorOptions(Options):
     #: File that gets the stats as JSON; None = no file.
     stats_file: Path | None
 
+    @property
+    def sorts_stats(self) -> bool:
+        """Whether the closing stats are logged sorted, with an object for programs, instead of by Scrapy."""
+        return self.log_brief or self.log_json
+
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``."""

@@ -82,6 +82,14 @@ class DiskFetchedPages:
         """Remove a page if it is stored. O(length)."""
         self._changes[_key(server, path)] = None
 
+    def committed(self, server: int, path: str) -> FetchedPage | None:
+        """The page as committed; None if it is not stored. A few µs."""
+        value = self._store.rocks.get(TABLE, _key(server, path))
+        try:
+            return None if value is None else FetchedPage.decode(value)
+        except ValueError as error:
+            raise self._damaged(error) from error
+
     def stored(self) -> Iterator[tuple[int, str, FetchedPage]]:
         """Server, path and page of all pages committed when this was called, grouped by server.
 
@@ -91,7 +99,7 @@ class DiskFetchedPages:
             try:
                 path, page = key[_number.size :].decode("utf-8", "surrogatepass"), FetchedPage.decode(value)
             except ValueError as error:
-                raise StoreError(self._store.path, f"damaged: a page cannot be read: {error}") from error
+                raise self._damaged(error) from error
             yield int.from_bytes(key[: _number.size], "big"), path, page
 
     def drop(self, first: int, end: int) -> None:
@@ -111,6 +119,9 @@ class DiskFetchedPages:
     def written(self) -> None:
         """See ``Part``."""
         self._changes.clear()
+
+    def _damaged(self, error: ValueError) -> StoreError:
+        return StoreError(self._store.path, f"damaged: a page cannot be read: {error}")
 
 
 def _key(server: int, path: str) -> bytes:

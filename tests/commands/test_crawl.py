@@ -21,3 +21,20 @@ def test_crawls_that_could_not_go_on_fail(reason: str, code: int, tmp_path: Path
     done = run_python(*line, cwd=tmp_path, env={**os.environ, **project})
     assert f"Spider closed ({reason})" in done.stderr
     assert done.returncode == code
+
+
+def test_a_new_spider_without_a_project_is_in_the_working_directory(tmp_path: Path) -> None:
+    """Not in the installed package."""
+    package = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawlproject.settings", "PYTHONPATH": str(ROOT)}
+    line = ["-m", "scrapy", "genspider", "-t", "site", "books", "books.example.org"]
+    done = run_python(*line, cwd=tmp_path, env=package)
+    assert done.returncode == 0, done.stderr
+    assert "class BooksSpider(WebSpider)" in (tmp_path / "books.py").read_text(encoding="utf-8")
+
+
+def test_an_unknown_log_level_is_a_wrong_argument() -> None:
+    """Scrapy alone ends in a traceback that does not name the setting."""
+    done = run_python("-m", "scrapy", "crawl", "web", "-s", "LOG_LEVEL=info", cwd=ROOT)
+    assert done.returncode == 2
+    assert "LOG_LEVEL='info': must be one of DEBUG, INFO" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -9,8 +9,10 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
 from tests.processes import run_python
@@ -27,7 +29,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
     frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
     DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0)
-    DiskSeenStore(store).add(range(40))
+    DiskSeenStore(store).add([*range(39), url_key("http://c.example/refused")])
     frontier.push([Entry("http://c.example/only", 9.0)])
     session = frontier.open_session(0.0)
     frontier.acknowledge(frontier.next_url(session, 0.0))
@@ -43,8 +45,35 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frontier.push([Entry("http://dead.example/1")])
     for _ in range(10):
         frontier.record(Measurement("http://dead.example", 0.0, failed=True, error="connection refused"))
+    pages = DiskFetchedPages(store)
+    pages.put(frontier.server("http://c.example").urls.number, "/only", FetchedPage(1_000_000_000, quality=9.0))
     store.commit()
     return path
+
+
+@pytest.mark.parametrize(
+    ("url", "state"),
+    [
+        ("http://A.example/7#top", "queued, or in progress: number 23 of its server"),
+        ("http://c.example/only", "fetched at 2001-09-09T01:46:40+00:00"),
+        ("http://c.example/refused", "seen, without a page: "),
+        ("http://c.example/other", "never queued: "),
+        ("http://never.example/", "never queued: "),
+    ],
+)
+def test_it_tells_what_became_of_a_url(job: Path, url: str, state: str) -> None:
+    """However it is spelled; with its server, if it is known."""
+    done = scrapy(str(job), "--url", url, "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["url_state"].startswith(state)
+    assert len(report["top_servers"]) == ("never" not in url)
+
+
+def test_a_url_that_is_none_is_a_wrong_argument(job: Path) -> None:
+    """So is one of a crawl in Redis."""
+    assert "--url='nothing'" in scrapy(str(job), "--url", "nothing").stderr
+    assert "--url" in scrapy("redis://127.0.0.1:1/0", "--url", "http://a.example/").stderr
 
 
 def test_it_tells_what_waits_and_why(job: Path) -> None:

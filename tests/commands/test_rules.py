@@ -54,7 +54,9 @@ def test_check_shows_each_field(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
     page = "<meta charset=windows-1251><h1>Красный</h1><p class=price>1,50</p>".encode("cp1251")
     (tmp_path / "p.html").write_bytes(page)
-    shown = rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html").stdout
+    (tmp_path / "s.toml").write_text(RULES.replace("127.4.0.1", "other.example"), encoding="utf-8")
+    shown = rules("check", str(tmp_path), f"{tmp_path}/p.html").stdout
+    assert "other.example" not in shown  # of forty sites, only the one of the page
     for line in ("book: 1 record", "  title  'Красный'", "  price  1.5", "  none   - nothing matched: css = .none"):
         assert line in shown
     with scripted_site() as site:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -136,6 +138,33 @@ def test_links_are_recorded(tmp_path: Path, name: str) -> None:
         "http://a.example/1\thttp://a.example/x\thttp://b.example/y\n"
         "http://a.example/2\thttp://a.example/x\thttp://b.example/y\n"
     )
+
+
+@pytest.mark.parametrize("lost", [1, 9, 30])
+@pytest.mark.parametrize("name", ["links.tsv", "links.tsv.gz"])
+def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, name: str, lost: int) -> None:
+    """By any program: a write that was cut short is mended before the next run appends."""
+    path = tmp_path / name
+    for run in range(3):
+        sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
+        for number in range(250):
+            sut.find(links("/x", page=f"http://a.example/{run}/{number}"))
+        sut.close()
+        if run < 2:
+            os.truncate(path, path.stat().st_size - lost)
+    raw = path.read_bytes()
+    lines = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode().splitlines()
+    assert all(re.fullmatch(r"http://a\.example/\d/\d+\thttp://a\.example/x", line) for line in lines)
+    assert 750 - 2 * 100 <= len(lines) <= 750
+
+
+def test_a_file_of_another_kind_is_not_changed(tmp_path: Path) -> None:
+    """Its name alone says that it is compressed."""
+    path = tmp_path / "links.tsv.gz"
+    path.write_text("not compressed\n")
+    with pytest.raises(ValueError, match="not a gzip file"):
+        intake(LINKS_FILE=str(path))
+    assert path.read_text() == "not compressed\n"
 
 
 def test_links_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_every_line_is_json(tmp_path: Path) -> None:
 
 
 def test_json_in_any_project() -> None:
-    """From the add-on on; an exception is a member, not lines of its own."""
+    """From the add-on on; an exception is a member, not lines of its own; the stats are an object."""
     with scripted_site(1) as site:
         site.script = {"1/": page()}
         settings = {**QUICK, "LOG_FORMAT_JSON": True, "LOG_LEVEL": "INFO"}
@@ -73,6 +73,8 @@ def test_json_in_any_project() -> None:
     assert len(lines) - len(found) <= 20, ours.log
     (error,) = [each for each in found if each["level"] == "ERROR"]
     assert "ZeroDivisionError" in error["exception"]
+    (stats,) = [each["stats"] for each in found if "stats" in each]
+    assert stats["finish_reason"] == "finished"
 
 
 def test_odd_records() -> None:

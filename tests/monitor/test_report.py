@@ -254,7 +254,7 @@ def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     """One line, exit code 1."""
     done = run_python("-m", "scrapy", "report", str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr == f"{tmp_path}: no series of a crawl (series.jsonl)\n"
+    assert done.stderr == f"{tmp_path}: no series of a crawl (series.jsonl); it is kept in JOBDIR, or in REPORT_DIR\n"
     assert run_python("-m", "scrapy", "report").returncode == 2
     (tmp_path / "file").touch()
     for name, problem in (("file", "not a directory"), ("none", "no such directory")):
