@@ -204,7 +204,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
             return None
 
         def wait() -> float:
-            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout", inf)
+            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout") or inf
             try:
                 return frontier.polite_wait(request, longest)
             except IgnoreRequest:
@@ -266,7 +266,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
         key = server_key(request.url)
         frontier = frontier_of(self.crawler)
         last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
-        timeout: float = request.meta.get("download_timeout", self._DEFAULT_CONNECT_TIMEOUT)
+        timeout: float = request.meta.get("download_timeout") or self._DEFAULT_CONNECT_TIMEOUT
         link = Link(to.host, to.port, self._ssl_context if to.is_https else None, self._resolver, self._connect_timeout)
         async with (
             self._connection(request, key, frontier, keep=keep, direct=True) as connection,
@@ -333,6 +333,7 @@ class FrontierDownloadHandler(BaseStreamingDownloadHandler["TimedResponse"]):
     async def _make_request(self, request: Request, timeout: float) -> AsyncIterator[TimedResponse]:
         import aiohttp  # few crawls need it: 6 MB
 
+        timeout = timeout or self._DEFAULT_CONNECT_TIMEOUT  # 0 and None mean the default, as in Scrapy's own handler
         key = server_key(request.url)
         timing: Timing = request.meta[TIMING]
         last = bool(request.meta.get(LAST_OF_SESSION))
