@@ -161,7 +161,8 @@ class DiskBackend(StoringBackend):
             self._stats.inc_value("frontier/commit_errors")
             self._has_failed = True
             logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
-            logger.critical("Earlier commits are safe in %s; start the crawl again to continue", self._directory)
+            if self._directory.exists():
+                logger.critical("Earlier commits are safe in %s; start the crawl again to continue", self._directory)
             end_crawl(self._crawler, "store_failed")
             return False
         return True

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.download.few_lines import FewLines
-from crawlproject.frontier.quality import QUALITIES, LinkQuality, ScoredQuality
+from crawlproject.frontier.quality import MAX_QUALITY, QUALITIES, LinkQuality, ScoredQuality
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
 
 logger = logging.getLogger(__name__)
-
-#: Greater values are wrong: stores keep quality as a 32-bit float.
-MAX_QUALITY = 3.4e38
 
 _OWN = (*QUALITIES.values(), ScoredQuality)
 

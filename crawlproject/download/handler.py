@@ -195,7 +195,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             return None
 
         def wait() -> float:
-            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout", inf)
+            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout") or inf
             try:
                 return frontier.polite_wait(request, longest)
             except IgnoreRequest:
@@ -257,7 +257,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         key = server_key(request.url)
         frontier = frontier_of(self.crawler)
         last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
-        timeout: float = request.meta.get("download_timeout", DEFAULT_TIMEOUT)
+        timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
         async with (
             self._connection(request, key, frontier, keep=keep) as connection,
             _UnlessAborted(key, connection),

@@ -134,8 +134,8 @@ class Transfer:
         self._request, self._timing, self._share = request, timing, share
         self._limits, self._signals = limits, body_signals
         meta = request.meta
-        self._max_size: int = meta.get("download_maxsize", limits.max_size)
-        self._warn_size: int = meta.get("download_warnsize", limits.warn_size)
+        self._max_size: int = meta.get("download_maxsize", limits.max_size) or 0
+        self._warn_size: int = meta.get("download_warnsize", limits.warn_size) or 0
         self.to, self.via = to, via
         self._last, self._noted, self._left = last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

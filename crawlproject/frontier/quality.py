@@ -14,6 +14,9 @@ from zlib import crc32
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+#: Greatest quality of a page: stores keep that of fetched pages as a 32-bit float.
+MAX_QUALITY = 3.4e38
+
 
 @runtime_checkable
 class Quality(Protocol):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.requests.meta import LAST_OF_SESSION, QUALITY
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
 
 logger = logging.getLogger(__name__)
+
+#: Greatest depth that is taken for one.
+MAX_DEPTH = (1 << 31) - 1
 
 
 class Packing(Protocol):
@@ -41,14 +45,15 @@ class RequestEntries:
 
     def entry(self, request: Request, payload: bytes | None = None) -> Entry:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
-        depth = request.meta.get("depth", 0)
-        quality = request.meta.get(QUALITY)
-        # a spider may use this key for another purpose
-        if not (isinstance(quality, int | float) and isfinite(quality) and quality >= 0):
+        depth, quality = request.meta.get("depth", 0), request.meta.get(QUALITY)
+        # a spider may use these keys for another purpose
+        if not (isinstance(depth, int) and 0 <= depth <= MAX_DEPTH):
+            depth = 0
+        if not (isinstance(quality, int | float) and 0 <= quality < inf):
             quality = self._quality.quality(request.url, depth)
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, request.priority))
         packed = self._backend.pack(request) if payload is None else payload
-        return Entry(request.url, float(quality), priority, depth, packed)
+        return Entry(request.url, float(min(quality, MAX_QUALITY)), priority, depth, packed)
 
     def read(self, entry: Entry) -> Request | None:
         """The request of ``entry``; None if it is invalid: then it stays in the store.

@@ -148,8 +148,8 @@ class SlotDispatcher(Dispatcher):
             self._spans.session(opened_at, closed_at)
 
     def idled(self, session: Session, now: float) -> None:
-        """Note what the open session did since its last answer."""
-        if self._spans is not None and session.carried:
+        """Note what the open session did since its last answer, or since it was opened if it sent nothing."""
+        if self._spans is not None:
             polite = min(now, max(session.last_end, session.ready_at))
             self._spans.add(POLITE, session.last_end, polite)
             self._spans.add(LINGERING, polite, now)

@@ -106,6 +106,11 @@ class StoreDirectory:
             self.release()
             raise
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether someone has deleted the claimed store, whose open files can still be written to. 1 us."""
+        return self._lock is not None and not os.fstat(self._lock).st_nlink
+
     def release(self) -> None:
         """Unlock the store."""
         if self._lock is not None:

@@ -101,9 +101,11 @@ class DiskStore:
         """Write all changes durably and atomically; returns whether there were any. One fsync, O(changes).
 
         Adds what it wrote to ``changes``, which are of no use if it raises.
-        Raises StoreError if that fails (disk full), or if an earlier operation has failed (later reads may be
-        incomplete); then the changes stay in memory and the store is unchanged.
+        Raises StoreError if that fails (disk full), if an earlier operation has failed (later reads may be incomplete),
+        or if the directory was deleted; then the changes stay in memory and the store is unchanged.
         """
+        if self.rocks.failure is None and self._directory is not None and self._directory.is_deleted:
+            self.rocks.failure = StoreError(self.path, "was deleted while it was in use")
         if self.rocks.failure is not None:
             raise self.rocks.failure
         batch = Batch(self.rocks) if changes is None else RecordingBatch(self.rocks, changes)

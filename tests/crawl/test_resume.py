@@ -15,7 +15,7 @@ import pytest
 from crawlproject.storage.disk import DiskStore
 from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
 from testbed.web import WebSpec, duplicates, fetches, running_web
-from tests.crawl.crawling import IMPOLITE, crawl, crawling
+from tests.crawl.crawling import IMPOLITE, crawl, crawling, read_results
 from tests.crawl.scripted_site import page, scripted_site
 from tests.processes import HUNG, Forked
 from tests.waiting import until
@@ -178,6 +178,22 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
     assert len(fetched(web.records())) == 800
+
+
+def test_deleted_directory_ends_the_crawl(tmp_path: Path) -> None:
+    """Its files stay open and could be written to, so that all would be lost only at the end of the crawl."""
+    spec = WebSpec(servers=4, pages=100, seed=7, time_scale=0)
+    log = tmp_path / "log"
+    settings = settings_for(tmp_path, FRONTIER_MIN_DELAY=100, FRONTIER_MAX_DELAY=100, LOG_FILE=str(log))
+    with running_web(spec) as web, crawling(WEB, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process:
+        until(lambda: fetched(web.records()), process)
+        shutil.rmtree(tmp_path / "job")
+        process.wait(HUNG)
+    ended = read_results(tmp_path, 0, log.read_text())
+    assert ended.stat("finish_reason") == "store_failed"
+    assert "the crawl ends: " in ended.log
+    assert "job/frontier: was deleted while it was in use" in ended.log
+    assert "safe" not in ended.log
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.download.few_lines import MAX_LINES
 from crawlproject.frontier import Entry
-from crawlproject.frontier.quality import QUALITIES
+from crawlproject.frontier.quality import MAX_QUALITY, QUALITIES
 from crawlproject.requests.entries import RequestEntries
 
 
@@ -35,3 +35,21 @@ def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixt
     assert len(errors) == MAX_LINES
     assert errors[0].endswith("stays in the store: http://a.example/0: the spider has no method 'parse_page'")
     assert stats.get_value("frontier/unreadable") == 1000
+
+
+@pytest.mark.parametrize(
+    ("meta", "quality", "depth"),
+    [
+        ({"quality": 10**400, "depth": 1}, MAX_QUALITY, 1),
+        ({"quality": 1e300}, MAX_QUALITY, 0),
+        ({"quality": float("nan"), "depth": None}, 1.0, 0),
+        ({"quality": float("inf"), "depth": "3"}, 1.0, 0),
+        ({"quality": "3", "depth": -1}, 1.0, 0),
+        ({"quality": None, "depth": 10**30}, 1.0, 0),
+    ],
+)
+def test_no_value_in_meta_raises(meta: dict[str, Any], quality: float, depth: int) -> None:
+    """An exception while a start request is queued would end the crawl."""
+    entries = RequestEntries(ChangedCode(), QUALITIES["constant"](), MemoryStatsCollector(get_crawler()))
+    entry = entries.entry(Request("http://a.example/", meta=meta))
+    assert (entry.quality, entry.depth) == (quality, depth)

@@ -97,6 +97,15 @@ def test_every_page_that_can_be_collected_is_collected(
         assert sum(spans.shares(count, 0.0, end).values()) == pytest.approx(1.0)
 
 
+def test_session_for_a_disallowed_url_is_accounted_for() -> None:
+    """It sends nothing, and still keeps its place for the links that could come."""
+    web = with_kinds([(1,), ()], [PAGE, FORBIDDEN])
+    web = replace(web, robots_time=np.array([0.5]), keep_alive_limit=np.array([2]))
+    spans = Spans()
+    simulate(web, BreadthFirst(), KnownWorth(web), CrawlOptions(1, NO_WAIT, linger=0.1), Watch(spans=spans))
+    assert sum(spans.shares(1, 0.0, spans.sessions[-1][1]).values()) == pytest.approx(1.0)
+
+
 def test_flaws_have_their_shares() -> None:
     """Exact shares; homes and seeds are pages; some servers have far more than others."""
     spec = SyntheticSpec(servers=100, pages=4000)
