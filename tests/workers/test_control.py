@@ -98,6 +98,16 @@ def test_beat_shows_all_workers(with_two: Any) -> None:
     with_two(test)
 
 
+def test_a_lease_from_before_redis_s_clock_was_set_back_ends(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await other.beat(15.0, {}, {})
+        client.hset(KEYS.workers, other.id, int(client.hget(KEYS.workers, other.id)) + 3_600_000)
+        beat = await one.beat(15.0, {}, {})
+        assert int(client.hget(KEYS.workers, other.id)) == round((beat.now + 15.0) * 1000)
+
+    with_two(test)
+
+
 def test_beat_tells_of_other_workers_only_what_has_changed(with_two: Any, client: redis.Redis) -> None:
     async def test(one: Control, other: Control) -> None:
         large = {"leaving": False, "run": "x" * 100_000}
