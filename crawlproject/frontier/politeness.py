@@ -117,13 +117,18 @@ def _with_delay(rules: Politeness, delay: float) -> Politeness:
 def retry_after_seconds(value: str, wall_clock: float) -> float | None:
     """Seconds to wait by a ``Retry-After`` value, a number or an HTTP date; None if it is neither.
 
-    ``wall_clock`` is the time of receipt in seconds since the epoch.
+    ``wall_clock`` is the time of the answer in seconds since the epoch, on the clock that a date is of.
     """
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:12])
+    due = http_time(value)
+    return None if due is None else max(0.0, due - wall_clock)
+
+
+def http_time(value: str) -> float | None:
+    """Seconds since the epoch of an HTTP date; None if it is none."""
     try:
-        due = timegm(parsedate_to_datetime(value).utctimetuple())
+        return float(timegm(parsedate_to_datetime(value).utctimetuple()))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return max(0.0, due - wall_clock)

@@ -6,7 +6,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.politeness import retry_after_seconds
+from crawlproject.frontier.politeness import http_time, retry_after_seconds
 
 if TYPE_CHECKING:
     from scrapy.http import Headers
@@ -46,6 +46,12 @@ def _media_type(value: bytes) -> str:
 
 
 def retry_after(headers: Headers) -> float | None:
-    """Seconds to wait by the ``Retry-After`` header; None if it is missing or invalid."""
+    """Seconds to wait by the ``Retry-After`` header; None if it is missing or invalid.
+
+    A date counts from the ``Date`` of the same answer, if there is a valid one: clocks may differ.
+    """
     value = header(headers, b"Retry-After")
-    return retry_after_seconds(value.decode("latin-1"), time.time()) if value else None
+    if not value:
+        return None
+    sent = http_time((header(headers, b"Date") or b"").decode("latin-1"))
+    return retry_after_seconds(value.decode("latin-1"), time.time() if sent is None else sent)

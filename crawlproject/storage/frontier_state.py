@@ -117,6 +117,13 @@ class DiskFrontierStore:
             number = server.urls.number
             self._servers[number] = self._changed[number] = server
 
+    def clock_set(self, seconds: float) -> None:
+        """The wall clock was set forward by ``seconds``, or back: store rests that are not over by it. O(servers)."""
+        assert self._frontier is not None
+        earliest = self._frontier.now - max(0.0, -seconds)
+        rests = ((number, server) for number, server in self._servers.items() if earliest < server.ready_at < inf)
+        self._changed.update(rests)
+
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
         """See ``FrontierStore``."""
         if self._indexed:

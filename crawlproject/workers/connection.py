@@ -234,20 +234,32 @@ def check_server(client: Any, name: str) -> list[str]:
 def _refusal(info: Mapping[str, Any], *, is_cluster: bool) -> str:
     """The reason why a server with this reply to INFO cannot hold a crawl; empty if it can."""
     version = str(info.get("redis_version", ""))
-    policy = str(info.get("maxmemory_policy", ""))
     if (numbers := _numbers(version)) and numbers < MIN_VERSION:
         return f"Redis {version} is too old: {'.'.join(map(str, MIN_VERSION))} or newer is needed"
     if info.get("role") == "slave":
         primary = f"{info.get('master_host')}:{info.get('master_port')}"
         return f"is a replica, which cannot be written to: give the address of the primary, {primary}"
-    if policy.startswith("allkeys") and info.get("maxmemory"):
-        return (
-            f"maxmemory-policy {policy} would delete parts of the crawl when memory is full: set it to noeviction "
-            f"(maxmemory is {info['maxmemory']} bytes)"
-        )
+    if reason := policy_refusal(info):
+        return reason
     if not is_cluster and (info.get("redis_mode") == "cluster" or info.get("cluster_enabled") == 1):
         return "is a node of a Redis Cluster: use redis+cluster:// in REDIS_URL"
     return ""
+
+
+def policy_refusal(info: Mapping[str, Any]) -> str:
+    """The reason why a server with this reply to INFO would delete parts of a crawl; empty if it would not."""
+    policy = str(info.get("maxmemory_policy", ""))
+    if not policy.startswith("allkeys") or not info.get("maxmemory"):
+        return ""
+    return (
+        f"maxmemory-policy {policy} would delete parts of the crawl when memory is full: set it to noeviction "
+        f"(maxmemory is {info['maxmemory']} bytes)"
+    )
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether Redis refuses to write because its memory is full."""
+    return isinstance(error, OutOfMemoryError) or _IN_SCRIPT.sub("", str(error)).startswith("OOM ")
 
 
 def _numbers(version: object) -> tuple[int, int] | None:
@@ -266,7 +278,7 @@ def reason_of(error: BaseException) -> str:
         return f"wrong or missing user name or password: {text}"
     if isinstance(error, NoPermissionError):
         return f"the user may not do this: {text}"
-    if isinstance(error, OutOfMemoryError) or text.startswith("OOM "):
+    if is_full(error):
         return f"its memory is full (maxmemory): {text}"
     if "WRONGTYPE" in text:
         return f"a key of the crawl is of another type (name another in FRONTIER_REDIS_KEY): {text}"

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +22,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.connection import LONG
+from crawlproject.workers.connection import LONG, is_full, policy_refusal
 from crawlproject.workers.scripts import (
     ADD,
     ALL,
@@ -40,6 +40,7 @@ from crawlproject.workers.scripts import (
     TAKE,
     digest,
 )
+from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,6 +51,9 @@ T = TypeVar("T")
 
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
 AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
+
+#: Seconds between two looks at the memory policy of Redis, which may be changed while it runs.
+MEMORY_EVERY = 10.0
 
 #: Elements of a list fetched by one call, which may take ``LONG``: no tick waits for it, and ``LOADED_AT_ONCE``
 #: partitions share a line that may be slow.
@@ -70,6 +74,10 @@ AT_ONCE = 32
 Inboxes = dict[int, list[tuple[bytes, bytes]]]
 #: A script, its keys and arguments.
 Script = tuple[str, list[str], Sequence[Any]]
+
+
+class PolicyError(RedisError):
+    """Redis would delete parts of the crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,8 @@ class Control:
         self._part = 1.0  # of ALL_MESSAGES, ALL_BYTES: less after a timeout
         self._extra: list[tuple[Any, ...]] = []  # commands for it
         self._along: list[Any] | None = None  # their answers
+        self._memory_at = -inf  # when its policy was seen
+        self._is_wary = False  # it was a wrong one: nothing is written before another look
         #: Round trips so far.
         self.calls = 0
 
@@ -193,13 +203,21 @@ class Control:
         ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``pages``:
         number of pages fetched under this id.
         """
+        looks = boot_time() >= self._memory_at + MEMORY_EVERY
+        if self._is_wary or (looks and self._is_cluster):
+            await self._check_policy()
         known, members = self._members
         arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]
         script = (BEAT, [*self._worker_keys(), self._keys.pages], arguments)
         if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
         else:
-            answer, server = await self._scripts([script], ("INFO", "server"))
+            more = [("INFO", "memory")] if looks else []
+            answer, server, *memory = await self._scripts([script], ("INFO", "server"), *more)
+            if any(map(policy_refusal, memory)):
+                await self._check_policy()
+        if looks:
+            self._memory_at = boot_time()
         status = answer[0].decode()
         if status != "ok":
             return Beat(status)
@@ -489,6 +507,21 @@ class Control:
 
     # internal
 
+    async def _check_policy(self) -> None:
+        """Raise PolicyError if Redis may delete keys of the crawl: each write to a full one costs some of them."""
+        self._is_wary = True
+        if self._is_cluster:
+            found = await self._redis.info(target_nodes=RedisCluster.PRIMARIES)
+            infos = [found] if "maxmemory_policy" in found else list(found.values())
+        else:
+            memory, stats = await self.commands([("INFO", "memory"), ("INFO", "stats")])
+            infos = [{**stats, **memory}]
+        for info in infos:
+            if reason := policy_refusal(info):
+                evicted = info.get("evicted_keys")
+                raise PolicyError(f"{reason}; {evicted} keys were deleted already" if evicted else reason)
+        self._is_wary = False
+
     async def _remove(self, worker: str, grace: str) -> int:
         return int((await self._scripts([(REMOVE, self._worker_keys(), [worker, grace])]))[0])
 
@@ -528,6 +561,8 @@ class Control:
             if isinstance(answer, Exception):
                 if isinstance(answer, ReadOnlyError) and isinstance(self._redis, Redis):
                     await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved
+                if is_full(answer):  # whoever makes room may do it by the policy
+                    self._memory_at = -inf
                 raise answer
         return answers
 

@@ -77,6 +77,10 @@ class LocalCopy:
         self._servers.clock_offset = redis_time - self._clock()
         self._servers.clock_error = age + MILLISECOND
 
+    def clock_set(self, seconds: float) -> None:
+        """See ``Copy``. O(servers)."""
+        self._servers.clock_set(seconds)
+
     def on_frontier_clock(self, redis_time: float) -> float:
         """A time of Redis's clock on the frontier's: never earlier, and later by at most the time of Redis's answer."""
         return redis_time - self._servers.clock_offset

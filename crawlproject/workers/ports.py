@@ -86,6 +86,9 @@ class Copy(Protocol):
     def follow_clock(self, redis_time: float, age: float) -> None:
         """Store times on Redis's clock, which showed ``redis_time`` at most ``age`` seconds ago."""
 
+    def clock_set(self, seconds: float) -> None:
+        """Redis's clock was set forward, or back if negative: store the rests of servers by it."""
+
     def on_frontier_clock(self, redis_time: float) -> float:
         """A time of Redis's clock on the frontier's."""
 

@@ -25,7 +25,7 @@ return redis.call('HGETALL', KEYS[1])
 #: the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
 #: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; the members,
 #: unless that is the given one; the mark of the operator's last action.  A version is never used again, also if Redis
-#: loses writes.
+#: loses writes.  A lease longer than the given one was set before the clock was set back: it is shortened.
 BEAT = (
     _NOW
     + """
@@ -45,6 +45,7 @@ local pages = redis.call('HINCRBY', KEYS[1], 'pages', more)
 local over = {}
 local leases = redis.call('HGETALL', KEYS[2])
 for i = 2, #leases, 2 do
+    if tonumber(leases[i]) > now + ARGV[2] then redis.call('HSET', KEYS[2], leases[i - 1], now + ARGV[2]) end
     if tonumber(leases[i]) < now then
         table.insert(over, leases[i - 1])
         table.insert(over, leases[i])

@@ -246,7 +246,7 @@ class Shares:
         contacted = changed_at(beat) + self._lease + GRACE  # by an owner that Redis has forgotten
         closed_at = 0.0
         for former in record.formers:
-            ended = await self._end_of(former) or beat.now
+            ended = min(await self._end_of(former) or beat.now, beat.now)  # Redis's clock may have been set back
             contacted = max(contacted, ended + GRACE)  # Redis may have lost the last beats
             if may_run(former, self._control.id):
                 closed_at = max(closed_at, ended - (1 - MAX_LAG) * self._lease + self._download_timeout)
@@ -333,8 +333,9 @@ def staying(beat: Beat) -> set[str]:
 
 
 def changed_at(beat: Beat) -> float:
-    """When Redis was started, or a replica took over, as far as any worker knows; on Redis's clock."""
-    return max(beat.now - beat.uptime, *map(_changed, beat.members.values()), 0.0)
+    """When Redis was started, a replica took over, or its clock was set, as far as any worker knows; on that clock."""
+    started = beat.now - beat.uptime if beat.uptime >= 0 else 0.0  # negative: the clock was set back since
+    return max(started, *map(_changed, beat.members.values()), 0.0)
 
 
 def _changed(member: Mapping[str, Any]) -> float:

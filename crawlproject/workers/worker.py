@@ -22,6 +22,7 @@ from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
 from crawlproject.workers.receiver import Receiver
+from crawlproject.workers.redis_clock import RedisClock
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
@@ -80,7 +81,8 @@ class Worker:
         self._is_beginning = False
         self._must_replay = False
         self._run_id = ""  # of Redis, as far as known
-        self._changed = 0.0  # when that became another one, on Redis's clock
+        self._changed = 0.0  # when that became another one, or Redis's clock was set; on that clock
+        self._redis_clock = RedisClock()
         self._lost = 0
         self._learned_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
@@ -296,11 +298,7 @@ class Worker:
             await self._begin_again()
             raise BuriedError
         self._reported = pages
-        if self._run_id not in ("", beat.run_id):
-            logger.warning("Redis was started again: the changes of the last seconds are sent again")
-            self._must_replay = True
-            self._changed = beat.now
-        self._run_id = beat.run_id
+        beat = self._changes_of_redis(beat, sent_at)
         could_start = self.may_start()
         if staying(beat) != staying(self._beat):
             self._tick_soon()
@@ -319,6 +317,31 @@ class Worker:
             else:  # this worker joined meanwhile, with new URLs
                 await self.control.set_running(self._options.crawl)
         return self._beat
+
+    def _changes_of_redis(self, beat: Beat, sent_at: float) -> Beat:
+        """Notice that it was started again, or its clock was set."""
+        if self._run_id not in ("", beat.run_id):
+            logger.warning("Redis was started again: the changes of the last seconds are sent again")
+            self._must_replay = True
+            self._changed = beat.now
+        self._run_id = beat.run_id
+        step = self._redis_clock.follow(beat.now, sent_at, boot_time())
+        return self._clock_was_set(beat, step) if step else beat
+
+    def _clock_was_set(self, beat: Beat, step: float) -> Beat:
+        """Until all workers have known that for a lease, nobody is declared dead, and nobody takes a partition.
+
+        Returns ``beat`` with what this worker tells the others from now on.
+        """
+        way = "forward" if step > 0 else "back"
+        logger.warning("Redis's clock was set %s by %.0f s: no partition changes hands for a while", way, abs(step))
+        self._changed = beat.now
+        self._local.clock_set(step)
+        self._tick_soon()  # tell the others
+        for part in list(self.parts.values()):
+            if part.state is PartState.LOADING:  # its rows have the times of the clock before
+                self._writer.lose(part)
+        return replace(beat, members={**beat.members, self.control.id: self._member()})
 
     def _reached_since(self, sent_at: float) -> float:
         lease = self._options.lease

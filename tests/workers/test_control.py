@@ -12,7 +12,8 @@ import pytest
 import redis
 import redis.asyncio
 
-from crawlproject.workers.control import Commit, Control, Record, join, may_run, new_id
+from crawlproject.workers import control as workers_control
+from crawlproject.workers.control import Commit, Control, PolicyError, Record, join, may_run, new_id
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.scripts import ALL
 from testbed.redis_server import RunningRedis
@@ -96,6 +97,62 @@ def test_beat_shows_all_workers(with_two: Any) -> None:
         assert beat.uptime >= 0
 
     with_two(test)
+
+
+def test_a_lease_from_before_redis_s_clock_was_set_back_ends(with_two: Any, client: redis.Redis) -> None:
+    async def test(one: Control, other: Control) -> None:
+        await other.beat(15.0, {}, {})
+        client.hset(KEYS.workers, other.id, int(client.hget(KEYS.workers, other.id)) + 3_600_000)
+        beat = await one.beat(15.0, {}, {})
+        assert int(client.hget(KEYS.workers, other.id)) == round((beat.now + 15.0) * 1000)
+
+    with_two(test)
+
+
+def test_a_policy_that_deletes_keys_is_noticed_while_redis_runs(
+    with_two: Any, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until it is changed, no key is written."""
+    monkeypatch.setattr(workers_control, "MEMORY_EVERY", 0.0)
+
+    async def test(one: Control, _: Control) -> None:
+        client.config_set("maxmemory", "100mb")
+        await one.beat(15.0, {}, {})
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        with pytest.raises(PolicyError, match="maxmemory-policy allkeys-lru would delete"):
+            await one.beat(15.0, {}, {})
+        lease = client.hget(KEYS.workers, one.id)
+        with pytest.raises(PolicyError):
+            await one.beat(15.0, {}, {})
+        assert client.hget(KEYS.workers, one.id) == lease
+        client.config_set("maxmemory-policy", "noeviction")
+        assert (await one.beat(15.0, {}, {})).status == "ok"
+
+    try:
+        with_two(test)
+    finally:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 0)
+
+
+def test_the_policy_of_a_full_redis_is_looked_at_with_the_next_beat(with_two: Any, client: redis.Redis) -> None:
+    """Whoever makes room by it deletes keys at once."""
+
+    async def test(one: Control, _: Control) -> None:
+        await one.beat(15.0, {}, {})
+        client.config_set("maxmemory", 1)
+        with pytest.raises(redis.RedisError, match="OOM"):
+            await one.beat(15.0, {}, {})
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 10_000_000)
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        with pytest.raises(PolicyError):
+            await one.beat(15.0, {}, {})
+
+    try:
+        with_two(test)
+    finally:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 0)
 
 
 def test_beat_tells_of_other_workers_only_what_has_changed(with_two: Any, client: redis.Redis) -> None:

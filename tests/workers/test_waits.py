@@ -77,6 +77,25 @@ def test_a_wait_survives_a_slow_beat(
     new.copy.close()
 
 
+@pytest.mark.parametrize("step", [3600.0, -3600.0])
+def test_a_wait_survives_that_redis_s_clock_is_set(tmp_path: Path, step: float) -> None:
+    """The owner of the server stores its rest again, by the new time."""
+    old, new = Machine(tmp_path / "old", 100.0), Machine(tmp_path / "new", 7.0)
+    old.hear(sent=1.0, answered=1.0, read=1.0)
+    old.take()
+    old.contacted(at=2.0, retry_after=60.0)
+    rows = dict(old.copy.commit()[old.partitions.of(KEY)]["servers"])
+    for one in (old, new):
+        one.hear(sent=3.0, answered=3.0 + step, read=3.0)
+    old.copy.clock_set(step)
+    rows |= old.copy.commit()[old.partitions.of(KEY)]["servers"]
+    new.copy.write({"servers": [(key, row) for key, row in rows.items() if row]})
+    new.take()
+    assert new.ready_at() == pytest.approx(62.0, abs=0.01)
+    old.copy.close()
+    new.copy.close()
+
+
 def test_a_worker_that_takes_a_partition_again_knows_the_waits_that_redis_does_not(tmp_path: Path) -> None:
     """It was taken for dead, or Redis lost what it wrote; nobody has crawled the server since."""
     one = Machine(tmp_path / "one", 100.0)

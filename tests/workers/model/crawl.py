@@ -48,9 +48,16 @@ class ModelCopy:
     number and page -> depth; ``seen``: keys of URLs.
     """
 
-    def __init__(self, web: Web, partitions: Partitions, redis_time: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        web: Web,
+        partitions: Partitions,
+        redis_time: Callable[[], float],
+        has_stepped: Callable[[float], bool] = lambda _: False,
+    ) -> None:
         self.servers: dict[str, Server] = {}
         self._redis_time = redis_time
+        self._has_stepped = has_stepped
         self.clock_offset = self._clock_error = 0.0
         self._web = web
         self._partitions = partitions
@@ -65,7 +72,12 @@ class ModelCopy:
         self.clock_offset = redis_time - asyncio.get_running_loop().time()
         self._clock_error = age + 0.002
         late = self._redis_time() - redis_time
-        assert 0 <= late <= age + 0.002, f"Redis showed {redis_time} {late} s ago, not within {age} s"
+        is_right = 0 <= late <= age + 0.002 or self._has_stepped(age)
+        assert is_right, f"Redis showed {redis_time} {late} s ago, not within {age} s"
+
+    def clock_set(self, seconds: float) -> None:
+        for server in self.servers.values():
+            self.rest(server, server.contacted)
 
     def on_frontier_clock(self, redis_time: float) -> float:
         return redis_time - self.clock_offset

@@ -35,6 +35,8 @@ class RedisModel:
         self._now = now
         self.data: dict[str, Any] = {}
         self.runs = 1
+        self._ahead = 0.0  # of the true time, by its own clock
+        self._stepped_at = -1000.0
         self.started = now() - 1000.0
         self._scripts: set[str] = set()
         self._undo: deque[tuple[float, str, Any]] = deque()
@@ -51,8 +53,17 @@ class RedisModel:
         self._undo.clear()
         self.runs += 1
         if not is_replica:  # that one has been up for long
-            self.started = self._now()
+            self.started = self._now() + self._ahead
         self._scripts.clear()
+
+    def step_clock(self, seconds: float) -> None:
+        """Its clock is set forward, or back if negative."""
+        self._ahead += seconds
+        self._stepped_at = self._now()
+
+    def has_stepped(self, age: float) -> bool:
+        """Whether its clock was set within the last ``age`` seconds."""
+        return self._stepped_at >= self._now() - age
 
     def save(self, key: str) -> None:
         """Keep the value of ``key``, which is about to change."""
@@ -100,13 +111,13 @@ class RedisModel:
 
     def time_ms(self) -> int:
         """Redis's clock."""
-        return int((EPOCH + self._now()) * 1000)
+        return int((EPOCH + self._now() + self._ahead) * 1000)
 
     def do_time(self) -> tuple[int, int]:
         return self.time_ms() // 1000, self.time_ms() % 1000 * 1000
 
     def do_info(self, _: str) -> dict[str, Any]:
-        return {"run_id": self.run_id, "uptime_in_seconds": int(self._now() - self.started)}
+        return {"run_id": self.run_id, "uptime_in_seconds": int(self._now() + self._ahead - self.started)}
 
     @property
     def run_id(self) -> str:
@@ -257,7 +268,11 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
         redis.hset_one(counts, worker, pages)
     redis.hset(meta, pages=int(redis.hash_of(meta).get(b"pages", b"0")) + more)
     fields = redis.hash_of(meta)
-    over = {name: until for name, until in redis.hash_of(workers).items() if int(until) < now}
+    leases = dict(redis.hash_of(workers))
+    for name, until in leases.items():
+        if int(until) > now + int(lease):
+            redis.hset_one(workers, name, now + int(lease))
+    over = {name: until for name, until in leases.items() if int(until) < now}
     shown = {} if fields[b"members"] == version else redis.hash_of(members)
     told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
     return [b"ok", now, *told, fields.get(b"actions", b"")]

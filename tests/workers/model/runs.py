@@ -72,6 +72,8 @@ class Faults:
     loses: bool = False
     #: A replica takes over, without the last writes.
     fail_over: float = 0.0
+    #: Redis's clock is set forward or back.
+    clock: float = 0.0
     #: All workers leave at once, some after a short pause; others continue later.
     stop: float = 0.0
     calls: Chances = field(default_factory=Chances)
@@ -99,6 +101,7 @@ FAULTS = {
     "fail-over": Faults(fail_over=8.0, leave=5.0, join=5.0, kill=15.0),
     "heirs": Faults(pause=5.0, kill=10.0, leave=4.0, join=3.0, calls=Chances(slow=0.3)),
     "all": Faults(25.0, 20.0, 25.0, 25.0, 25.0, 40.0, 40.0, 25.0, loses=True, calls=_CALLS),
+    "clocks": Faults(clock=8.0, leave=10.0, join=8.0, kill=12.0, pause=20.0, calls=Chances(split=0.2, slow=0.1)),
     "orders": Faults(25.0, 12.0, 20.0, 20.0, 15.0, 40.0, 25.0, 30.0, calls=_CALLS, order=2.0),
     "orders and losses": Faults(25.0, 20.0, 20.0, 20.0, restart=10.0, loses=True, calls=Chances(split=0.5), order=2.0),
 }
@@ -194,7 +197,8 @@ class Run:
 
     def _crawl(self, process: Process, client: Client, seeds: list[str]) -> ModelCrawl:
         self.simulation.current = process
-        copy, box = ModelCopy(self.web, OF, lambda: self.redis.time_ms() / 1000), Outbox(OF)
+        redis = self.redis
+        copy, box = ModelCopy(self.web, OF, lambda: redis.time_ms() / 1000, redis.has_stepped), Outbox(OF)
         crawl = ModelCrawl(process, self.web, self.observer, copy, box, seeds)
         made = Control(client, KEYS, self._timeout)
         if self.operator is not None:
@@ -234,6 +238,7 @@ class Run:
             "stall": self._stall,
             "restart": self._restart,
             "fail_over": self._fail_over,
+            "clock": self._set_clock,
             "order": self._order,
         }
         for name, action in kinds.items():
@@ -325,7 +330,9 @@ class Run:
             self._join_later()
 
     def _join(self) -> None:
-        if len(self._live()) < WORKERS + 2:
+        if self.redis.has_stepped(4.0):  # who joins before the others have told that does not know of it
+            self.simulation.after(4.0, self._join)
+        elif len(self._live()) < WORKERS + 2:
             self._start([])
 
     def _cut_off(self) -> None:
@@ -368,6 +375,11 @@ class Run:
         self.simulation.after(seconds, again)
         if self.faults.kill and random.random() < 0.6:
             self.simulation.after(seconds + random.uniform(-1.0, 3.0), self._counted("kill", self._kill))
+
+    def _set_clock(self) -> None:
+        seconds = self.simulation.random.choice([-60.0, -10.0, -3.0, 3.0, 10.0, 60.0, 3600.0])
+        self.simulation.note(f"Redis's clock is set by {seconds:+.0f} s")
+        self.redis.step_clock(seconds)
 
     def _fail_over(self) -> None:
         """The primary is gone; its replica has been up for long, and lacks what was written last."""
