@@ -48,15 +48,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 #: Folders whose tests mostly wait, for processes and servers that they start.
 WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
+#: Modules that take longest, 6 to 35 s of CPU each: first, or one process would still run one of them at the end.
+LONGEST = (
+    "workers/test_protocol_model.py",
+    "test_package.py",
+    "commands/test_workers.py",
+    "test_readme.py",
+    "crawl/test_resume.py",
+    "commands/test_commands.py",
+    "test_workers_docs.py",
+    "test_deploy.py",
+    "crawl/test_console.py",
+    "crawl/test_workers.py",
+    "test_regular_expressions.py",
+    "crawl/test_lane_cases.py",
+    "spiders/test_topic.py",
+    "simulation/test_workers.py",
+    "middlewares/test_robots_rules.py",
+    "workers/test_late_orders.py",
+    "urls/test_parse_budget.py",
+)
 
 
 def spread(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Modules that mostly wait evenly among the others, so that all CPUs are busy; at the end only others.
+    """The longest modules first, then modules that mostly wait evenly among the others, so that all CPUs are busy.
 
-    Scrapy's own tests are one module; they are spread one by one.
+    At the end only others. Scrapy's own tests are one module; they are spread one by one.
     """
     placed: list[tuple[float, list[pytest.Item]]] = []
     modules = [list(module) for _, module in groupby(items, key=lambda item: item.path)]
+    names = {Path(__file__).parent / name: place - len(LONGEST) for place, name in enumerate(LONGEST)}
+    placed += [(names[tests[0].path], tests) for tests in modules if tests[0].path in names]
+    modules = [tests for tests in modules if tests[0].path not in names]
     waiting = [tests for tests in modules if tests[0].path.parent.name in WAITING]
     single = [[test] for tests in waiting if tests[0].path.parent.name == "scrapy_suite" for test in tests]
     waiting = [tests for tests in waiting if tests[0].path.parent.name != "scrapy_suite"]

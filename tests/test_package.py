@@ -43,6 +43,8 @@ HEAVY = (
     "extruct",
     "dateparser",
 )
+#: Of the extras and of the extension in C.
+MISSING = (*HEAVY, "crawlproject_native")
 #: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, consoles, words.
 UNUSED_AT_FIRST = {
     *HEAVY,
@@ -119,17 +121,32 @@ def project(new_project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.M
     return Path(shutil.copytree(new_project, tmp_path / "mine"))
 
 
-#: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy and the
-#: commands of other packages, and nothing of this one, are imported; tells exit codes and output.
+#: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy, the commands
+#: of other packages and what crawls use of them, and nothing of this one, are imported; tells exit codes and output.
+#: Modules that it is given as arguments cannot be imported: as if they were not installed.
 IN_TURN = """
-import json, os, sys
+import gc, json, os, sys
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+gc.disable()  # to look for garbage among modules took half of the time
+sys.modules |= dict.fromkeys(sys.argv[2:])
 import scrapy.cmdline
+from scrapy.settings import default_settings
+from scrapy.utils.misc import load_object
+for value in vars(default_settings).values():
+    for path in (*value, *value.values()) if isinstance(value, dict) else (value,):
+        if isinstance(path, str) and path.startswith("scrapy."):
+            load_object(path)
+for name in ("scrapy.crawler", "ada_url", "cachetools", "dns.asyncresolver", "re2", "selectolax.lexbor", "tldextract"):
+    import_module(name)
 for entry in entry_points(group="scrapy.commands"):
     if not entry.value.startswith("crawlproject."):
         entry.load()
-assert not [name for name in sys.modules if name.startswith("crawlproject")]
+assert not [name for name in sys.modules if name.startswith("crawlproject.")]
+assert "twisted.internet.reactor" not in sys.modules
+gc.freeze()
+gc.enable()
 told = []
 for number, (folder, arguments) in enumerate(json.load(sys.stdin)):
     names = [f"{sys.argv[1]}/{number}.{stream}" for stream in ("stdout", "stderr")]
@@ -147,18 +164,25 @@ json.dump(told, sys.stdout)
 """
 
 
-def scrapy_in_turn(folder: Path, *calls: tuple[Path, int, tuple[str, ...]]) -> list[tuple[str, str]]:
-    """Standard output and standard error of each call: where, the exit code it should have, arguments of ``scrapy``."""
+def scrapy_in_turn(
+    folder: Path, *calls: tuple[Path, int, tuple[str, ...]], missing: tuple[str, ...] = (), **environment: str
+) -> list[tuple[str, str]]:
+    """Standard output and standard error of each call: where, the exit code it should have, arguments of ``scrapy``.
+
+    ``missing`` are modules that are not there.
+    """
     folder.mkdir()
     lines = json.dumps([(str(cwd), arguments) for cwd, _, arguments in calls])
     done = subprocess.run(
-        [sys.executable, "-c", IN_TURN, str(folder)],
+        [sys.executable, "-c", IN_TURN, str(folder), *missing],
         input=lines,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=HUNG,
-        check=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     for (_, expected, arguments), (code, out, error) in zip(calls, told, strict=True):
         assert code == expected, (arguments, out, error)
@@ -305,7 +329,7 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path:
 
 def blocked(*arguments: str) -> tuple[str, ...]:
     """``scrapy`` with these arguments where no module of an extra is installed, nor the extension in C."""
-    block = f"import sys\nfor name in {(*HEAVY, 'crawlproject_native')!r}:\n    sys.modules[name] = None\n"
+    block = f"import sys\nfor name in {MISSING!r}:\n    sys.modules[name] = None\n"
     program = f"{block}from scrapy.cmdline import execute\nexecute(['scrapy', *sys.argv[1:]])"
     return (sys.executable, "-c", program, *arguments)
 
@@ -323,43 +347,36 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
     assert "Traceback" not in log
 
 
-@pytest.mark.parametrize(
-    ("arguments", "what", "extra"),
-    [
-        (("simulate",), "scrapy simulate", "simulation"),
-        (("pagerank", "links.tsv"), "scrapy pagerank", "simulation"),
-        (("workers", "web"), "scrapy workers", "redis"),
-        (("repository", "ls", "pages"), "scrapy repository", "repository"),
-        (("rules", "init", "/dev/null"), "scrapy rules init", "records"),
-    ],
-)
-def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...], what: str, extra: str, tmp_path: Path) -> None:
-    """One line, and the exit code."""
-    told = run(
-        *blocked(*arguments), code=1, cwd=tmp_path, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings"
+def test_what_needs_an_extra_says_so(tmp_path: Path) -> None:
+    """One line, and the exit code: commands, and the settings of a crawl before it fetches a page or writes a file."""
+    commands = {
+        ("simulate",): ("scrapy simulate", "simulation"),
+        ("pagerank", "links.tsv"): ("scrapy pagerank", "simulation"),
+        ("workers", "web"): ("scrapy workers", "redis"),
+        ("repository", "ls", "pages"): ("scrapy repository", "repository"),
+        ("rules", "init", "/dev/null"): ("scrapy rules init", "records"),
+    }
+    (cwd := tmp_path / "cwd").mkdir()
+    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
+    feeds = (("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}'))
+    told = scrapy_in_turn(
+        tmp_path / "told",
+        *((cwd, 1, arguments) for arguments in commands),
+        (cwd, 1, (*crawl, "-s", f"REPOSITORY_DIR={cwd}")),
+        *((cwd, 1, (*crawl, *given)) for given in feeds),
+        missing=MISSING,
+        PYTHONPATH=str(ROOT),
+        SCRAPY_SETTINGS_MODULE="crawlproject.settings",
     )
-    assert re.fullmatch(rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n", told.stderr)
-
-
-def test_a_setting_says_which_extra_it_needs(tmp_path: Path) -> None:
-    """REPOSITORY_DIR, at the start and with its value."""
-    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", "-s", f"REPOSITORY_DIR={tmp_path}")
-    told = run(*blocked(*crawl), code=1).stderr
-    assert f"REPOSITORY_DIR='{tmp_path}' needs: pip install 'crawlproject[repository]'" in told
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("given", [("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}')])
-def test_a_parquet_feed_says_at_the_start_which_extra_it_needs(given: tuple[str, str], tmp_path: Path) -> None:
-    """In one line, before a page is fetched: no item could be written."""
-    program = "import sys\nsys.modules['pyarrow'] = None\nfrom scrapy.cmdline import execute\n"
-    program += "execute(['scrapy', *sys.argv[1:]])"
-    settings = {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
-    crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/", *given)
-    told = run(sys.executable, "-c", program, *crawl, code=1, cwd=tmp_path, **settings).stderr
-    assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in told
-    assert "Traceback" not in told
-    assert list(tmp_path.iterdir()) == []
+    errors = [error for _, error in told]
+    for (what, extra), error in zip(commands.values(), errors, strict=False):
+        line = rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n"
+        assert re.fullmatch(line, error), error
+    assert f"REPOSITORY_DIR='{cwd}' needs: pip install 'crawlproject[repository]'" in errors[len(commands)]
+    for error in errors[len(commands) + 1 :]:
+        assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in error
+        assert "Traceback" not in error
+    assert list(cwd.iterdir()) == []
 
 
 def test_only_what_belongs_to_an_extra_imports_it() -> None:

@@ -30,9 +30,9 @@ def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the project to work in, with the environment that this test runs in as its own."""
+    """A copy of the project to work in, compiled, with the environment that this test runs in as its own."""
     copy = tmp_path / "crawlproject-copy"
-    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.jsonl")
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "*.jsonl")
     shutil.copytree(ROOT, copy, ignore=ignored)
     (copy / ".venv").symlink_to(sys.prefix)
     return copy

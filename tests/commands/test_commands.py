@@ -59,9 +59,10 @@ def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
     """The commands module is all it needs of the settings; jobs do not change the output."""
     (tmp_path / "elsewhere.py").write_text("COMMANDS_MODULE = 'crawlproject.commands'\n")
     options = ("simulate", *SMALL, "--policy", "capacity", "--webs", "2", "--seed", "7", "--jobs")
+    elsewhere = {"PYTHONPATH": f"{ROOT}:{tmp_path}", "SCRAPY_SETTINGS_MODULE": "elsewhere"}
     done = [
-        scrapy(*options, jobs, cwd=tmp_path, PYTHONPATH=f"{ROOT}:{tmp_path}", SCRAPY_SETTINGS_MODULE="elsewhere")
-        for jobs in ("1", "2")
+        scrapy(*options, "2", cwd=tmp_path, **elsewhere),
+        run_python("-m", "scrapy", *options, "1", cwd=tmp_path, env=os.environ | elsewhere),
     ]
     assert done[0].returncode == 0, done[0].stderr
     assert "seed 8: 20 servers" in done[0].stdout

@@ -1,4 +1,4 @@
-"""``scripts/keyword_hunter``: output and exit codes."""
+"""``scripts/keyword_hunter``: output and exit codes. What needs no crawl is asked of its Python part, forked."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.scripted_site import Answer, scripted_site
-from tests.processes import HUNG
+from tests.processes import HUNG, run_python
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = str(ROOT / "scripts" / "keyword_hunter.py")
 START = "http://a.example/"
 USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 
@@ -46,7 +47,7 @@ def test_found_or_not(tmp_path: Path) -> None:
 )
 def test_bad_arguments(arguments: tuple[str, ...]) -> None:
     """Exit code 1 and a usage line; nothing on standard output."""
-    done = hunt(*arguments)
+    done = run_python(PROGRAM, *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == USAGE
 
@@ -54,7 +55,7 @@ def test_bad_arguments(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help(option: str) -> None:
     """Help that was asked for is no error."""
-    done = hunt(option)
+    done = run_python(PROGRAM, option)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{USAGE}\n", "")
 
 
