@@ -25,7 +25,7 @@ from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import KEEP
-from crawlproject.spiders.topic_state import Learned, TopicStateFile
+from crawlproject.spiders.topic_state import Learned, TopicStateFile, fingerprint
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls.extract import extract
 
@@ -116,7 +116,8 @@ class TopicSpider(WebSpider):
         folder, file = job_dir(self.settings), self._file
         if folder is not None:
             chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-            self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+            sources = [file.learned_terms, file.title_weight, file.text_weight, *map(fingerprint, self._examples)]
+            self._state = TopicStateFile(Path(folder), chosen, sources, stats_of(self.crawler))
             self._learned = self._state.load() or self._learned
         if self._learned.terms is not None or not file.examples:
             self._begin()
