@@ -73,6 +73,19 @@ def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set
     assert f"Harvest: {len(items)} of {len(fetched)} pages are relevant" in done.crawl.log
 
 
+def test_seeds_count_as_on_the_topic_for_their_links(tmp_path: Path) -> None:
+    """A start page, and the lists that it links to, are mostly below the threshold: the crawl would end there."""
+    script = {
+        "1/": html(DULL, "/list"),
+        "1/list": html(DULL, "/good", "/dull"),
+        "1/good": html(GOOD),
+        "1/dull": html(DULL, "/far"),
+    }
+    done = crawl(script, topic_file(tmp_path))
+    assert set(done.site.places()) == {"1/", "1/list", "1/good", "1/dull"}
+    assert [item["url"] for item in done.items()] == ["1/good"]
+
+
 def test_a_crawl_without_relevant_pages_says_how_near_it_came(tmp_path: Path) -> None:
     """The threshold may be too high, or the seeds too far from the topic."""
     done = crawl({"1/": html(DULL)}, topic_file(tmp_path))
