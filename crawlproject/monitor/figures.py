@@ -61,6 +61,8 @@ class Figures:
     #: Since the spider opened.
     elapsed: float
     pages: int = 0
+    #: Of these, on the topic of the spider ``topic``.
+    relevant: int = 0
     #: Over the last ``RATE_TIME`` seconds, and over the whole run.
     pages_per_second: float = 0.0
     mean_pages_per_second: float = 0.0

@@ -108,6 +108,7 @@ class CrawlFigures:
             "bytes": received,
             "bytes_per_second": self._bytes.rate,
             "failures": failures_by_kind(stats),
+            "relevant": stats.get("topic/relevant", 0),
             "items": stats.get("item_scraped_count", 0),
             "requests": stats.get("downloader/request_count", 0),
             "cpu": self._cpu.rate,

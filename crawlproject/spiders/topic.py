@@ -6,7 +6,7 @@ Imports of ``content.relevance`` are local, because Scrapy imports all spiders f
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +25,7 @@ from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import KEEP
-from crawlproject.spiders.topic_state import Learned, TopicStateFile
+from crawlproject.spiders.topic_state import Learned, TopicStateFile, fingerprint
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls.extract import extract
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 #: Steps that links may be followed below the threshold, at most.
 MAX_TUNNEL = 9
+#: Steps of a seed, so that its links are at step 0 in any case.
+SEED = -1
 #: Links rated per turn of the event loop: 0.1 s if each brings words never seen.
 STEP = 100
 #: Seconds between lines in the log, and between writes of what was learned.
@@ -67,8 +69,8 @@ class TopicPage(Page):
 class TopicSpider(WebSpider):
     """Pages on a topic: ``scrapy crawl topic -a topic=FILE -a seeds=...``.
 
-    ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 1).  All arguments
-    of ``web`` hold.  Yields a ``TopicPage`` for each page at or above the threshold.
+    ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 1); seeds count as
+    above it.  All arguments of ``web`` hold.  Yields a ``TopicPage`` for each page at or above the threshold.
     Stats: ``topic/pages``, ``topic/relevant``, ``topic/harvest_rate`` (relevant / pages), ``topic/harvest_rate/N``
     (after the first N pages), ``topic/bad_examples``, ``topic/terms_never_found``, ``topic/learned`` (links learned
     from).
@@ -116,7 +118,8 @@ class TopicSpider(WebSpider):
         folder, file = job_dir(self.settings), self._file
         if folder is not None:
             chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-            self._state = TopicStateFile(Path(folder), chosen, stats_of(self.crawler))
+            sources = [file.learned_terms, file.title_weight, file.text_weight, *map(fingerprint, self._examples)]
+            self._state = TopicStateFile(Path(folder), chosen, sources, stats_of(self.crawler))
             self._learned = self._state.load() or self._learned
         if self._learned.terms is not None or not file.examples:
             self._begin()
@@ -135,17 +138,22 @@ class TopicSpider(WebSpider):
             await self._learn_topic()
         if self._focus is not None:
             async for links in super().start():
-                yield links
+                yield replace(links, callback=self.parse_seed) if isinstance(links, Links) else links
 
     async def parse(  # type: ignore[override]  # Scrapy takes both
         self, response: Response, **kwargs: Any
     ) -> AsyncIterator[Page | Links]:
-        """A page found by links of relevant pages, or a seed."""
+        """A page found by links of relevant pages."""
         async for output in self._parse_at(response, 0):
             yield output
 
+    async def parse_seed(self, response: Response) -> AsyncIterator[Page | Links]:
+        """A seed: its links are followed as those of a relevant page, which start pages and lists rarely are."""
+        async for output in self._parse_at(response, SEED):
+            yield output
+
     async def _parse_at(self, response: Response, steps: int) -> AsyncIterator[Page | Links]:
-        """``steps``: pages below the threshold in a row that led here."""
+        """``steps``: pages below the threshold in a row that led here; ``SEED``."""
         focus = self._focus
         if focus is None:  # the frontier had pages, but the examples are gone
             response.meta[KEEP] = True

@@ -47,12 +47,13 @@ class Learned:
 class TopicStateFile:
     """The file in ``folder``, for the topic with these ``settings``: another topic's is not used.
 
+    ``sources``: what learned terms and threshold depend on besides; earlier versions did not keep it.
     Stats: ``topic/state_damaged``, ``topic/state_failed`` (not written).
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any], stats: StatsCollector) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, Any], sources: Any, stats: StatsCollector) -> None:
         self._path = folder / "topic.json"
-        self._topic = zlib.crc32(json.dumps(settings, sort_keys=True).encode("utf-8", "surrogatepass"))
+        self._topic, self._sources = fingerprint(settings), fingerprint(sources)
         self._stats = stats
         self._has_failed = False
 
@@ -68,6 +69,9 @@ class TopicStateFile:
                 raise ValueError(f"not of version {VERSION}")
             if data.get("topic") != self._topic:
                 logger.info("%s: learned for another topic; not used", self._path)
+                return None
+            if data.get("sources", self._sources) != self._sources:
+                logger.info("%s: learned from other examples, or with other settings; not used", self._path)
                 return None
             found = data.get("found", [])  # not kept by earlier versions
             if not isinstance(found, list) or not all(isinstance(term, str) for term in found):
@@ -86,6 +90,7 @@ class TopicStateFile:
         data = {
             "version": VERSION,
             "topic": self._topic,
+            "sources": self._sources,
             "terms": learned.terms,
             "threshold": learned.threshold,
             "found": sorted(learned.found),
@@ -98,6 +103,11 @@ class TopicStateFile:
             if not self._has_failed:
                 self._has_failed = True
                 logger.warning("%s: not written: %s", self._path, error.strerror)
+
+
+def fingerprint(values: Any) -> int:
+    """Of what JSON can hold: the same in every run."""
+    return zlib.crc32(json.dumps(values, sort_keys=True).encode("utf-8", "surrogatepass"))
 
 
 def _terms(data: Mapping[str, Any]) -> tuple[dict[str, float] | None, float | None]:

@@ -73,6 +73,19 @@ def test_links_are_followed_so_far_below_the_threshold(tunnel: str, fetched: set
     assert f"Harvest: {len(items)} of {len(fetched)} pages are relevant" in done.crawl.log
 
 
+def test_seeds_count_as_on_the_topic_for_their_links(tmp_path: Path) -> None:
+    """A start page, and the lists that it links to, are mostly below the threshold: the crawl would end there."""
+    script = {
+        "1/": html(DULL, "/list"),
+        "1/list": html(DULL, "/good", "/dull"),
+        "1/good": html(GOOD),
+        "1/dull": html(DULL, "/far"),
+    }
+    done = crawl(script, topic_file(tmp_path))
+    assert set(done.site.places()) == {"1/", "1/list", "1/good", "1/dull"}
+    assert [item["url"] for item in done.items()] == ["1/good"]
+
+
 def test_a_crawl_without_relevant_pages_says_how_near_it_came(tmp_path: Path) -> None:
     """The threshold may be too high, or the seeds too far from the topic."""
     done = crawl({"1/": html(DULL)}, topic_file(tmp_path))
@@ -158,6 +171,12 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
         assert second.stat("topic/learned") >= first.stat("topic/learned")
         assert "Topic of" not in second.crawl.log
         assert set(site.places()) == {"1/", "1/good", "1/dull1", "1/dull2"}  # the steps were stored, too
+        report = (tmp_path / "job" / "report" / "report.html").read_text(encoding="utf-8")
+        assert "Of 4 pages, 2 are on the topic (50.0%)." in report  # of both runs
+        assert "Half of them were there after" in report
+        fewer = again(topic_file(tmp_path, 'examples = ["example.html"]\nlearned_terms = 1\n'))
+        assert "learned from other examples, or with other settings; not used" in fewer.crawl.log
+        assert len(json.loads(state.read_text())["terms"]) == 1
         other = again(topic_file(tmp_path))
         assert "learned for another topic; not used" in other.crawl.log
         state.write_text('{"version": 1, "topic": ')

@@ -23,7 +23,7 @@ DISCOUNT, MIN_QUALITY = 0.5, 1e-6
 
 
 def steps_below(steps: int, *, is_relevant: bool) -> int:
-    """Pages below the threshold in a row, after one that ``steps`` such pages led to."""
+    """Pages below the threshold in a row, after one that ``steps`` such pages led to; -1: it counts as above."""
     return 0 if is_relevant else steps + 1
 
 

@@ -69,7 +69,7 @@ def written(value: float | None, unit: str) -> str:
 def charts(facts: Facts) -> list[Chart]:
     """All charts that the samples allow."""
     samples = _thinned(facts.samples)
-    found = [_quality(facts, samples), *_progress(facts, samples), *_state(facts, samples)]
+    found = [_quality(facts, samples), _harvest(facts, samples), *_progress(facts, samples), *_state(facts, samples)]
     found += [_distribution(facts, key, title) for key, title in DISTRIBUTIONS.items()]
     return [chart for chart in found if chart is not None]
 
@@ -108,6 +108,17 @@ def _quality(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
         words += f" Half of ours was there after {exact_duration(half)}."
     curves = {"this crawl": facts.quality_share, "breadth-first, expected": facts.expected_share}
     return _lines(samples, ("quality", "Quality gathered"), words, curves, "percent")
+
+
+def _harvest(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
+    """Pages on the topic, of a crawl by the spider ``topic``."""
+    if not facts.has_topic:
+        return None
+    half = next((each["elapsed"] for each in facts.samples if each["relevant"] >= facts.end["relevant"] / 2), 0.0)
+    words = f"{facts.harvest()}."
+    if facts.end["relevant"]:
+        words += f" Half of them were there after {exact_duration(half)}."
+    return _lines(samples, ("relevant", "Pages on the topic"), words, {"on the topic": _column("relevant")})
 
 
 def _progress(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:

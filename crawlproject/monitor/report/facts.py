@@ -39,7 +39,7 @@ REASONS = {
 }
 
 #: Columns of a sample that count within a run: over several runs they are added up.
-COUNTS = ("elapsed", "pages", "bytes", "requests", "failures")
+COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,16 @@ class Facts:
         """``, as of`` the time of the snapshot; empty if that is the end of the crawl, or not known."""
         at = self.snapshot.get("at")
         return f", as of {written_time(at)} UTC" if is_number(at) and "finish_reason" not in self.stats else ""
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether the spider judged pages by a topic."""
+        return self.end["relevant"] > 0 or "topic/pages" in self.stats
+
+    def harvest(self) -> str:
+        """How many of the pages are relevant, in words."""
+        relevant, pages = self.end["relevant"], self.end["pages"]
+        return f"Of {counted(round(pages), 'page')}, {relevant:,.0f} are on the topic ({relevant / max(1, pages):.1%})"
 
     def quality_share(self, sample: Sample) -> float | None:
         """Quality gathered by then, of all that is known in the end."""
@@ -165,6 +175,8 @@ def summary(facts: Facts) -> list[str]:
         f"In {exact_duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, "
         f"{size(end['bytes'])}) and found {urls} on {counted(round(end['servers']), 'server')}.",
     ]
+    if facts.has_topic:
+        found.append(f"{facts.harvest()}.")
     share = facts.quality_share(end)
     if share is not None:
         most = facts.most_at(0.8)

@@ -18,6 +18,7 @@ def sample_of(figures: Figures) -> Sample:
     return {
         "elapsed": round(figures.elapsed, 1),
         "pages": figures.pages,
+        "relevant": figures.relevant,
         "bytes": figures.bytes,
         "requests": figures.requests,
         "failures": sum(figures.failures.values()),

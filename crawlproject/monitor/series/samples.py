@@ -41,6 +41,7 @@ MAX_LINE = 10_000
 COLUMNS = (
     "elapsed",
     "pages",
+    "relevant",
     "bytes",
     "requests",
     "failures",
