@@ -509,6 +509,47 @@ def sharing() -> Site:
     return Site(render, frozenset(["/", *articles, *shares]), budget=8)
 
 
+def members() -> Site:
+    """Each article has a login that leads back to its path, and comments that only its path names."""
+    count = 60
+
+    def render(path: str) -> str | None:
+        if path.startswith("/login?next="):
+            return html("Login", "Your name and password, please", [])
+        about = path.removeprefix("/comments?on=")
+        number = about.removeprefix("/article-")
+        if path != "/" and not (number.isdigit() and int(number) < count):
+            return None
+        if about != path:
+            return html("Comments", words(path, 8), [f"/article-{number}"])
+        links = [f"/article-{each}" for each in range(count)]
+        if path != "/":
+            links = [f"/login?next={path}", f"/comments?on={path}"]
+        return html(f"Article {number}", words(path, 40), links)
+
+    articles = [f"/article-{number}" for number in range(count)]
+    return Site(render, frozenset(["/", *articles, *(f"/comments?on={path}" for path in articles)]), budget=12)
+
+
+def replies() -> Site:
+    """Each article has a page for answering it, which redirects to a login that leads back there."""
+    count = 60
+
+    def render(path: str) -> str | None:
+        if path.startswith("/login?next="):
+            return html("Login", "Your name and password, please", [])
+        number = path.removeprefix("/article-").removesuffix("/reply")
+        if path != "/" and not (number.isdigit() and int(number) < count):
+            return None
+        if path.endswith("/reply"):
+            return f"{REDIRECT}/login?next={path}"
+        if path == "/":
+            return html("Home", "Our newest article", ["/article-0"])
+        return html(f"Article {number}", words(path, 40), [f"{path}/reply", f"/article-{int(number) + 1}"])
+
+    return Site(render, frozenset(["/", *(f"/article-{number}" for number in range(count))]))
+
+
 def logins() -> Site:
     """Articles each of which has a login that leads back, which redirects to the one page for it."""
     count = 40
@@ -564,4 +605,5 @@ TRAPS = {
     "in turn": in_turn(),
     "forms": forms(),
     "sharing": sharing(),
+    "members": members(),
 }

@@ -23,6 +23,7 @@ from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_B
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
+from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -111,6 +112,7 @@ class TrapGuard:
             return None, links
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
+        self._learn_login(meta, url)
         visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
         page = self._guard.page(url, lambda: _marks_of(response), visit)
         if page is not None:
@@ -222,12 +224,26 @@ class TrapGuard:
 
     def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
         """Count the content behind a redirect for the requested URL, if that is doubted."""
-        requested = meta.get("redirect_urls")
-        url = self._seen.canonicalizer.canonical(requested[0]) if requested else None
+        url = self._requested(meta)
         if url is not None and is_doubted(self._guard.name_of(url)):
             page = self._guard.page(url, marks, Visit(is_copy=marks is _nothing))
             if page is not None:
                 self.judge(page, [])
+
+    def _requested(self, meta: dict[str, Any]) -> str | None:
+        """The canonical URL requested first; None without a redirect."""
+        requested = meta.get("redirect_urls")
+        return self._seen.canonicalizer.canonical(requested[0]) if requested else None
+
+    def _learn_login(self, meta: dict[str, Any], url: str) -> None:
+        """Learn from a redirect to ``url`` whether the URL requested first asks for a login."""
+        requested = self._requested(meta)
+        if requested is None:
+            return
+        if leads_back(url, requested):
+            self._learn_closed(requested)
+        else:
+            self._guard.open_page(requested)
 
     def _learn_closed(self, url: str) -> None:
         """Count a page closed to robots; demote the queued URLs of its pattern if all its pages are."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 #: Heritrix's default; the deepest page of the uic crawl has 7, its deepest link 18.
 MAX_SEGMENTS = 20
@@ -108,6 +109,27 @@ class TrapRules:
             dates = [*_of_year(url, mark), *_of_date(url, mark)]
             return any(not first <= int(found[1]) <= last and not _is_month(found[1], first, last) for found in dates)
         return False
+
+
+def leads_back(url: str, page: str) -> bool:
+    """Whether a parameter of the canonical *url* is the address of the *page* of the same server that links to it.
+
+    So it is in links to logins and to other forms that return to the page: ``/login?next=/page``.  Paths are compared,
+    without query and escapes.  A path of another page proves nothing: ``/browse?path=/doc`` leads to new content.
+    O(length); 0.1 us without a parameter.
+    """
+    query = url.partition("?")[2]
+    if "=" not in query:
+        return False
+    root = page[: page.find("/", 8)]
+    own = _path_of(unquote(page), root)
+    values = (unquote(parameter.partition("=")[2]) for parameter in query.replace(";", "&").split("&"))
+    return any("/" in value and _path_of(value, root) == own for value in values)
+
+
+def _path_of(address: str, root: str) -> str:
+    """The path in an unquoted ``address``, absolute or relative to ``root``, without slashes around it."""
+    return address.removeprefix(root).partition("#")[0].partition("?")[0].strip("/")
 
 
 def _is_repetitive(segments: list[str]) -> bool:

@@ -13,13 +13,13 @@ import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.nasty_server import NO_ROBOTS, Script, response, running
-from tests.generated_sites import PLAIN, REAL, REDIRECT, TRAPS, Site, downloads, logins
+from tests.generated_sites import PLAIN, REAL, REDIRECT, TRAPS, Site, downloads, logins, replies
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 WEB = "crawlproject.spiders.web.WebSpider"
-SITES = {**REAL, **TRAPS, "logins": logins(), "downloads": downloads()}
+SITES = {**REAL, **TRAPS, "logins": logins(), "downloads": downloads(), "replies": replies()}
 
 
 class Served(Mapping[str, Script]):
@@ -89,7 +89,7 @@ def seeds(served: dict[str, Served]) -> str:
 def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     """On real sites that contain traps; the crawl finishes."""
     names = ["nodes", "comic", "tables", "gaps", "wiki"]
-    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "logins", "downloads"]
+    names += ["shop", "parameters", "events", "deeper", "past the end", "sharing", "members", "logins", "downloads"]
     with serving(*names) as served:
         result = crawl_of(served)
     assert result.stat("finish_reason") == "finished"
@@ -98,6 +98,17 @@ def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     assert result.stat("guard/patterns") >= 5
     assert result.stat("guard/dropped") > 0
     assert result.stat("guard/demoted") > 0
+
+
+def test_pages_that_ask_for_a_login_come_last() -> None:
+    """Ten redirects to a login that leads back are enough; all others wait for the articles."""
+    with serving("replies") as served:
+        result = crawl_of(served)
+    asked = served["replies"].asked
+    articles = [place for place, path in enumerate(asked) if not path.endswith("/reply") and "?" not in path]
+    assert served["replies"].missing == set()
+    assert sum(path.endswith("/reply") and "?" not in path for path in asked[: articles[-1]]) <= 12
+    assert result.stat("guard/closed_patterns") == 1
 
 
 def test_guard_works_without_the_duplicates_middleware() -> None:

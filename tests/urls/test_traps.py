@@ -10,7 +10,7 @@ from hypothesis import given
 
 from crawlproject.urls import Canonicalizer
 from crawlproject.urls.pattern import pattern_of
-from crawlproject.urls.traps import TrapRules
+from crawlproject.urls.traps import TrapRules, leads_back
 from tests.data import real
 from tests.urls.conftest import PROPERTY, url_like
 
@@ -141,3 +141,26 @@ def test_no_page_of_a_real_crawl_looks_like_a_trap() -> None:
     assert len(refused) == 11
     assert {url.partition("Sistla")[0] for url in refused} == {"https://www.cs.uic.edu/bin/edit//////////"}
     assert sum(RULES.reason(url) is not None for url in urls) < len(urls) / 250
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://h/login?next=/topic/5/caf%C3%A9/", True),
+        ("http://h/login?next=%2Ftopic%2F5%2Fcaf%C3%A9", True),
+        ("http://h/login?from=topic/5/caf%C3%A9%23end&x=1", True),
+        ("http://h/login?x=1&next=/topic/5/caf%C3%A9/%3Fpage%3D3", True),
+        ("http://h/login?next=http%3A%2F%2Fh%2Ftopic%2F5%2Fcaf%C3%A9/", True),
+        ("http://h/browse?path=/topic/5/", False),
+        ("http://h/browse?path=/topic/5/caf%C3%A9/2", False),
+        ("http://h/topic/5/caf%C3%A9/?page=3", False),
+        ("http://h/?q=", False),
+    ],
+)
+def test_links_that_lead_back_to_their_page(url: str, expected: bool) -> None:
+    assert leads_back(url, "http://h/topic/5/caf%C3%A9/?page=2") is expected
+
+
+def test_links_of_a_home_page_that_lead_back() -> None:
+    assert leads_back("http://h/login?next=/", "http://h/")
+    assert not leads_back("http://h/?q=", "http://h/")

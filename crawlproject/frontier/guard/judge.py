@@ -26,7 +26,7 @@ from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.pattern import pattern_of
 from crawlproject.urls.server_key import server_key
-from crawlproject.urls.traps import TrapRules
+from crawlproject.urls.traps import TrapRules, leads_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -115,10 +115,11 @@ class Guard:
         name = self.name_of(url)
         if server.guard is not None:
             server.guard.count_open(name)
-        return GuardedPage(self, server, name, marks, visit)
+        return GuardedPage(self, server, url, marks, visit)
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
-        """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links.
+        """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links, or
+        asks for a login.
 
         Returns its server and pattern if the URLs of that pattern, found anywhere, rank last from now on.  O(length).
         """
@@ -128,6 +129,12 @@ class Guard:
             return None
         server.guard = server.guard or ServerGuard()
         return (server, name) if server.guard.count_closed(name) else None
+
+    def open_page(self, url: str) -> None:
+        """Count the page at the canonical ``url``, which is open to robots. O(length)."""
+        server = self.server_of(server_key(url))
+        if server is not None and server.guard is not None:
+            server.guard.count_open(self.name_of(url))
 
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
@@ -182,14 +189,14 @@ class GuardedPage:
 
     __slots__ = (
         *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
-        *("server", "spent"),
+        *("_url", "server", "spent"),
     )
 
     def __init__(
         self,
         guard: Guard,
         server: Server,
-        name: str | None,
+        url: str,
         marks: Callable[[], Marks | None],
         visit: Visit,
     ) -> None:
@@ -197,7 +204,8 @@ class GuardedPage:
         #: After ``learn``: patterns that this page has shown to be endless.
         self.spent: list[str] = []
         self._guard = guard
-        self._name = name
+        self._url = url
+        name = self._name = guard.name_of(url)
         self._family = family_of(name)
         self._marks = None if visit.is_known else marks
         self._is_copy = visit.is_copy
@@ -257,6 +265,8 @@ class GuardedPage:
             name = guard.name_of(url)
             if name is None:
                 has_news = True
+            elif self._returns(url, name):
+                last.add(url)
             elif self._is_sideways(name):
                 sideways.add(url)
                 own += name == self._name
@@ -274,6 +284,16 @@ class GuardedPage:
         if self._shows_nothing(has_news=has_news):
             return last | sideways | others
         return last | sideways if self._ranks_last() else last
+
+    def _returns(self, url: str, name: str) -> bool:
+        """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed nothing new.
+
+        The pattern is watched from now on.
+        """
+        if name == self._name or not leads_back(url, self._url):
+            return False
+        known = self.server.guard = self.server.guard or ServerGuard()
+        return not known.watch(name).is_cleared(self._guard.limits)
 
     def _is_sideways(self, name: str) -> bool:
         """Whether ``name`` is the page's own pattern, or one of the same script."""
