@@ -68,6 +68,7 @@ class Worker:
     def __init__(self, folder: Path, policy: type[Policy], central: Central) -> None:
         self.central = central
         self.owned: set[int] = set()
+        self.strangers: set[str] = set()  # servers of partitions that it did not own when it heard of them
         self.frontier = Frontier(policy(), NO_WAIT, max_batch=1)
         self.dispatcher = Dispatcher(self.frontier, 4)
         self.store = DiskStore.scratch(folder, StoreLabel("web", "quality" if policy.by_quality else "arrival"))
@@ -78,6 +79,7 @@ class Worker:
     def number_of(self, key: str) -> int | None:
         part = part_of(key)
         if part not in self.owned:
+            self.strangers.add(key)
             return None
         self.central.servers[part] += 1
         return (part << 30) + self.central.servers[part] * 1000
@@ -106,6 +108,10 @@ class Worker:
             self.frontier.raise_arrivals(*arrivals)
         for _ in self.servers.load_range(*numbers_of(part), now=self.frontier.now):
             check(self.frontier)
+        for key in [key for key in self.strangers if part_of(key) == part]:  # as ``workers.local`` does
+            self.strangers.discard(key)
+            if self.frontier.server(key) is not None and self.servers.number(key) is None:
+                self.frontier.remove(key)
         self.owned.add(part)
 
     def leave(self, part: int) -> None:
@@ -243,8 +249,12 @@ EQUAL = [
     *[("rise", 0, 0), ("commit", 1), ("rise", 0, 1), ("fetch", 1, "acknowledge"), ("fetch", 1, "acknowledge")],
 ]
 
+#: A server of which a worker has heard before it owns its partition, where it is new.
+STRANGER = [("stray", 0), ("move", 0, False), ("push", 0, 0.0, 1), ("move", 0, False)]
+
 
 @settings(max_examples=25, deadline=None)
+@example(policy=BestPrefix, steps=STRANGER)
 @example(policy=BestPrefix, steps=FEWER)
 @example(policy=BreadthFirst, steps=FEWER)
 @example(policy=BestPrefix, steps=FOUND)
@@ -305,8 +315,9 @@ def test_what_is_still_known_of_an_unloaded_server_reaches_no_store(worker: Work
     worker.store.commit(changes)
     assert changes.tables.keys() <= {"state"}
     assert worker.servers.number(key_of(3)) is None
+    assert worker.frontier.counts()["servers"] == 1  # in memory
     worker.take(3)
-    assert worker.frontier.counts()["servers"] == 1  # in memory: the partition was never committed
+    assert worker.frontier.counts()["servers"] == 0  # the partition was never committed
 
 
 def test_a_polite_wait_learned_meanwhile_is_kept(worker: Worker) -> None:
