@@ -28,7 +28,7 @@ ACTIONS = {
     "delay": ("NAME SECONDS", "at least SECONDS between two requests to a server or to each of a domain; 0: none"),
     "block": ("NAME", "no request to a server or domain; its URLs stay queued"),
     "unblock": ("NAME", "undo block"),
-    "release": ("NAME", "the guard judges this server or domain no longer"),
+    "release": ("NAME", "the guard no longer judges this server or domain"),
     "seeds": ("URL... | -", "queue seeds; -: from standard input, one a line"),
 }
 
@@ -56,9 +56,9 @@ class Command(Described, ScrapyCommand):
     usage = "<URL of the console, or JOBDIR> <action> [arguments]"
     summary = "Watch and steer a running crawl (CONSOLE_PORT)"
     explanation = (
-        "Ask or steer the crawl whose console is at a URL (as the crawl has logged it), or whose JOBDIR is given. "
-        "What is done to one worker of a crawl over Redis, all of them do. By the JOBDIR of scrapy workers, what "
-        "is asked is answered by each worker. Actions: "
+        "Query or steer a running crawl, by the URL of its console (as it has logged it) or by its JOBDIR. An action "
+        "sent to one worker of a crawl over Redis is obeyed by all. Given the JOBDIR of scrapy workers, a query is "
+        "answered by each worker. Actions: "
         + "; ".join(f"{name} {arguments}".rstrip() + f": {does}" for name, (arguments, does) in ACTIONS.items())
         + ". The token is part of the URL, or in "
         "the environment variable CRAWLPROJECT_TOKEN, or in the file that the crawl has written."
@@ -78,7 +78,8 @@ class Command(Described, ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         """Ask and print."""
         if len(args) < 2 or args[1] not in ACTIONS:
-            raise UsageError(f"actions: {', '.join(ACTIONS)}")
+            unknown = f"unknown action {args[1]!r:.100}; " if len(args) > 1 else ""
+            raise UsageError(f"{unknown}actions: {', '.join(ACTIONS)}", print_help=False)
         target, action, *rest = args
         try:
             path, body = _request(action, rest, opts)
@@ -119,7 +120,7 @@ def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[s
 
     wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
     if action != "seeds" and len(rest) != len(wanted):
-        raise UsageError(f"{action} {ACTIONS[action][0]}".strip())
+        raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
     if action == "servers":
         names = ("search", "state", "sort", "order", "offset", "limit")
         given = {name: value for name in names if (value := getattr(opts, name)) is not None}
@@ -131,9 +132,9 @@ def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[s
     if action == "seeds":
         return action, {"urls": _seeds(rest)}
     if action == "sessions":
-        return action, {"limit": _number(rest[0], int)}
+        return action, {"limit": _number(action, rest[0], int)}
     if action == "delay":
-        return action, {"name": rest[0], "seconds": _number(rest[1], float)}
+        return action, {"name": rest[0], "seconds": _number(action, rest[1], float)}
     return action, {"name": rest[0]} if rest else {}
 
 
@@ -141,15 +142,15 @@ def _seeds(rest: list[str]) -> list[str]:
     import sys
 
     if not rest:
-        raise UsageError("seeds URL... | -")
+        raise UsageError("expected seeds URL... | -", print_help=False)
     return [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
 
 
-def _number(text: str, kind: type) -> Any:
+def _number(action: str, text: str, kind: type) -> Any:
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"not a number: {text!r}") from None
+        raise UsageError(f"{action}: not a number: {text!r:.100}", print_help=False) from None
 
 
 def _address(target: str) -> tuple[str, str]:
