@@ -17,9 +17,16 @@ from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames, covers
-from crawlproject.frontier.queues.sort_key import DEMOTED
+from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.requests.meta import (
+    CANONICAL,
+    CLOSED_TO_ROBOTS,
+    DUPLICATE_OF,
+    FETCHED_BEFORE,
+    NEAR_DUPLICATE_OF,
+    WAS_LAST,
+)
 from crawlproject.urls import server_key
 from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.guard.other_names import OtherNames
     from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
 
@@ -61,12 +69,18 @@ def _nothing() -> Marks:
     return frozenset()
 
 
+def _as_other_name(entry: Entry) -> Entry:
+    """``entry``, ranked last, but not dropped with its pattern unless it is demoted for what its pattern showed."""
+    return entry if entry.priority in (DEMOTED, OTHER_NAME) else demoted(entry, OTHER_NAME)
+
+
 class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped patterns),
-    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots), ``guard/visit_ids``
-    (parameters found to be visit ids), ``guard/merged`` (queued URLs equal to another one without its visit id).
+    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots),
+    ``guard/other_names`` (families of URLs that are other names of known pages), ``guard/visit_ids`` (parameters found
+    to be visit ids), ``guard/merged`` (queued URLs equal to another one without its visit id).
     """
 
     def __init__(
@@ -113,7 +127,12 @@ class TrapGuard:
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
         self._learn_redirect(meta, lambda: _marks_of(response))
         self._learn_login(meta, url)
-        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
+        canonical, first = (
+            self._seen.canonicalizer.canonical(name) if name else None
+            for name in (meta.get(CANONICAL), meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF))
+        )
+        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), canonical, first, links)
+        self._learn_name(url, visit)
         page = self._guard.page(url, lambda: _marks_of(response), visit)
         if page is not None:
             self._observe(page, url, links)
@@ -123,10 +142,13 @@ class TrapGuard:
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Learn from the page's new links and return those to queue. O(length) each."""
-        last = page.learn([entry.url for entry in entries])
-        if last:
-            self._stats.inc_value("guard/demoted", len(last))
+        urls = [entry.url for entry in entries]
+        last = page.learn(urls)
+        names = page.other_names(urls)
+        if last or names:
+            self._stats.inc_value("guard/demoted", len(last | names))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
+            entries = [_as_other_name(entry) if entry.url in names else entry for entry in entries]
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
         for spent in dropped:
             self._drop(page.server, spent)
@@ -255,6 +277,20 @@ class TrapGuard:
         self._frontier.servers.changed(server)
         self._stats.inc_value("guard/closed_patterns")
         self._rewrite(server, lambda entry: self._demoted(name, entry), "guard/dropped")
+
+    def _learn_name(self, url: str, visit: Visit) -> None:
+        """Learn of which page ``url`` is another name; demote the queued URLs of its family if all of them are."""
+        server = self._guard.learn_name(url, visit)
+        if server is None or server.guard is None:
+            return
+        logger.debug("%s: URLs like %s are other names of known pages: they rank last", server.key, url)
+        self._frontier.servers.changed(server)
+        self._stats.inc_value("guard/other_names")
+        names = server.guard.other_names
+        self._rewrite(server, lambda entry: self._named(names, entry), "guard/dropped")
+
+    def _named(self, names: OtherNames, entry: Entry) -> Entry:
+        return _as_other_name(entry) if self._backend.is_link(entry) and entry.url in names else entry
 
     def _demoted(self, name: str, entry: Entry) -> Entry:
         is_of_it = self._backend.is_link(entry) and self._guard.name_of(entry.url) == name

@@ -21,6 +21,7 @@ SKIP_LINKS           middlewares.duplicates                  middlewares.links, 
 DUPLICATE_OF         middlewares.duplicates                  discovery: links, trap_guard; spiders
 NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guard, spiders
 CLOSED_TO_ROBOTS     spiders                                 discovery: links, trap_guard
+CANONICAL            spiders                                 discovery.trap_guard
 AT_ITSELF            middlewares.redirects                   middlewares.redirects
 ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
@@ -84,6 +85,9 @@ SKIP_LINKS = "skip_links"
 
 #: The page asks robots neither to index it nor to follow its links.
 CLOSED_TO_ROBOTS = "frontier_closed_to_robots"
+
+#: The URL that the page declares as its own, if it is another one: absolute http(s).
+CANONICAL = "frontier_canonical"
 
 #: URL of the first page with the same bytes, and of the first with nearly the same text.
 DUPLICATE_OF = "duplicate_of"

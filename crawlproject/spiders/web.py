@@ -28,7 +28,15 @@ from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.requests.answers import has_header, header, media_type
-from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
+from crawlproject.requests.meta import (
+    CANONICAL,
+    CLOSED_TO_ROBOTS,
+    DUPLICATE_OF,
+    KEEP,
+    NEAR_DUPLICATE_OF,
+    QUALITY,
+    SKIP_LINKS,
+)
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
 
@@ -173,9 +181,12 @@ class WebSpider(Spider):
             yield self._page(response, None, hrefs, followed=True)
             yield Links(response, hrefs)  # even without any, so that the trap guard counts the page
             return
-        response.meta.pop(CLOSED_TO_ROBOTS, None)  # left by the request this one copies
+        for name in (CANONICAL, CLOSED_TO_ROBOTS):  # left by the request this one copies
+            response.meta.pop(name, None)
         found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
         hrefs = _hrefs(response, found)
+        if found.canonical is not None and found.canonical != response.url:
+            response.meta[CANONICAL] = found.canonical
         is_skipped = bool(response.meta.get(SKIP_LINKS))
         is_nofollow = self._is_nofollow(response, found)
         followed = not is_nofollow and not is_skipped

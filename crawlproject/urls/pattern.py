@@ -52,6 +52,14 @@ def pattern_of(url: str) -> str | None:
     return f"{pattern}?{'&'.join(sorted(plain))}"[:_MAX_LENGTH]
 
 
+def form_of(url: str) -> str:
+    """The canonical *url* within its server, with numbers replaced: it also tells ``?topic=#.msg#`` from ``?topic=#``.
+
+    O(length).
+    """
+    return _numbers_in_a_row.sub("#", _number.sub("#", url[url.find("/", 8) :].lower()))[:_MAX_LENGTH]
+
+
 def script_of(pattern: str) -> str | None:
     """The path, which all patterns of one script share; None for dates and for paths without parameters. O(length)."""
     path, mark, names = pattern.partition("?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.guard.other_names import Family
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
@@ -107,3 +108,34 @@ def test_pages_closed_to_robots_come_last() -> None:
     assert articles[-1] < 40 + 2 * GuardLimits.CLOSED_FROM
     assert len(places) == 40 + 1 + 3 * 41
     assert ours.stat("guard/closed_patterns") == 1
+
+
+def forum(topics: int) -> dict[str, Answer]:
+    """A board of topics, on several pages; each topic has three posts, whose permalinks show the whole topic."""
+    boards = range(0, topics, 10)
+    script = {"1/": script_page("/board?page=0")}
+    for start in boards:
+        script[f"1/board?page={start}"] = script_page(
+            *(f"/t?id={n}" for n in range(start, start + 10)), f"/board?page={start + 10}", title=words(start, 30)
+        )
+    for n in range(topics):
+        posts = [f"/t?post={post}" for post in range(3 * n, 3 * n + 3)]
+        links = "".join(f'<a href="{post}">#</a>' for post in posts * 2)
+        body = f'<link rel="canonical" href="/t?id={n}"><title>Topic {n}</title><p>{words(n, 60)}</p>{links}'
+        topic = Answer(body, headers={"Content-Type": "text/html"})
+        script |= {f"1/t?id={n}": topic} | {f"1{post}": topic for post in posts}
+    return script
+
+
+def test_other_names_of_known_pages_come_last() -> None:
+    """Permalinks come after the topics, are fetched, and do not make their server rank last."""
+    with scripted_site(1) as site:
+        site.script = forum(60)
+        ours = run_on(site, WEB, settings=IMPOLITE | {"GUARD_SERVER_COPIES": 0.6}, seeds=f"{site.origins[0]}/")
+    places = [place for place in ours.site.places() if "/t?" in place]
+    topics = [number for number, place in enumerate(places) if "id=" in place]
+    assert len(topics) == 60
+    assert topics[-1] < 60 + 3 * Family.MIN_DECLARED
+    assert len(places) == 4 * 60
+    assert ours.stat("guard/other_names") == 1
+    assert not ours.stat("guard/servers")

@@ -10,6 +10,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+from crawlproject.frontier.guard.other_names import Family, OtherNames
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.frontier.guard.watched_patterns import Pattern, ServerGuard
 from crawlproject.frontier.learning.backlog import Backlog
@@ -102,7 +103,9 @@ def pattern() -> Pattern:
 
 def guard() -> ServerGuard:
     values = {"closed": {"/q?edit": 3}, "refused": 1, "listed": 2, "spent": ["/r"], "visit_ids": visit_ids()}
-    return filled(ServerGuard(), patterns={"/q?": pattern()}, **values)
+    families = {"/t?pid=#": Family(declared=100, copies=60, confirmed=30, leading=2, own=1)}
+    names = filled(OtherNames(), _families=families, _has_some=True)
+    return filled(ServerGuard(), patterns={"/q?": pattern()}, other_names=names, **values)
 
 
 #: Class -> how one is filled, and how it comes back.
@@ -300,6 +303,8 @@ WRONG: list[tuple[str, Any]] = [
     ("guard.patterns", [7]),
     ("guard.dropped", "/p/#"),
     ("guard.closed", [["/q?edit", -1]]),
+    ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4]]),
+    ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4, -1]]),
     ("guard.visit_ids.learned", {}),
 ]
 

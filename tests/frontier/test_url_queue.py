@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier.entry import Entry, path_of
 from crawlproject.frontier.queues import url_queue
-from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME
 from crawlproject.frontier.queues.url_queue import SORTED_ITEMS, UrlQueue
 
 SERVER = "http://a.example"
@@ -79,7 +79,7 @@ def test_pop_from_empty_queue_raises() -> None:
     window=st.integers(1, 100),
     steps=st.lists(
         st.one_of(
-            st.tuples(st.floats(0, 1e6), st.integers(-3, 3)),  # push
+            st.tuples(st.floats(0, 1e6), st.integers(-3, 3) | st.just(OTHER_NAME)),  # push
             st.just("pop"),
             st.integers(1, 150).map(lambda n: ("window", n)),
             st.tuples(st.just("raise"), st.integers(0, 400), st.floats(0, 1e6)),
@@ -108,7 +108,7 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
             found = [i for i, (_, item) in enumerate(model) if item.url == url]
             expected = None
             for i in found:
-                gain = step[2] * (DEMOTION if model[i][1].priority == DEMOTED else 1)
+                gain = step[2] * (DEMOTION if model[i][1].priority in (DEMOTED, OTHER_NAME) else 1)
                 item = model[i][1]._replace(quality=model[i][1].quality + gain)
                 model[i] = (sort_key(item), item)
                 expected = item.quality

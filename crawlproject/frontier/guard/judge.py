@@ -62,6 +62,9 @@ class Visit(NamedTuple):
     was_last: bool = False
     #: Links from a seed.
     depth: int = 0
+    #: The canonical URL that it declares, and that of the page it is a copy of; None if there is none.
+    canonical: str | None = None
+    first: str | None = None
     #: The canonical URLs that it links to, known ones included.
     links: Sequence[str | None] = ()
 
@@ -69,9 +72,9 @@ class Visit(NamedTuple):
 PLAIN_VISIT = Visit()
 
 
-def demoted(entry: Entry) -> Entry:
+def demoted(entry: Entry, priority: int = DEMOTED) -> Entry:
     """``entry``, ranked last."""
-    return entry._replace(quality=entry.quality * DEMOTION, priority=DEMOTED)
+    return entry._replace(quality=entry.quality * DEMOTION, priority=priority)
 
 
 class Guard:
@@ -136,6 +139,23 @@ class Guard:
         if server is not None and server.guard is not None:
             server.guard.count_open(self.name_of(url))
 
+    def learn_name(self, url: str, visit: Visit) -> Server | None:
+        """Learn which page the canonical ``url`` is said to show, and which one it does show.
+
+        Returns its server if further URLs are found to be other names of known pages, so that they rank last from now
+        on.  O(length).
+        """
+        key = server_key(url)
+        server = self.server_of(key)
+        if server is None or visit.is_known or self.is_released(key):
+            return None
+        named = (visit.canonical, visit.first)
+        canonical, first = (each if each and server_key(each) == key else None for each in named)
+        if (canonical is None or canonical == url) and server.guard is None:  # nearly always
+            return None
+        server.guard = server.guard or ServerGuard()
+        return server if server.guard.other_names.learn(url, canonical, first) else None
+
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
         for pattern in known.patterns.values():
@@ -152,11 +172,19 @@ class Guard:
         limits, known = self.limits, server.guard
         if self.is_released(server.key):
             return ""
-        if server.pages >= limits.MIN_SERVER_PAGES and 0 < limits.server_copies * server.pages <= server.copies:
+        if self._has_copies(server):
             return COPIES
         if known is None or not 0 < limits.server_refused <= known.refused:
             return ""
         return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
+
+    def _has_copies(self, server: Server) -> bool:
+        """Whether most pages of ``server`` are copies; other names of known pages, which come last, do not count."""
+        share, pages, copies = self.limits.server_copies, server.pages, server.copies
+        if share > 0 and copies >= share * pages and server.guard is not None:
+            other = server.guard.other_names.copies
+            pages, copies = pages - other, copies - other
+        return pages >= self.limits.MIN_SERVER_PAGES and 0 < share * pages <= copies
 
     def linked_from_elsewhere(self, url: str) -> bool:
         """Count a link from another server to the canonical ``url``; returns whether it ranks last. O(length)."""
@@ -188,8 +216,8 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_was_last", "_watched"),
-        *("_url", "server", "spent"),
+        *("_canonical", "_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_url", "_was_last"),
+        *("_watched", "server", "spent"),
     )
 
     def __init__(
@@ -205,10 +233,11 @@ class GuardedPage:
         self.spent: list[str] = []
         self._guard = guard
         self._url = url
-        name = self._name = guard.name_of(url)
+        self._name = name = guard.name_of(url)
         self._family = family_of(name)
         self._marks = None if visit.is_known else marks
         self._is_copy = visit.is_copy
+        self._canonical = visit.canonical
         self._was_last = visit.was_last or is_doubted(name)
         self._links = visit.links
         self._is_new = True
@@ -294,6 +323,17 @@ class GuardedPage:
             return False
         known = self.server.guard = self.server.guard or ServerGuard()
         return not known.watch(name).is_cleared(self._guard.limits)
+
+    def other_names(self, new: list[str]) -> set[str]:
+        """Learn where the page leads; returns those of its ``new`` links that are other names of known pages.
+
+        O(length) each, if the server has pages that declare other canonical URLs.
+        """
+        known = self.server.guard
+        if known is None or known.other_names.is_empty:
+            return set()
+        known.other_names.learn_new(self._url, self._canonical, new, is_copy=self._is_copy)
+        return {url for url in new if self.is_own(url) and url in known.other_names}
 
     def _is_sideways(self, name: str) -> bool:
         """Whether ``name`` is the page's own pattern, or one of the same script."""

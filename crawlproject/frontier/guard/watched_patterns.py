@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
+from crawlproject.frontier.guard.other_names import OtherNames
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.urls.pattern import is_of_dates, script_of
 
@@ -227,9 +228,9 @@ class Pattern:
 
 
 class ServerGuard:
-    """A server's watched patterns, its visit ids, and the number of refused URLs."""
+    """A server's watched patterns, its other names of pages, its visit ids, and the number of refused URLs."""
 
-    __slots__ = ("closed", "listed", "patterns", "refused", "spent", "visit_ids")
+    __slots__ = ("closed", "listed", "other_names", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
@@ -239,6 +240,7 @@ class ServerGuard:
         self.listed = 0  # pages whose links were judged since the first pattern was watched
         self.spent: list[str] = []  # dropped patterns
         self.visit_ids = VisitIds()
+        self.other_names = OtherNames()
 
     def to_state(self) -> dict[str, Any]:
         """As plain values."""
@@ -249,6 +251,7 @@ class ServerGuard:
             "patterns": [pattern.to_state() for pattern in self.patterns.values()],
             "dropped": self.spent,
             "visit_ids": self.visit_ids.to_state(),
+            "other_names": self.other_names.to_state(),
         }
 
     @classmethod
@@ -259,6 +262,7 @@ class ServerGuard:
         guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
         guard.spent = state.texts("dropped")
         guard.closed = dict(map(_closed_row, state.items("closed")))
+        guard.other_names = OtherNames.from_state(state)
         visit_ids = state.part("visit_ids")
         if visit_ids is not None:
             guard.visit_ids = VisitIds.from_state(visit_ids)

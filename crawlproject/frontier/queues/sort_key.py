@@ -21,14 +21,16 @@ DIGEST_BYTES = 8
 MAX_PRIORITY = (1 << 31) - 1
 #: Priority of a demoted URL, which identifies it in the queue, and the factor on its quality.
 DEMOTED, DEMOTION = -1, 1e-9
+#: Priority of a demoted URL that is not dropped with its pattern: another name of a known page.  No retry has it.
+OTHER_NAME = -(1 << 20)
 
 _INVERTED = bytes(range(255, -1, -1))
 #: By depth: what precedes the path in the row of a URL without payload.
 _PLAIN_HEADS = [bytes((depth, 0)) for depth in range(0x80)]
 _float = Struct(">d")
 _order = Struct(">IBI")
-#: Start of the order of a demoted URL.
-_DEMOTED = Struct(">I").pack(MAX_PRIORITY - DEMOTED)
+#: Starts of the order of demoted URLs.
+_DEMOTED = tuple(Struct(">I").pack(MAX_PRIORITY - priority) for priority in (DEMOTED, OTHER_NAME))
 #: Reads the quality in a sort key; index: whether quality comes first.
 _qualities = {True: Struct(f">d{_order.size}x"), False: Struct(f">{_order.size}xd")}
 
