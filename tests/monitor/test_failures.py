@@ -53,7 +53,7 @@ def refused() -> Exception:
             port = unused.getsockname()[1]
         await asyncio.open_connection("127.0.0.1", port)
 
-    with pytest.raises(OSError, match="refused") as error:
+    with pytest.raises(ConnectionRefusedError) as error:
         asyncio.run(ask())
     return caused(DownloadConnectionRefusedError(str(error.value)), error.value)
 
