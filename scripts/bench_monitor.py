@@ -17,7 +17,6 @@ counted too, so the sum is rather too high.
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import socket
 import sys
@@ -58,7 +57,7 @@ from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
-from testbed.bench import WEB, Stats, crawl, fast_web
+from testbed.bench import WEB, Stats, command_line, crawl, fast_web
 from testbed.web import running_web
 
 if TYPE_CHECKING:
@@ -260,12 +259,7 @@ def crawls(pages: int, rounds: int) -> None:
 
 def main() -> None:
     """Time each part alone, or in crawls."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--servers", type=int, default=100_000)
-    parser.add_argument("--crawl", action="store_true", help="in whole crawls")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--pages", type=int, default=8000)
-    parsed = parser.parse_args()
+    parsed = command_line(__doc__, servers=100_000, crawl=False, rounds=3, pages=8000).parse_args()
     if parsed.crawl:
         crawls(parsed.pages, parsed.rounds)
     else:

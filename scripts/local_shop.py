@@ -6,22 +6,19 @@ scripts/local_shop.py [--port 8090] [--pages 12]
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from testbed.bench import command_line
 from testbed.shop import Shop
 
 
 def main() -> None:
     """Serve until Ctrl-C."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=8090)
-    parser.add_argument("--pages", type=int, default=12)
-    options = parser.parse_args()
+    options = command_line(__doc__, port=8090, pages=12).parse_args()
     shop = Shop("127.0.0.1", options.port, options.pages)
     print(shop.url, flush=True)
     with suppress(KeyboardInterrupt):

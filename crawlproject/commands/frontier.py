@@ -105,11 +105,14 @@ class Command(Described, ScrapyCommand):
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from error
         except StoreError as error:
-            self.fail(str(error))
+            sys.stderr.write(f"{error}\n")
+            self.exitcode = 1
             return
         if opts.server and not answer["top_servers"] and not opts.url:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
-            self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
+            sys.stderr.write(f"{place}: no URL of {opts.server!r} is known (for one page: --url)
+")
+            self.exitcode = 1
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
 
 

@@ -9,7 +9,6 @@ import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadTimeoutError
@@ -21,6 +20,7 @@ from twisted.python.failure import Failure
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.crawl_frontier import CrawlFrontier
+from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
@@ -45,16 +45,15 @@ def caused(error: Exception, cause: BaseException) -> Exception:
 
 
 def refused() -> Exception:
-    """What aiohttp raises for a port that nobody listens at."""
+    """What a connection to a port raises at which nobody listens."""
 
     async def ask() -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             port = unused.getsockname()[1]
-        async with aiohttp.ClientSession() as client, client.get(f"http://127.0.0.1:{port}/"):
-            pass
+        await asyncio.open_connection("127.0.0.1", port)
 
-    with pytest.raises(aiohttp.ClientError) as error:
+    with pytest.raises(ConnectionRefusedError) as error:
         asyncio.run(ask())
     return caused(DownloadConnectionRefusedError(str(error.value)), error.value)
 
@@ -68,8 +67,8 @@ def refused() -> Exception:
         (ConnectionResetError(104, "x"), "connection reset"),
         (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: "),
         (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
-        (caused(DownloadTimeoutError("x"), aiohttp.ConnectionTimeoutError()), "no connection in time"),
-        (aiohttp.ServerDisconnectedError(), "connection closed without an answer"),
+        (caused(DownloadTimeoutError("x"), ConnectTimeoutError()), "no connection in time"),
+        (ServerDisconnectedError(), "connection closed without an answer"),
         (RuntimeError("two\nlines"), "two lines"),
         (RuntimeError(), "RuntimeError"),
     ],
