@@ -73,7 +73,7 @@ class Discovery:
         self._received.limits = self._limits
         self._has_lost = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
-        self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings)
+        self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings, backend.exchange)
 
     def guard_by(self, guard: TrapGuard | None) -> None:
         """Set the guard that judges links."""
@@ -159,9 +159,9 @@ class Discovery:
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take Crawl-delay and sitemaps from a robots.txt file."""
+        self._crawl_delays.robots_parsed(robotparser, request)
         if self._exchange is not None and not self._exchange.is_own(request.url):
             return  # the worker that crawls this server reads the file, too
-        self._crawl_delays.robots_parsed(robotparser, request)
         if isinstance(robotparser, NamesSitemaps):
             self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
 
