@@ -110,8 +110,7 @@ class Command(Described, ScrapyCommand):
             return
         if opts.server and not answer["top_servers"] and not opts.url:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
-            sys.stderr.write(f"{place}: no URL of {opts.server!r} is known (for one page: --url)
-")
+            sys.stderr.write(f"{place}: no URL of {opts.server!r} is known (for one page: --url)\n")
             self.exitcode = 1
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
 
