@@ -199,15 +199,13 @@ class TopicSpider(WebSpider):
             for number, (href, url) in enumerate(zip(hrefs, urls, strict=False))
             if url is not None
         }
-        qualities: list[float | None] = [None] * len(hrefs)
+        qualities = [discounted(focus.rate_any(response.url, judged), steps)] * len(hrefs)
         for count, (number, quality) in enumerate(zip(wanted, focus.rate(judged, wanted.values()), strict=True), 1):
             qualities[number] = discounted(quality, steps)
             if count % STEP == 0:
                 await asyncio.sleep(0)
-        rest = discounted(focus.rate_any(response.url, judged), steps)
         callback = getattr(self, f"parse_below_{steps}") if steps else None
-        rated = [rest if quality is None else quality for quality in qualities]
-        return Links(response, hrefs, base=links.base, callback=callback, quality=rated)
+        return Links(response, hrefs, base=links.base, callback=callback, quality=qualities)
 
     def _count_harvest(self, is_relevant: bool) -> None:
         """Count a page; from time to time, log the harvest rate and keep what was learned."""

@@ -390,22 +390,3 @@ def test_links_are_remembered_without_their_urls() -> None:
     focus.judge(url, "thread", "thread thread", "en")
     assert focus.model.learned == 1
     assert not focus._rater._followed
-
-
-def test_links_without_evidence_of_one_server_are_worth_less_and_less() -> None:
-    """Until one of them leads to a relevant page: a fast server without any would come first, however large it is."""
-    focus = Focus(THREADS, LinkModel())
-    dull = THREADS.relevance("", "soup")
-    large = [f"http://a.example/{number}" for number in range(90)]
-    qualities = [*focus.rate(dull, [(url, None) for url in large])]
-    assert qualities == sorted(qualities, reverse=True)
-    assert qualities[60] == pytest.approx(qualities[0] / 3, rel=0.1)
-    assert focus.rate_any(large[0], dull) < qualities[-1]  # links beyond those that are rated
-    other, with_word, again = focus.rate(
-        dull, [("http://b.example/", None), ("http://a.example/thread", None), (large[0], None)]
-    )
-    assert other == pytest.approx(qualities[0], rel=0.01)
-    assert with_word > other
-    assert again == focus.rate_any(large[0], dull)  # it does not count twice
-    focus.judge(large[0], "thread", "thread thread", "en")
-    assert focus.rate_any(large[0], dull) > 2 * again

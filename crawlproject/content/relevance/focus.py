@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from crawlproject.content.relevance.features import LinkReader
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
 #: these are kept. The oldest are forgotten: nothing is learned.
 MAX_REMEMBERED = 50_000
 
-
-#: Links without evidence of a server after which the model's estimate of the next one is halved, unless some of them
-#: led to relevant pages: else a fast server without any comes before all slower ones, however many links it has.
-TRIALS = 30.0
 
 #: Factor of a link's quality for each step below the threshold, and the least quality.
 DISCOUNT, MIN_QUALITY = 0.5, 1e-6
@@ -43,34 +38,21 @@ class LinkRater:
     def __init__(self, model: LinkModel) -> None:
         self.model = model
         self._followed: dict[int, Features] = {}
-        #: Bucket of a server -> its links without evidence, and how many of them led to relevant pages.
-        self._tried: Counter[int] = Counter()
-        self._hits: Counter[int] = Counter()
 
     def rate(self, url: str, features: Features) -> float:
         """The probability that the link leads to a relevant page; its first features are remembered."""
         key = hash(url)
-        probability = self.rate_any(features)
         if key not in self._followed:
             if len(self._followed) >= MAX_REMEMBERED:
                 del self._followed[next(iter(self._followed))]
             self._followed[key] = features
-            self._tried[features.server] += not features.has_evidence
-        return probability
-
-    def rate_any(self, features: Features) -> float:
-        """The same for a link that is not remembered."""
-        probability, server = self.model.predict(features), features.server
-        if features.has_evidence:
-            return probability
-        return (TRIALS * probability + self._hits[server]) / (TRIALS + self._tried[server])
+        return self.model.predict(features)
 
     def learn(self, url: str, *, is_relevant: bool) -> None:
         """Learn from the page that a link has led to, if it was rated."""
         features = self._followed.pop(hash(url), None)
         if features is not None:
             self.model.learn(features, float(is_relevant))
-            self._hits[features.server] += is_relevant and not features.has_evidence
 
 
 class Focus:
@@ -104,5 +86,5 @@ class Focus:
             yield self._rater.rate(url, self._reader.features(url, anchor, judged.value, judged.language))
 
     def rate_any(self, url: str, judged: Relevance) -> float:
-        """The same for a link of the page at ``url`` of which nothing else is known; after those that are rated."""
-        return self._rater.rate_any(self._reader.features(url, None, judged.value, judged.language))
+        """The same for a link of the page at ``url`` of which nothing else is known."""
+        return self.model.predict(self._reader.features(url, None, judged.value, judged.language))

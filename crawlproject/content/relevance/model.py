@@ -25,8 +25,6 @@ BUCKETS = 1 << 18
 RATE_OF_NUMBERS, RATE_OF_WORDS = 0.01, 0.02
 #: Weights before anything is learned: bias, page, link's text, words around it, its URL.
 PRIOR = (-3.5, 1.0, 8.0, 3.0, 8.0)
-#: Relevance of a page in thresholds from which its links may be taken for relevant without a word of the topic.
-EVIDENT = 0.5
 #: Sum of squares before anything is learned.
 _START = 1.0
 
@@ -36,19 +34,8 @@ class Features(NamedTuple):
 
     #: One for each of ``PRIOR``.
     numbers: tuple[float, ...]
-    #: Buckets: server, folder, words.
+    #: Buckets of its words.
     words: Sequence[int]
-
-    @property
-    def server(self) -> int:
-        """The bucket of the link's server."""
-        return self.words[0]
-
-    @property
-    def has_evidence(self) -> bool:
-        """Whether the link has a word of the topic, or its page half the relevance that is needed."""
-        _, page, *cosines = self.numbers
-        return page >= EVIDENT or any(cosines)
 
 
 def bucket(kind: str, word: str) -> int:
