@@ -105,7 +105,7 @@ class FastLane:
             finally:
                 self._under_way.downloaded(request)
             if isinstance(result, Request):
-                self._scraping.following.crawl(result)
+                self._scraping.follow(result)
             else:
                 await self._scrape(result, request)
         except Exception:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Request
+from scrapy.http import Request, Response
 from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.misc import warn_on_generator_with_return_value
@@ -17,11 +17,11 @@ from twisted.python.failure import Failure
 
 from crawlproject.download.receivers import Connections, Receivers, log_line
 from crawlproject.links import Links
+from crawlproject.middlewares.lane.following import Following
 from crawlproject.middlewares.lane.neutral import (
     ITEM_SIGNALS,
     direct,
     is_known_errback,
-    on_site,
     process_of_requests,
     push_of_links,
     unknown_receiver,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from scrapy.core.engine import ExecutionEngine
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 logger = logging.getLogger("scrapy.core.scraper")
 
@@ -48,7 +47,7 @@ class Scraping:
 
     def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
         self._crawler = crawler
-        self.following = Following(crawler, engine)
+        self._following = Following(crawler, engine)
         self._scraper = engine.scraper
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
@@ -93,6 +92,10 @@ class Scraping:
             failure.request = request  # type: ignore[attr-defined]
             request.errback(failure)
         return True
+
+    def follow(self, request: Request) -> None:
+        """Schedule ``request``, which a downloader middleware returned, as by ``ExecutionEngine.crawl``."""
+        self._following.crawl(request)
 
     async def scrape(self, response: Response, request: Request) -> None:
         """Process the response to the end. Errors of the callback are reported as by Scrapy."""
@@ -153,7 +156,7 @@ class Scraping:
             if followed is None:
                 return
             request = followed
-        self.following.crawl(request)
+        self._following.crawl(request)
 
     async def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
@@ -162,27 +165,3 @@ class Scraping:
             return
         log_line(self._crawler, logger, "scraped", item, response)
         self._scraped.send(item=item, response=response)
-
-
-_SIGNALS = (signals.request_scheduled, signals.request_dropped)
-
-
-class Following:
-    """Schedules requests; who receives ``request_scheduled`` and ``request_dropped`` gets each, as from the engine."""
-
-    def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
-        assert engine._slot is not None
-        self._crawler = crawler
-        self._slot = engine._slot
-        self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
-        self._dropped = Receivers(crawler, signals.request_dropped)
-        self._connections = Connections(crawler, _SIGNALS)
-
-    def crawl(self, request: Request) -> None:
-        """Schedule ``request``, unless a receiver drops it by ``IgnoreRequest``."""
-        if self._connections.have_changed():
-            self._scheduled.read(("request",), on_site)
-            self._dropped.read(("request",))
-        if self._scheduled.send(request=request) is None and not self._slot.scheduler.enqueue_request(request):
-            self._dropped.send(request=request)
-        self._slot.nextcall.schedule()
