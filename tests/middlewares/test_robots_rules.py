@@ -7,7 +7,6 @@ import tarfile
 import time
 import tracemalloc
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -422,19 +421,19 @@ def test_hostile_files_take_little_time(case: str) -> None:
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
 
-    def asked_in_turn(step: int) -> Callable[[], object]:
+    least = [float("inf")] * 3
+    for _ in range(5):
         asked = parse(HOSTILE[case])
         steps: tuple[Callable[[], object], ...] = (
-            lambda: asked.crawl_delay("crawlproject"),
-            lambda: asked.allowed("http://example.com/" + "a" * 2060, "crawlproject"),
-            lambda: asked.sitemaps,
+            lambda asked=asked: asked.crawl_delay("crawlproject"),
+            lambda asked=asked: asked.allowed("http://example.com/" + "a" * 2060, "crawlproject"),
+            lambda asked=asked: asked.sitemaps,
         )
-        for done in steps[:step]:
-            done()
-        return steps[step]
-
-    for step in range(3):
-        assert cpu_seconds(partial(asked_in_turn, step)) < 0.25  # at most 0.10 s on an idle machine
+        took = [cpu_seconds(lambda step=step: step, times=1) for step in steps]
+        least = [min(each) for each in zip(least, took, strict=True)]
+        if max(least) < 0.1:  # on an idle machine
+            break
+    assert max(least) < 0.25
 
 
 def test_wildcards_beyond_the_limit_disallow_more() -> None:
