@@ -1,6 +1,7 @@
 """What tests of several folders share."""
 
 import gc
+import logging
 import shutil
 from collections.abc import Generator, Iterator
 from itertools import groupby
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import scrapy.core.downloader.handlers.http11  # noqa: F401 - costs 1 s if imported last: it looks for callers in all modules
 from hypothesis import HealthCheck, settings
+from scrapy.utils.log import _uninstall_scrapy_root_handler
 
 from crawlproject.commands.private_redis import PrivateRedisError, find_server
 from testbed.children import free_port
@@ -97,6 +99,16 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 
 
 pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
+
+
+@pytest.fixture(autouse=True)
+def root_logger() -> Iterator[None]:
+    """A Scrapy command that a test runs in this process logs to that test's stream only."""
+    root = logging.getLogger()
+    level = root.level
+    yield
+    _uninstall_scrapy_root_handler()
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

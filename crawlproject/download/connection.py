@@ -254,8 +254,9 @@ class Use:
             for _ in range(STEPS_TO_RECORD):
                 await asyncio.sleep(0)
             wait = self._wait()
-            if 0.0 < wait <= MAX_HELD:
+            while 0.0 < wait <= MAX_HELD:
                 await asyncio.sleep(wait)
+                wait = self._wait()  # another answer may have made it longer
         except BaseException:
             self._pool._end(self._key, self._connection)
             raise
