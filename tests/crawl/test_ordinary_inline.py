@@ -198,7 +198,7 @@ def test_crawl_delay_holds_for_a_host_without_delay() -> None:
 
 
 def test_retry_after_holds_for_a_host_without_delay() -> None:
-    """For all items, as the last answer asks; requests in flight together are one failure: the server is not given up."""
+    """For all items, as the last answer asks; requests in flight together are one failure: no server is given up."""
     busy, busy_later = (Answer(status=503, headers={"Retry-After": "2"}, delay=delay) for delay in (0.5, 0.8))
     limits = {"FRONTIER_MIN_BACKOFF": 1, "FRONTIER_MAX_BACKOFF": 2, "FRONTIER_MAX_FAILURES": 4}
     ours = post([busy, busy, busy, busy_later, Answer("ok")], {"delay": 0, "concurrency": 4}, **limits)
