@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.frontier.queues.sort_key import decode_row, encode_row
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.ranges import number_range
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 TABLE = "fetched"
 #: Longer validators (bytes) are dropped, as if the page had none.
 MAX_ETAG, MAX_MODIFIED = 1000, 100
-#: Largest quality that fits (IEEE 754 single precision).
-MAX_QUALITY = 3.4e38
 
 _number = struct.Struct(">I")
 _head = struct.Struct(">IfiHB")
