@@ -188,6 +188,18 @@ def test_settings_that_differ_without_secrets() -> None:
     assert "hunter2" not in str(found)
 
 
+def test_settings_of_the_command_line_come_first_then_the_spiders() -> None:
+    settings = Settings({"BOT_NAME": "mine", "CONCURRENT_ITEMS": 7}, priority="project")
+    settings.set("DOWNLOAD_TIMEOUT", 5, priority="spider")
+    settings.set("FRONTIER_MAX_SESSIONS", 3, priority="cmdline")
+    assert list(changed_settings(settings)) == [
+        "FRONTIER_MAX_SESSIONS",
+        "DOWNLOAD_TIMEOUT",
+        "BOT_NAME",
+        "CONCURRENT_ITEMS",
+    ]
+
+
 def test_deprecated_settings_of_scrapy_cause_no_warning() -> None:
     """It would name a line of this package in the log of a project that sets them."""
     names = ("CONCURRENT_REQUESTS_PER_IP", "DNS_RESOLVER")

@@ -52,6 +52,8 @@ HEADINGS = {
 
 #: Columns that hold text.
 TEXTS = frozenset(("server", "state", "reason"))
+#: Columns that hold seconds.
+TIMES = frozenset(("connect", "respond", "session"))
 
 
 def page(
@@ -240,7 +242,8 @@ def _server(row: Sequence[Any]) -> str:
             cells.append(f'<th scope="row">{shown}</th>' if name == "server" else f"<td>{shown}</td>")
         else:
             number = _number(value)
-            cells.append(f'<td class="number" data-value="{number!r}">{number:,.4g}</td>' if number else "<td></td>")
+            shown = f"{number:,.3f}" if name in TIMES else f"{number:,.4g}"
+            cells.append(f'<td class="number" data-value="{number!r}">{shown}</td>' if number else "<td></td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -265,4 +268,5 @@ def _settings(snapshot: Mapping[str, Any]) -> str:
     settings = snapshot.get("settings")
     if not isinstance(settings, dict):
         return "<p>Not known.</p>"
-    return _pairs("Setting", "Value", dict(list(settings.items())[:MAX_ROWS]))
+    order = "<p>Those of the command line first, then the spider's, then the project's.</p>"
+    return order + _pairs("Setting", "Value", dict(list(settings.items())[:MAX_ROWS]))

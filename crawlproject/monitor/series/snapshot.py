@@ -98,11 +98,12 @@ def snapshot_of(
 def changed_settings(settings: BaseSettings) -> dict[str, str]:
     """Settings of this project and of Scrapy that differ from their defaults: name -> value as text.
 
-    Secrets are not kept: neither values of settings that are named so, nor users and passwords in URLs.
+    Those of the command line come first, then the spider's, then the project's: a reader looks for what this crawl
+    was given. Secrets are not kept: neither values of settings that are named so, nor users and passwords in URLs.
     """
     changed = {}
     defaults = vars(default_settings)
-    for name in sorted(map(str, settings)):
+    for name in sorted(map(str, settings), key=lambda name: (-(settings.getpriority(name) or 0), name)):
         was_set = (settings.getpriority(name) or 0) >= SETTINGS_PRIORITIES["project"]
         if not was_set or (name not in DEFAULTS and name not in defaults):
             continue
