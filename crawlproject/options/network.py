@@ -92,7 +92,6 @@ class NetworkOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         options = super().read(reader)
         reader.check_order("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
         return options

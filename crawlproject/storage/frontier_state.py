@@ -125,7 +125,6 @@ class DiskFrontierStore:
         self._changed.update(rests)
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """See ``FrontierStore``."""
         if self._indexed:
             queues = ((server.urls, path) for server, path in urls)
             self.rows.read_ahead([urls.name_of(path) for urls, path in queues if isinstance(urls, StoredUrlQueue)])
@@ -229,7 +228,6 @@ class DiskFrontierStore:
             yield ServerRecord.decode(_to_int(key), data)
 
     def write_to(self, batch: Batch) -> None:
-        """See ``Part``."""
         numbers = self.rows.resized().keys() | self._changed.keys()
         for number in numbers:
             server = self._servers.get(number)
@@ -244,7 +242,6 @@ class DiskFrontierStore:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
 
     def written(self) -> None:
-        """See ``Part``."""
         self._changed.clear()
 
     def _next_number(self, key: str) -> int:
