@@ -356,7 +356,7 @@ class RedisBackend(StoringBackend):
     def _is_busy(self) -> bool:
         """Also with what was queued, or fetched, since the last commit: Redis does not know of it yet."""
         crawl = frontier_of(self._crawler)
-        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.is_dropping
+        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.drops.are_left
         return bool(is_starting(self._crawler) or self._orphans or unsent or len(self._frontier) or self._handed_out)
 
     def are_all_blocked(self) -> bool:

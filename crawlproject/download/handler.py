@@ -172,7 +172,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         frontier = frontier_of(self.crawler)
         if frontier is None:
             return []
-        upcoming = frontier.frontier.upcoming(count, until)
+        upcoming = frontier.frontier.queue.upcoming(count, until)
         if self._newcomers is None:
             return upcoming
         return [key for key in upcoming if frontier.frontier.servers[key].answered]

@@ -210,6 +210,6 @@ class FrontierOptions(Options):
             group_of=domain_of_server if self.group == "domain" else None,
         )
         if self.group == "server":  # a group has one session anyway
-            frontier.share_sessions(self.domain_share)
+            frontier.queue.share_sessions(self.domain_share)
         frontier.servers.penalizes_copies = self.copies_penalty
         return frontier

@@ -120,7 +120,7 @@ class DiskFrontierStore:
     def clock_set(self, seconds: float) -> None:
         """The wall clock was set forward by ``seconds``, or back: store rests that are not over by it. O(servers)."""
         assert self._frontier is not None
-        earliest = self._frontier.now - max(0.0, -seconds)
+        earliest = self._frontier.queue.now - max(0.0, -seconds)
         rests = ((number, server) for number, server in self._servers.items() if earliest < server.ready_at < inf)
         self._changed.update(rests)
 
@@ -196,7 +196,7 @@ class DiskFrontierStore:
         Raises IllegalStepError if one has a session, open or parked; those before it are removed.
         """
         assert self._frontier is not None
-        now = self._frontier.now
+        now = self._frontier.queue.now
         self._rests = {key: ready_at for key, ready_at in self._rests.items() if ready_at > now}
         servers = self.servers_in(first, end)
         while step := list(islice(servers, SERVERS_AT_ONCE)):
