@@ -335,7 +335,7 @@ def staying(beat: Beat) -> set[str]:
 def changed_at(beat: Beat) -> float:
     """When Redis was started, a replica took over, or its clock was set, as far as any worker knows; on that clock."""
     started = beat.now - beat.uptime if beat.uptime >= 0 else 0.0  # negative: the clock was set back since
-    return max(started, *map(_changed, beat.members.values()), 0.0)
+    return max(started, beat.changed, *map(_changed, beat.members.values()))
 
 
 def _changed(member: Mapping[str, Any]) -> float:
