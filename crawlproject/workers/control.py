@@ -104,8 +104,8 @@ class Beat:
     uptime: float = 0.0
     #: Mark of the operator's last action (``orders``).
     actions: str = ""
-    #: When any worker noticed for the last time that Redis was another one, or its clock was set; on that clock. Also if
-    #: that worker has left since.
+    #: When a worker, who may have left since, noticed for the last time that Redis was another one, or its clock was
+    #: set; on that clock.
     changed: float = 0.0
     #: When it was sent (``boot_time``).
     at: float = 0.0

@@ -21,12 +21,12 @@ redis.call('HSET', KEYS[1], 'state', 'running')
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version, changed.  Extend the
-#: lease of the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried;
-#: "ok"), time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; the
-#: members, unless that is the given one; the mark of the operator's last action; the last ``changed`` of any worker.  A
-#: version is never used again, also if Redis loses writes.  A lease longer than the given one, and a ``changed`` later
-#: than now, were set before the clock was set back: they are replaced.
+#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version, changed.
+#: Extend the lease of the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl;
+#: "dead": buried; "ok"), time, crawl, state, pages of all workers, ends of the leases that are over, version of the
+#: members; the members, unless that is the given one; the mark of the operator's last action; the last ``changed`` of
+#: any worker.  A version is never used again, also if Redis loses writes.  A lease longer than the given one, and a
+#: ``changed`` later than now, were set before the clock was set back: they are replaced.
 BEAT = (
     _NOW
     + """

@@ -30,7 +30,7 @@ from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
 
-#: Kind of faults, seed; the last eleven found bugs.
+#: Kind of faults, seed; the last twelve found bugs.
 RUNS = [
     *((kind, 1) for kind in FAULTS),
     ("cuts", 28),
@@ -44,6 +44,7 @@ RUNS = [
     ("fail-over", 0),
     ("heirs", 3),
     ("orders", 0),
+    ("clocks", 30),
 ]
 
 
