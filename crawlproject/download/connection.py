@@ -33,7 +33,7 @@ class SessionAbandoned(IgnoreRequest):
         super().__init__(f"the session of {server_key} was abandoned")
 
 
-class RestBegan(ConnectionAbortedError):
+class RestBeganError(ConnectionAbortedError):
     """Another request of the server has failed while this one opened its connection: it was not sent."""
 
 
@@ -231,7 +231,7 @@ class Use:
 
     __slots__ = ("_connection", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key", "_wait")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         pool: ConnectionPool,
         server_key: str,

@@ -21,7 +21,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, RestBegan, SessionAbandoned
+from crawlproject.download.connection import ConnectionPool, RestBeganError, SessionAbandoned
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
 from crawlproject.download.opening import Opening
@@ -256,7 +256,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         while True:
             try:
                 return await self._fetch(request, timing, via)
-            except RestBegan:
+            except RestBeganError:
                 request.meta.pop(SHARE).end()
 
     async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
@@ -346,10 +346,10 @@ def _always() -> bool:
 
 
 def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:
-    """True; raises RestBegan if requests on other connections to the server have failed meanwhile."""
+    """True; raises RestBeganError if requests on other connections to the server have failed meanwhile."""
     server = frontier.frontier.server(key)
     if server is not None and server.failures and server.ready_at > CLOCK():
-        raise RestBegan(f"{key} rests")
+        raise RestBeganError(f"{key} rests")
     return True
 
 
