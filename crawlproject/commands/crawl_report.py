@@ -34,7 +34,8 @@ def crawl_in_redis(
 ) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    ``page``: canonical URL of the only page of interest.  Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
+    ``page``: canonical URL of the only page of interest.  Other parameters of the client are those of the settings.
+    Raises StoreError, ValueError for a wrong URL or key.
     """
     from crawlproject.options.extras import command_needs_extra
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from crawlproject.storage.directory import StoreLabel
 from crawlproject.seen.fingerprint import KEY_BYTES
+from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.connection import reason_of
