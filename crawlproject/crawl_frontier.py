@@ -188,7 +188,7 @@ class CrawlFrontier:
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""
         start = self.started.get(request)
-        if start is None or self.frontier.join_group(start.session.server.key, group_key):
+        if start is None or self.frontier.queue.join(start.session.server, group_key):
             return True
         self.dispatcher.end(start.session)
         return False
@@ -262,7 +262,7 @@ class CrawlFrontier:
             return
         self.admits_any = True
         self.admit = self._admit_unasked
-        for server in self.frontier.asked_newcomers():
+        for server in self.frontier.queue.asked.values():
             self.frontier.admit(server.key)
 
     def _admit_unasked(self) -> None:

@@ -79,7 +79,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
-        frontier.admits_newcomers()
+        frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
@@ -171,7 +171,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
 
     def has_pending_requests(self) -> bool:
         """Whether any request is queued, including those of resting servers, here or by other workers. O(1)."""
-        return len(self.crawl) > 0 or self._frontier.is_dropping or self._backend.goes_on()
+        return len(self.crawl) > 0 or self._frontier.drops.are_left or self._backend.goes_on()
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -351,9 +351,9 @@ class FrontierScheduler(CrawlFrontierScheduler):
         limit can fetch them.  At most ``MAX_DROPPED`` at once; the crawl does not end before the others follow.
         """
         try:
-            dropped = self._frontier.take_dropped(MAX_DROPPED)
+            dropped = self._frontier.drops.take(MAX_DROPPED)
         finally:
-            if self._frontier.is_dropping and self._next_drop is None:
+            if self._frontier.drops.are_left and self._next_drop is None:
                 self._next_drop = call_later(0, self._drop_more)
         if not dropped:
             return

@@ -66,7 +66,6 @@ class Web(TinyWeb):
             self.reply(data, addr, "127.5.9.9" if kind in ("wild", "farm") else None, RCODES.get(kind, 0))
 
     async def page(self, host: str, path: str, writer: asyncio.StreamWriter) -> str | None:
-        """See ``TinyWeb``."""
         address = writer.get_extra_info("sockname")[0]
         if address.startswith("127.9.0."):
             await self.stall(writer)

@@ -43,7 +43,6 @@ class Web(TinyWeb):
         self.reply(data, addr, "127.5.9.9")
 
     async def page(self, host: str, path: str, writer: asyncio.StreamWriter) -> str | None:
-        """See ``TinyWeb``."""
         await asyncio.sleep(self.delays[host])
         self.times.setdefault((host, path), time.monotonic())
         return None if path == "/robots.txt" else self.body(host, path)

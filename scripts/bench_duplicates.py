@@ -26,7 +26,7 @@ from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import ContentFile
 from crawlproject.urls import extract
 from testbed import real_web
-from testbed.bench import WEB, CpuTime, Stats, best_of, command_line, crawl
+from testbed.bench import WEB, Stats, StepTimes, best_of, command_line, crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,7 +36,7 @@ CASES: dict[str, dict[str, Any]] = {
     "exact": {"DUPLICATES_NEAR": False},
     "exact and near": {},
 }
-INSIDE = {"EXTENSIONS": {"scripts.bench_duplicates.StepTimes": 0}}
+INSIDE = {"EXTENSIONS": {"scripts.bench_duplicates.CrawlSteps": 0}}
 CRAWL_STEPS = (
     ("hash", duplicates, "bytes_fingerprint"),
     ("file", ContentFile, "first"),
@@ -111,23 +111,10 @@ def cpu_of(step: Callable[[int], object], numbers: Iterable[int]) -> float:
     return time.process_time() - start
 
 
-class StepTimes(CpuTime):
+class CrawlSteps(StepTimes):
     """Extension: CPU seconds of each step of this process's crawl."""
 
-    def __init__(self, crawler: Any) -> None:
-        super().__init__(crawler)
-        for step, owner, name in CRAWL_STEPS:
-            setattr(owner, name, self._timed(f"bench/{step}", getattr(owner, name)))
-
-    def _timed(self, stat: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            start = time.thread_time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self.stats.inc_value(stat, time.thread_time() - start)
-
-        return run
+    steps = CRAWL_STEPS
 
 
 if __name__ == "__main__":

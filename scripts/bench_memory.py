@@ -12,7 +12,6 @@ links, half of them to known URLs, three quarters to the page's own server.  ``-
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,9 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from testbed.bench import QUIET, WEB_SPIDER, Stats, command_line
+from testbed.bench import QUIET, WEB_SPIDER, Stats, command_line, in_turns, stats_of
 from testbed.bench_memory import url_of
-from testbed.crawl import ROOT
 
 STARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "stock": ("", {}),
@@ -34,11 +32,8 @@ STARTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def measure(settings: dict[str, Any], spider: str, **arguments: str) -> Stats:
     """The stats of one crawl in a separate process. Raises ``subprocess.CalledProcessError``."""
-    job = json.dumps([QUIET | {"LOG_LEVEL": "ERROR"} | settings, spider, arguments])
-    command = [sys.executable, "-m", "testbed.bench_memory", job]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
-    stats: Stats = json.loads(done.stdout.strip().splitlines()[-1])
-    return stats
+    settings = QUIET | {"LOG_LEVEL": "ERROR"} | settings
+    return stats_of("testbed.bench_memory", json.dumps([settings, spider, arguments]))
 
 
 def queued(way: str, urls: int, servers: int, folder: Path) -> Stats:
@@ -58,12 +53,13 @@ def main() -> None:
     """Print the tables."""
     args = command_line(__doc__, urls=100_000, servers="100,2000,20000", rounds=3, disk=False).parse_args()
     print(f"{'start':>8} {'CPU s':>7} {'MB':>6}")
-    starts: dict[str, list[Stats]] = {name: [] for name in STARTS}
-    for _ in range(args.rounds):
-        for name, found in starts.items():
-            spider, settings = STARTS[name]
-            found.append(measure(settings, spider, **({"seeds": "http://www.host-0.example/"} if spider else {})))
-    for name, found in starts.items():
+    seeds = {"seeds": "http://www.host-0.example/"}
+
+    def start(name: str) -> Stats:
+        spider, settings = STARTS[name]
+        return measure(settings, spider, **(seeds if spider else {}))
+
+    for name, found in in_turns(STARTS, start, args.rounds).items():
         cpu, memory = (median(stats[f"bench/{each}"] for stats in found) for each in ("start_cpu", "start_memory"))
         print(f"{name:>8} {cpu:>7.2f} {memory:>6.0f}", flush=True)
     print(f"{'from':>12} {'urls':>8} {'servers':>8} {'MB':>6} {'peak':>6}")

@@ -127,54 +127,36 @@ class BenchCrawl(Crawl):
     # ``Crawl``
 
     def finished(self) -> list[Entry]:
-        """See ``Crawl``."""
         done, self.done = self.done, []
         return done
 
     def acknowledge(self, entry: Entry) -> None:
-        """See ``Crawl``."""
         self.frontier.acknowledge(entry)
 
     def urls_in_progress(self) -> Iterable[str]:
-        """See ``Crawl``."""
         return ()
 
     def urls_waiting(self) -> Iterable[str]:
-        """See ``Crawl``."""
         return ()
 
     def receive(self, entries: Sequence[Entry]) -> Iterator[None]:
-        """See ``Crawl``."""
         is_new = self.seen.urls_are_new([entry.url for entry in entries])
         self.frontier.push(list(compress(entries, is_new)))
         yield
 
     def release(self, keys: Sequence[str]) -> bool:
-        """See ``Crawl``."""
         return True
 
     def served(self) -> Sequence[str]:
-        """See ``Crawl``."""
         return [server.key for server in self.dispatcher.served()]
 
     def info(self) -> dict[str, Any]:
-        """See ``Crawl``."""
         return {"host": "bench", "pid": 1, "pages": self.pages, "urls": len(self.frontier), "busy": True}
 
     def stats(self) -> Mapping[str, float]:
-        """See ``Crawl``."""
         return {}
 
-    def is_closing(self) -> bool:
-        """See ``Crawl``."""
-        return False
-
-    def is_hungry(self) -> bool:
-        """See ``Crawl``."""
-        return False
-
     def fail(self, reason: str) -> None:
-        """See ``Crawl``."""
         raise RuntimeError(reason)
 
 

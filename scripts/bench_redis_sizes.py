@@ -39,18 +39,8 @@ if TYPE_CHECKING:
 
 URLS_PER_SERVER = 50
 WORDS = [
-    "news",
-    "sport",
-    "about",
-    "product",
-    "category",
-    "article",
-    "archive",
-    "index",
-    "forum",
-    "user",
-    "image",
-    "view",
+    *("news", "sport", "about", "product", "category", "article"),
+    *("archive", "index", "forum", "user", "image", "view"),
 ]
 #: URLs queued at a time to fill a frontier.
 FILLED_AT_ONCE = 5000

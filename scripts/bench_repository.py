@@ -12,39 +12,20 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.middlewares.repository import RepositoryMiddleware
 from crawlproject.repository import Repository
-from testbed.bench import WEB, CpuTime, Stats, best_of, command_line, crawl, fast_web
+from testbed.bench import WEB, Stats, StepTimes, best_of, command_line, crawl, fast_web
 from testbed.web import running_web
 
 
-class RepositoryCpu(CpuTime):
+class RepositoryCpu(StepTimes):
     """Extension: also measures the CPU time of the repository, without the threads for long bodies."""
 
-    def __init__(self, crawler: Any) -> None:
-        super().__init__(crawler)
-        process_response, commit = RepositoryMiddleware.process_response, Repository.commit
-
-        async def timed_response(middleware: RepositoryMiddleware, request: Any, response: Any) -> Any:
-            start = time.thread_time()
-            response = await process_response(middleware, request, response)
-            self.stats.inc_value("bench/inside", time.thread_time() - start)
-            return response
-
-        def timed_commit(repository: Repository) -> None:
-            start, wall = time.thread_time(), time.perf_counter()
-            commit(repository)
-            self.stats.inc_value("bench/inside", time.thread_time() - start)
-            self.stats.max_value("bench/longest_commit", time.perf_counter() - wall)
-
-        RepositoryMiddleware.process_response = timed_response  # type: ignore[method-assign]
-        Repository.commit = timed_commit  # type: ignore[method-assign]
+    steps = (("write", RepositoryMiddleware, "process_response"), ("commit", Repository, "commit"))
 
 
 def measure(case: str, seeds: str) -> Stats:
@@ -69,12 +50,13 @@ def main() -> None:
         f" {'WARC kB/page':>13} {'index B/page':>13} {'longest commit':>15}"
     )
     for case, stats in best.items():
-        pages, cpu, inside = stats["item_scraped_count"], stats["bench/cpu"], stats.get("bench/inside", 0)
+        pages, cpu = stats["item_scraped_count"], stats["bench/cpu"]
+        inside = sum(stats.get(f"bench/{step}", 0) for step, *_ in RepositoryCpu.steps)
         print(
             f"{case:6} {pages:>7.0f} {cpu / pages * 1e3:>12.3f} {inside / pages * 1e3:>19.3f}"
             f" {inside / cpu:>7.1%} {pages / stats['bench/wall']:>8.0f}"
             f" {stats.get('repository/bytes', 0) / pages / 1e3:>13.2f} {stats['bench/index'] / pages:>13.0f}"
-            f" {stats.get('bench/longest_commit', 0) * 1e3:>12.1f} ms"
+            f" {stats.get('bench/commit/longest', 0) * 1e3:>12.1f} ms"
         )
 
 

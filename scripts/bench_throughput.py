@@ -52,12 +52,12 @@ from testbed.bench import (
     WEB,
     WEB_SPIDER,
     Stats,
-    bare_loop,
     command_line,
     crawl,
     fast_web,
     in_turns,
     real_web,
+    stats_of,
 )
 from testbed.redis_server import RunningRedis
 from testbed.web import running_web
@@ -120,7 +120,7 @@ class StockSpider(Spider):
 def measure_case(case: str, seeds: list[str], common: dict[str, Any]) -> Stats:
     """The stats of one crawl, with whatever its backend needs."""
     if case == "bare":
-        return bare_loop(seeds)
+        return stats_of("testbed.bench_bare", *seeds)
     spider, settings = CASES[case]
     settings = settings | common
     with ExitStack() as stack:

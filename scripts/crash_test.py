@@ -29,7 +29,7 @@ from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from testbed.bench import ROOT, command_line
 from testbed.crawl import crawl_command
-from testbed.web import Record, RunningWeb, WebSpec, duplicates, fetches, running_web
+from testbed.web import Record, Repeat, RunningWeb, WebSpec, fetches, repeats, running_web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,23 +86,14 @@ class Crashes:
             for record in fetches(self.records)
         )
 
-    @property
-    def repeated(self) -> int:
-        """Repeated fetches of pages."""
-        return sum(count - 1 for count in duplicates(self.records).values())
-
-    def unexplained(self) -> list[tuple[Record, Record]]:
-        """Repeated fetches not explained by a kill, each with the one before."""
-        last: dict[tuple[str, str], Record] = {}
+    def unexplained(self) -> list[Repeat]:
+        """Repeated fetches not explained by a kill."""
         found = []
-        for record in sorted(fetches(self.records), key=lambda record: record.arrival):
-            before = last.get(_place(record))
-            last[_place(record)] = record
-            if before is None:
-                continue
-            between = [number for number, kill in enumerate(self.kills) if before.arrival < kill < record.arrival]
-            if not between or any(_place(record) in self.committed[number] for number in between):
-                found.append((before, record))
+        for each in repeats(self.records):
+            first, again = each.before.arrival, each.again.arrival
+            between = [number for number, kill in enumerate(self.kills) if first < kill < again]
+            if not between or any(each.page in self.committed[number] for number in between):
+                found.append(each)
         return found
 
 
@@ -185,10 +176,11 @@ def report(crashes: Crashes) -> Iterator[str]:
     missing, unexplained = crashes.expected - crashes.fetched, crashes.unexplained()
     yield f"kills            {len(crashes.kills)}"
     yield f"pages            {len(crashes.fetched & crashes.expected)} of {len(crashes.expected)} fetched"
-    yield f"fetched twice    {crashes.repeated}, allowed: {crashes.allowed} (in progress or not committed at a kill)"
+    again = len(repeats(crashes.records))
+    yield f"fetched twice    {again}, allowed: {crashes.allowed} (in progress or not committed at a kill)"
     yield f"unexplained      {len(unexplained)}"
     yield from (f"never fetched    {url}" for url in sorted(missing)[:10])
-    yield from (f"fetched again    {again.server}{again.page}" for _, again in unexplained[:10])
+    yield from (f"fetched again    {''.join(each.page)}" for each in unexplained[:10])
 
 
 def main() -> int:

@@ -21,7 +21,6 @@ sys.path.insert(0, str(ROOT))
 from crawlproject.options.all_settings import DEFAULTS
 from testbed.crawl import crawl_command
 from testbed.web import (
-    PolitenessRule,
     WebSpec,
     duplicates,
     first_fetches,
@@ -29,6 +28,7 @@ from testbed.web import (
     parallel_connections,
     politeness_violations,
     quality_over_time,
+    rule_of,
     running_web,
     value_at,
 )
@@ -62,13 +62,7 @@ def main() -> None:
         records = web.records()
     curve = quality_over_time(records, web.web)
     end = curve[-1][0] if curve else 0.0
-    rule = PolitenessRule(
-        DEFAULTS["FRONTIER_POLITENESS"],
-        DEFAULTS["FRONTIER_DELAY_FACTOR"],
-        DEFAULTS["FRONTIER_MIN_DELAY"],
-        DEFAULTS["FRONTIER_MAX_DELAY"],
-        crawl_delays=web.web.crawl_delays(),
-    )
+    rule = rule_of(DEFAULTS, web.web)
     items = [json.loads(line) for line in PAGES.read_text(encoding="utf-8").splitlines()]
     steps = ", ".join(f"{value_at(curve, share * end):.0%} at {share:.0%}" for share in (0.1, 0.2, 0.3, 0.5, 1.0))
     print(f"fetched      {len(first_fetches(records))} of {len(web.web.expected)} pages in {end:.1f} s, ", end="")

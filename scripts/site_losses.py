@@ -13,16 +13,14 @@ site, not only for those with losses.  ``--rest``: also name the pages that neit
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
 import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter, deque
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,11 +35,12 @@ from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS
 from testbed.bench import ROOT, command_line
 from testbed.crawl import crawl_command
+from testbed.in_thread import in_thread
 from testbed.real_web.counting import links, parse
 from testbed.real_web.web import is_html
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable
 
 PORT = 8397
 #: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``.
@@ -185,7 +184,9 @@ def reachable(site: Site) -> dict[Path, str]:
     return found
 
 
-async def _serve(sites: list[Site], ready: threading.Event, stop: asyncio.Event) -> None:
+@asynccontextmanager
+async def serving(sites: list[Site]) -> AsyncIterator[None]:
+    """Serve all sites."""
     by_address = {site.address: site for site in sites}
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
@@ -206,24 +207,8 @@ async def _serve(sites: list[Site], ready: threading.Event, stop: asyncio.Event)
     await runner.setup()
     for site in sites:
         await web.TCPSite(runner, site.address, PORT).start()
-    ready.set()
-    await stop.wait()
+    yield
     await runner.cleanup()
-
-
-@contextmanager
-def serving(sites: list[Site]) -> Iterator[None]:
-    """Serve all sites in a thread."""
-    loop, ready, stop = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
-    thread = threading.Thread(target=lambda: loop.run_until_complete(_serve(sites, ready, stop)))
-    thread.start()
-    try:
-        if not ready.wait(30):
-            raise RuntimeError("the servers do not start")
-        yield
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
 
 
 def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple[float, dict[str, int]]:
@@ -263,7 +248,7 @@ def main() -> None:
     sites = [site for site in sites if len(counts[site.address]) >= args.least]
     total = sum(len(counts[site.address]) for site in sites)
     print(f"{len(sites)} sites with {total:,} reachable pages", flush=True)
-    with serving(sites):
+    with in_thread(serving(sites)):
         off_time, _ = crawl(sites, {"GUARD_ENABLED": False}, args.timeout)
         off = {site.address: (set(site.served), site.requests) for site in sites}
         on_time, stats = crawl(sites, {}, args.timeout)

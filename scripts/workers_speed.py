@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from testbed.bench import command_line, table_line
+from testbed.bench import command_line
 from testbed.redis_server import RunningRedis
 from testbed.web import (
     WebSpec,
@@ -50,49 +49,24 @@ SETTINGS: dict[str, Any] = {
 }
 #: Share of the pages until which the speed is measured.
 STEADY = 0.8
-#: Columns: heading -> attribute of `Row`, format.
+#: Columns: heading -> format of a figure.
 COLUMNS = {
-    "workers": ("workers", "7d"),
-    "pages": ("pages", "7d"),
-    "missing": ("missing", "7d"),
-    "again": ("again", "5d"),
-    "overlaps": ("overlaps", "8d"),
-    "short waits": ("short", "11d"),
-    "pages/s": ("speed", "7.1f"),
-    "all pages/s": ("speed_of_all", "11.1f"),
-    "CPU ms/page": ("cpu", "11.2f"),
-    "Redis CPU us/page": ("redis_cpu", "17.1f"),
-    "calls/page": ("calls", "10.3f"),
-    "reads/page": ("reads", "10.2f"),
-    "commands/page": ("commands", "13.2f"),
-    "bytes sent/page": ("traffic", "15.0f"),
-    "Redis bytes/page": ("memory", "16.0f"),
+    "workers": "7d",
+    "pages": "7d",
+    "missing": "7d",
+    "again": "5d",
+    "overlaps": "8d",
+    "short waits": "11d",
+    "pages/s": "7.1f",
+    "all pages/s": "11.1f",  # until the last page
+    "CPU ms/page": "11.2f",
+    "Redis CPU us/page": "17.1f",
+    "calls/page": "10.3f",  # round trips of the workers
+    "reads/page": "10.2f",
+    "commands/page": "13.2f",
+    "bytes sent/page": "15.0f",
+    "Redis bytes/page": "16.0f",
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """The figures of one crawl."""
-
-    workers: int
-    pages: int
-    missing: int
-    again: int
-    overlaps: int
-    short: int
-    speed: float
-    #: Until the last page.
-    speed_of_all: float
-    #: Milliseconds per page.
-    cpu: float
-    #: Microseconds per page.
-    redis_cpu: float
-    #: Round trips of the workers.
-    calls: float
-    reads: float
-    commands: float
-    traffic: float
-    memory: float
 
 
 def redis_figures(before: Mapping[str, Any], after: Mapping[str, Any], pages: int) -> dict[str, float]:
@@ -102,11 +76,11 @@ def redis_figures(before: Mapping[str, Any], after: Mapping[str, Any], pages: in
         return sum(after.get(name, 0) - before.get(name, 0) for name in names) / max(1, pages)
 
     return {
-        "redis_cpu": growth("used_cpu_user", "used_cpu_sys") * 1e6,
-        "reads": growth("total_reads_processed"),
-        "commands": growth("total_commands_processed"),
-        "traffic": growth("total_net_input_bytes", "total_net_output_bytes"),
-        "memory": (after["used_memory_peak"] - before["used_memory"]) / max(1, pages),
+        "Redis CPU us/page": growth("used_cpu_user", "used_cpu_sys") * 1e6,
+        "reads/page": growth("total_reads_processed"),
+        "commands/page": growth("total_commands_processed"),
+        "bytes sent/page": growth("total_net_input_bytes", "total_net_output_bytes"),
+        "Redis bytes/page": (after["used_memory_peak"] - before["used_memory"]) / max(1, pages),
     }
 
 
@@ -120,8 +94,8 @@ def steady_speed(records: Sequence[Record]) -> float:
     return count / (last - start) if last > start else 0.0
 
 
-def measure(workers: int, arguments: Namespace, folder: Path) -> Row:
-    """One crawl by so many workers."""
+def measure(workers: int, arguments: Namespace, folder: Path) -> dict[str, float]:
+    """The figures of one crawl by so many workers, by heading."""
     spec = WebSpec(
         servers=arguments.servers, pages=arguments.pages, seed=arguments.seed, time_scale=arguments.time_scale
     )
@@ -137,29 +111,29 @@ def measure(workers: int, arguments: Namespace, folder: Path) -> Row:
             records = crew.records()
             cpu, calls = crew.stats("bench/cpu"), crew.stats("workers/calls")
     pages = len(first_fetches(records))
-    return Row(
-        workers=workers,
-        pages=pages,
-        missing=len(missing(web.web, records)),
-        again=len(repeats(records)),
-        overlaps=len(overlaps(records)),
-        short=len(politeness_violations(records, rule_of(SETTINGS, web.web))),
-        speed=steady_speed(records),
-        speed_of_all=pages_per_second(records),
-        cpu=cpu / max(1, pages) * 1e3,
-        calls=calls / max(1, pages),
-        **redis_figures(before, after, pages),
-    )
+    return redis_figures(before, after, pages) | {
+        "workers": workers,
+        "pages": pages,
+        "missing": len(missing(web.web, records)),
+        "again": len(repeats(records)),
+        "overlaps": len(overlaps(records)),
+        "short waits": len(politeness_violations(records, rule_of(SETTINGS, web.web))),
+        "pages/s": steady_speed(records),
+        "all pages/s": pages_per_second(records),
+        "CPU ms/page": cpu / max(1, pages) * 1e3,
+        "calls/page": calls / max(1, pages),
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Print a row per number of workers."""
     defaults = {"workers": "1,2,4", "servers": 200, "pages": 4000, "sessions": 4, "time_scale": 1.0, "seed": 1}
     arguments = command_line(__doc__, **defaults, backend="redis").parse_args(argv)
-    print(" ".join(COLUMNS))
+    print(*COLUMNS)
     with tempfile.TemporaryDirectory() as folder:
         for workers in map(int, arguments.workers.split(",")):
-            print(table_line(measure(workers, arguments, Path(folder)), COLUMNS), flush=True)
+            row = measure(workers, arguments, Path(folder))
+            print(*(f"{row[head]:{form}}".rjust(len(head)) for head, form in COLUMNS.items()), flush=True)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from testbed.children import memory
@@ -14,7 +16,7 @@ from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
 WEB_SPIDER = "crawlproject.spiders.web.WebSpider"
 QUIET: dict[str, Any] = {
@@ -51,11 +53,6 @@ def command_line(description: str | None, **defaults: Any) -> argparse.ArgumentP
         else:
             parser.add_argument(option, type=type(default), default=default, help=f"default: {default}")
     return parser
-
-
-def table_line(row: object, columns: Mapping[str, tuple[str, str]]) -> str:
-    """A line of a table: attributes of ``row``, below headings. ``columns``: heading -> attribute, format."""
-    return " ".join(f"{getattr(row, name):{form}}".rjust(len(head)) for head, (name, form) in columns.items())
 
 
 def fast_web(pages: int, page_bytes: int = 19_000, links: int = 40) -> WebSpec:
@@ -120,24 +117,59 @@ class CpuTime:
         self.stats.set_value("bench/peak_memory", memory("VmHWM"))
 
 
+class StepTimes(CpuTime):
+    """Extension: also CPU seconds in some functions, as ``bench/STEP``, and the longest call, ``bench/STEP/longest``.
+
+    Of this thread; those of the crawl during what a coroutine awaits are among them.
+    """
+
+    #: Step, and the owner and name of its function.
+    steps: tuple[tuple[str, Any, str], ...] = ()
+
+    def __init__(self, crawler: Any) -> None:
+        super().__init__(crawler)
+        for step, owner, name in self.steps:
+            setattr(owner, name, self._timed(f"bench/{step}", getattr(owner, name)))
+
+    def _timed(self, stat: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        @contextmanager
+        def counting() -> Iterator[None]:
+            start, wall = time.thread_time(), time.perf_counter()
+            try:
+                yield
+            finally:
+                self.stats.inc_value(stat, time.thread_time() - start)
+                self.stats.max_value(f"{stat}/longest", time.perf_counter() - wall)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with counting():
+                return function(*args, **kwargs)
+
+        async def run_async(*args: Any, **kwargs: Any) -> Any:
+            with counting():
+                return await function(*args, **kwargs)
+
+        return run_async if inspect.iscoroutinefunction(function) else run
+
+
 def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:
     """Crawl in a separate process; returns the stats, including those of `CpuTime`.
 
     Raises ``subprocess.CalledProcessError`` on failure.
     """
     extensions = {"testbed.bench.CpuTime": 0} | settings.get("EXTENSIONS", {})
-    job = json.dumps([settings | {"EXTENSIONS": extensions}, spider, arguments])
-    command = [sys.executable, "-m", "testbed.bench", job]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return stats_of("testbed.bench", json.dumps([settings | {"EXTENSIONS": extensions}, spider, arguments]))
+
+
+def stats_of(module: str, *arguments: str) -> Stats:
+    """The stats that ``module``, run in a separate process, prints at its end as a line of JSON.
+
+    Raises ``subprocess.CalledProcessError`` on failure.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     stats: Stats = json.loads(done.stdout.strip().splitlines()[-1])
-    return stats
-
-
-def bare_loop(seeds: Iterable[str]) -> Stats:
-    """The stats of ``testbed.bench_bare`` in a separate process. Raises ``subprocess.CalledProcessError``."""
-    command = [sys.executable, "-m", "testbed.bench_bare", *seeds]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    stats: Stats = json.loads(done.stdout)
     return stats
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import threading
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,11 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
+from testbed.in_thread import in_thread
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 HOST = "127.0.0.1"
 
@@ -177,28 +179,6 @@ class _Udp(asyncio.DatagramProtocol):
         self._server.datagram(data, addr)
 
 
-@contextmanager
-def running_name_server(zone: Zone | None = None) -> Iterator[NameServer]:
+def running_name_server(zone: Zone | None = None) -> AbstractContextManager[NameServer]:
     """Run a name server in a separate thread."""
-    server = NameServer(zone)
-    started = threading.Event()
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
-
-    async def serve() -> None:
-        async with server:
-            started.set()
-            await stop.wait()
-
-    def run() -> None:
-        loop.run_until_complete(serve())
-        loop.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        started.wait()
-        yield server
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
+    return in_thread(NameServer(zone))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from testbed.in_thread import in_thread
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractContextManager
 
 
 class TinyWeb(asyncio.DatagramProtocol):
@@ -32,7 +34,7 @@ class TinyWeb(asyncio.DatagramProtocol):
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer requests on one connection."""
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):  # the latter: at the end
             while head := (await reader.readuntil(b"\r\n\r\n")).decode():
                 body = await self.page(head.partition("Host: ")[2].partition(":")[0], head.split(" ", 2)[1], writer)
                 status = b"404 Not Found" if body is None else b"200 OK"
@@ -48,25 +50,14 @@ class TinyWeb(asyncio.DatagramProtocol):
         raise NotImplementedError
 
 
-@contextmanager
-def serving(web: TinyWeb) -> Iterator[tuple[int, int]]:
+def serving(web: TinyWeb) -> AbstractContextManager[tuple[int, int]]:
     """Serve ``web`` until the end of the block; its ports: of the name server, and of all servers."""
-    loop, started = asyncio.new_event_loop(), threading.Event()
-    ports: list[int] = []
-    stop = asyncio.Event()
+    return in_thread(_listening(web))
 
-    async def run() -> None:
-        dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
-        server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
-        ports.extend((dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]))
-        started.set()
-        await stop.wait()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
-    thread.start()
-    started.wait()
-    try:
-        yield ports[0], ports[1]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
+@asynccontextmanager
+async def _listening(web: TinyWeb) -> AsyncIterator[tuple[int, int]]:
+    loop = asyncio.get_running_loop()
+    dns, _ = await loop.create_datagram_endpoint(lambda: web, local_addr=("127.0.0.1", 0))
+    server = await asyncio.start_server(web.serve, "0.0.0.0", 0)
+    yield dns.get_extra_info("sockname")[1], server.sockets[0].getsockname()[1]

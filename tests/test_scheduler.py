@@ -178,7 +178,7 @@ def test_a_server_is_dropped_in_steps() -> None:
 
     async def run() -> None:
         one.scheduler.crawl.name_missing(OWN.rstrip("/"), "no such name")
-        while one.scheduler._frontier.is_dropping:
+        while one.scheduler._frontier.drops.are_left:
             assert one.scheduler.has_pending_requests()
             counts.extend(one.stats("frontier/dropped/server_given_up"))
             await asyncio.sleep(0)

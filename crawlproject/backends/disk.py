@@ -96,18 +96,15 @@ class DiskBackend(StoringBackend):
             )
 
     def follow(self, dupefilter: BaseDupeFilter) -> None:
-        """See ``Backend``."""
         self._seen_file = hold_file(dupefilter)
 
     def pack(self, request: Request) -> Any:
-        """See ``StoringBackend``."""
         payload = super().pack(request)
         if type(payload) is bytes and RECRAWL in request.meta:
             request.meta[RECRAWL][REPLACED] = True  # a retry: it shares this dict with the request it was copied from
         return payload
 
     def unpack(self, entry: Entry) -> Request:
-        """See ``Backend``."""
         if not self.is_refetched(entry):
             return super().unpack(entry)
         mark, payload = unpack_again(entry.payload)
@@ -116,17 +113,14 @@ class DiskBackend(StoringBackend):
         return request
 
     def is_link(self, entry: Entry) -> bool:
-        """See ``Backend``."""
         if self.is_refetched(entry):
             entry = entry._replace(payload=unpack_again(entry.payload)[1])
         return super().is_link(entry)
 
     def is_refetched(self, entry: Entry) -> bool:
-        """See ``Backend``."""
         return type(entry.payload) is bytes and entry.payload.startswith(AGAIN)
 
     async def saved(self) -> bool:
-        """See ``Backend``."""
         return self._commit()
 
     def close(self) -> None:

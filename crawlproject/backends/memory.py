@@ -44,11 +44,9 @@ class MemoryBackend(Backend):
         return entry
 
     def unpack(self, entry: Entry) -> Request:
-        """See ``Backend``."""
         return request_of(entry)
 
     def is_link(self, entry: Entry) -> bool:
-        """See ``Backend``."""
         return not isinstance(entry.payload, Request)
 
     def name_of(self, payload: Any) -> str:

@@ -193,19 +193,15 @@ class RedisBackend(StoringBackend):
         return worker
 
     def follow(self, dupefilter: BaseDupeFilter) -> None:
-        """See ``Backend``."""
         self._seen_file = hold_file(dupefilter)
 
     def may_start(self) -> bool:
-        """See ``Backend``."""
         return self._worker is not None and self._worker.may_start() and not self._orders.is_waited_for
 
     def may_send(self) -> bool:
-        """See ``Backend``."""
         return self._worker is not None and self._worker.may_send()
 
     def goes_on(self) -> bool:
-        """See ``Backend``."""
         if self._worker is None:
             return False
         goes_on = self._worker.goes_on()
@@ -214,11 +210,9 @@ class RedisBackend(StoringBackend):
         return goes_on
 
     async def saved(self) -> bool:
-        """See ``Backend``."""
         return self._worker is not None and await self._worker.saved()
 
     async def workers(self) -> dict[str, Any] | None:
-        """See ``Backend``."""
         if self._worker is None:
             return {"workers": [], "error": "not joined yet"}
         try:
@@ -252,7 +246,6 @@ class RedisBackend(StoringBackend):
         return payload if payload is not None and len(request.url) <= MAX_URL and len(payload) <= MAX_SENT else None
 
     def unwanted(self, entry: Entry) -> None:
-        """See ``Backend``."""
         if entry.place is not None and self._worker is not None:
             self._worker.unwanted(entry.url)
 
@@ -271,7 +264,6 @@ class RedisBackend(StoringBackend):
     # for the worker: see ``workers.ports.Crawl``
 
     def finished(self) -> list[Entry]:
-        """See ``Crawl``."""
         self._find_done()
         self._lose_foreign()
         self._release_seen()
@@ -286,7 +278,6 @@ class RedisBackend(StoringBackend):
             self._seen_cut = self._worker.cuts + 2  # one under way may lack it
 
     def acknowledge(self, entry: Entry) -> None:
-        """See ``Crawl``."""
         super()._acknowledge(entry)
 
     def _lose_foreign(self) -> None:
@@ -307,17 +298,14 @@ class RedisBackend(StoringBackend):
                 self._pages.dropped(payload)
 
     def urls_in_progress(self) -> Iterable[str]:
-        """See ``Crawl``."""
         crawl = frontier_of(self._crawler)
         unsent = [] if crawl is None else [entry.url for _, entry in crawl.unsent]
         return [*unsent, *(page.entry.url for page in self._handed_out.values())]
 
     def urls_waiting(self) -> Iterable[str]:
-        """See ``Crawl``."""
         return self._pages.waiting()
 
     def release(self, keys: Sequence[str]) -> bool:
-        """See ``Crawl``."""
         crawl = self._crawl
         for key in keys:
             crawl.dispatcher.hold(key, CLOCK())
@@ -325,7 +313,6 @@ class RedisBackend(StoringBackend):
         return not crawl.dispatcher.connected(keys)
 
     def abandon(self, keys: Sequence[str]) -> None:
-        """See ``Crawl``."""
         crawl = self._crawl
         for key in keys:
             crawl.dispatcher.hold(key, CLOCK())
@@ -338,24 +325,20 @@ class RedisBackend(StoringBackend):
         self.close_connections()
 
     def disconnect(self) -> None:
-        """See ``Crawl``."""
         dispatcher = self._crawl.dispatcher
         dispatcher.close_all(CLOCK())
         for session in dispatcher.take_closed():
             self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
-        """See ``Crawl``."""
         self.servers_came(keys)
         for key in keys:
             self._frontier.servers.taken_over(key, contacted, closed_at.get(key))
 
     def served(self) -> Sequence[str]:
-        """See ``Crawl``."""
         return [server.key for server in self._crawl.dispatcher.served()]
 
     def info(self) -> dict[str, Any]:
-        """See ``Crawl``."""
         crawl, counts = frontier_of(self._crawler), self._frontier.counts()
         return {
             "host": socket.gethostname(),
@@ -373,39 +356,32 @@ class RedisBackend(StoringBackend):
     def _is_busy(self) -> bool:
         """Also with what was queued, or fetched, since the last commit: Redis does not know of it yet."""
         crawl = frontier_of(self._crawler)
-        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.is_dropping
+        unsent = (0 if crawl is None else len(crawl.unsent)) or self._frontier.drops.are_left
         return bool(is_starting(self._crawler) or self._orphans or unsent or len(self._frontier) or self._handed_out)
 
     def are_all_blocked(self) -> bool:
-        """See ``Crawl``."""
         return len(self._frontier.servers.orders.blocked) > 0 and not self._is_busy()
 
     def is_hungry(self) -> bool:
-        """See ``Crawl``."""
         crawl = frontier_of(self._crawler)
         return crawl is not None and len(self._frontier) < FEW_URLS * crawl.dispatcher.max_sessions
 
     def report(self, counts: Mapping[str, float]) -> None:
-        """See ``Crawl``."""
         for name, count in counts.items():
             self._stats.set_value(f"workers/{name}", count)
 
     def acted(self, mark: str) -> None:
-        """See ``Crawl``."""
         self._orders.announced(mark)
         if self._orders.bad:
             self._stats.set_value("workers/orders/bad", self._orders.bad)
 
     def stats(self) -> Mapping[str, float]:
-        """See ``Crawl``."""
         return summable(self._stats.get_stats())
 
     def is_closing(self) -> bool:
-        """See ``Crawl``."""
         return is_closing(self._crawler)
 
     def fail(self, reason: str) -> None:
-        """See ``Crawl``."""
         if self._is_open:
             end_crawl(self._crawler, reason)
         else:  # Scrapy cannot end a crawl that is just starting

@@ -85,7 +85,6 @@ class StoringBackend(Backend):
         return payload
 
     def pack_to_send(self, request: Request) -> bytes | None:
-        """See ``Backend``."""
         try:
             return self._codec.encode(request)
         except NotSerializableError:
@@ -147,7 +146,6 @@ class StoringBackend(Backend):
             )
 
     def unpack(self, entry: Entry) -> Request:
-        """See ``Backend``."""
         if isinstance(entry.payload, Unstored):
             return request_of(entry._replace(payload=entry.payload.value))
         if type(entry.payload) is not bytes:
@@ -157,7 +155,6 @@ class StoringBackend(Backend):
         return self._codec.decode(entry)
 
     def is_link(self, entry: Entry) -> bool:
-        """See ``Backend``."""
         payload = entry.payload
         if isinstance(payload, Unstored):
             return not isinstance(payload.value, Request)
@@ -176,12 +173,10 @@ class StoringBackend(Backend):
         return self.place if payload is None or type(payload) is bytes else "memory"
 
     def handed_out(self, request: Request, entry: Entry) -> None:
-        """See ``Backend``."""
         if entry.place is not None or isinstance(entry.payload, Unstored):
             self._handed_out[request] = self._pages.start(request, entry)
 
     def given_back(self, request: Request) -> None:
-        """See ``Backend``."""
         page = self._handed_out.pop(request, None)
         if page is not None:
             self._pages.forget(page)

@@ -29,10 +29,13 @@ COLUMNS = (
 
 
 @contextmanager
-def crawl_in_redis(url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy) -> Iterator[StoredCrawl]:
+def crawl_in_redis(
+    url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy, page: str = ""
+) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
+    ``page``: canonical URL of the only page of interest.  Other parameters of the client are those of the settings.
+    Raises StoreError, ValueError for a wrong URL or key.
     """
     from crawlproject.options.extras import command_needs_extra
 
@@ -44,7 +47,7 @@ def crawl_in_redis(url: str, key: str | None, settings: BaseSettings, new_copy: 
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
     keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, new_copy) as crawl:
+    with stored_crawl(connector, keys, redis.timeout, new_copy, page) as crawl:
         yield crawl
 
 

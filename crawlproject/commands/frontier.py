@@ -44,6 +44,10 @@ COLUMNS = (
 STATES = ("ready", "resting", "waiting", "idle", "given up")
 
 
+#: State of a URL that a worker has found and its owner has not read yet.
+WAITS = "found: on its way to the worker of its server"
+
+
 class Command(Described, ScrapyCommand):
     """Does not change the frontier."""
 
@@ -73,7 +77,7 @@ class Command(Described, ScrapyCommand):
             choices=STATES,
             help="only servers that are ready, resting, waiting, idle or given-up, with the reason",
         )
-        parser.add_argument("--url", metavar="URL", help="what became of this URL, and its server; of a JOBDIR only")
+        parser.add_argument("--url", metavar="URL", help="what became of this URL, and its server")
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -94,7 +98,7 @@ class Command(Described, ScrapyCommand):
         if opts.server:
             opts.server = opts.server.rstrip("/")
         if opts.url:
-            opts.url, opts.server = _canonical(opts.url, args[0], self.settings)
+            opts.url, opts.server = _canonical(opts.url, self.settings)
         try:
             apply_preset(self.settings)
             options = FrontierOptions.from_settings(self.settings)
@@ -119,13 +123,11 @@ def _is_url(name: str) -> bool:
     return "://" in name
 
 
-def _canonical(url: str, source: str, settings: BaseSettings) -> tuple[str, str]:
+def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
     """The URL as the frontier knows it, and its server. Raises UsageError."""
     from crawlproject.options.links import LinkOptions
     from crawlproject.urls import server_key
 
-    if _is_url(source):
-        raise UsageError("--url: only of a crawl with JOBDIR", print_help=False)
     canonical = LinkOptions.from_settings(settings).canonicalizer.canonical(url)
     if canonical is None:
         raise UsageError(f"--url={url!r:.200}: must be a URL that begins with http:// or https://", print_help=False)
@@ -143,17 +145,24 @@ def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str,
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands import crawl_report
-    from crawlproject.commands.frontier_report import FrontierReport, StoredFrontier
+    from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport, StoredFrontier
     from crawlproject.workers.local import ReadCopy
 
     def new_copy(*arguments: Any) -> ReadCopy:
         return ReadCopy(options.new_frontier(), *arguments, indexed=False)
 
-    with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy) as crawl:
-        stored = StoredFrontier(crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now)
+    with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
+        stored = StoredFrontier(
+            crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now, lambda _: crawl.url_seen
+        )
         report = FrontierReport(stored)
         servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
-        answer = {**crawl_report.crawl_counts(crawl), **report.counts(), "workers": crawl_report.workers(crawl)}
+        about = report.counts()
+        if opts.url:  # only its partition was read
+            about = {**report.url(opts.url), **crawl_report.place(crawl, opts.url)}
+            if crawl.url_waits and about["url_state"] == UNKNOWN:
+                about["url_state"] = WAITS
+        answer = {**crawl_report.crawl_counts(crawl), **about, "workers": crawl_report.workers(crawl)}
         shares = {"shares": crawl_report.partitions(crawl)} if opts.json else {}
         return {**answer, **shares, "top_servers": servers}
 

@@ -22,7 +22,7 @@ from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from crawlproject.frontier.frontier import Frontier
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: What became of a URL that is neither queued nor fetched.
 DONE = "seen, without a page: refused (robots.txt, limits), failed, redirected, or dropped"
+#: The same, if pages are not recorded.
+SEEN = "done: fetched, refused (robots.txt, limits), failed, redirected, or dropped"
 UNKNOWN = "never queued: no page read so far links to it, or not followed (filters, depth, domain, guard)"
 
 
@@ -47,8 +49,9 @@ class StoredFrontier:
     urls_seen: int
     #: Seconds.
     now: float
-    #: Of a store on disk.
-    seen: DiskSeenStore | None = None
+    #: Whether a canonical URL was seen.
+    is_seen: Callable[[str], bool]
+    #: None: they are not recorded.
     pages: DiskFetchedPages | None = None
 
 
@@ -65,7 +68,11 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFro
         servers = DiskFrontierStore(store, clock_offset=0.0)
         servers.load(frontier, now)
         seen, pages = DiskSeenStore(store), DiskFetchedPages(store)
-        yield StoredFrontier(frontier, servers.rows, store.label, len(seen), now, seen, pages)
+
+        def is_seen(url: str) -> bool:
+            return seen.contains([url_key(url)])[0]
+
+        yield StoredFrontier(frontier, servers.rows, store.label, len(seen), now, is_seen, pages)
     finally:
         store.close()
 
@@ -129,21 +136,20 @@ class FrontierReport:
         return list(islice(self.urls(key), count))
 
     def url(self, url: str) -> dict[str, Any]:
-        """What became of the canonical ``url``. O(queued URLs of its server). Needs a store on disk."""
-        seen, pages = self._stored.seen, self._stored.pages
-        assert seen is not None
-        assert pages is not None
+        """What became of the canonical ``url``. O(queued URLs of its server)."""
+        pages = self._stored.pages
         key = server_key(url)
         for place, queued in enumerate(self.urls(key), start=1):
             if queued["url"] == url:
                 return {"url": url, "url_state": f"queued, or in progress: number {place} of its server", **queued}
         server = self._frontier.server(key)
-        if server is not None:
+        if server is not None and pages is not None:
             page = pages.committed(cast("StoredUrlQueue", server.urls).number, path_of(url, key))
             if page is not None:
                 at = datetime.fromtimestamp(page.fetched, UTC).isoformat(timespec="seconds")
                 return {"url": url, "url_state": f"fetched at {at}", "quality": page.quality, "depth": page.depth}
-        return {"url": url, "url_state": DONE if seen.contains([url_key(url)])[0] else UNKNOWN}
+        done = SEEN if pages is None else DONE
+        return {"url": url, "url_state": done if self._stored.is_seen(url) else UNKNOWN}
 
     def _terms(self, server: Server) -> dict[str, Any]:
         """The rank of ``server`` and its terms; times in seconds."""

@@ -27,7 +27,6 @@ class Command(genspider.Command):
     """
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """See ``ScrapyCommand``."""
         assert self.settings is not None
         if self.settings.get("NEWSPIDER_MODULE") == "crawlproject.spiders" and not closest_scrapy_cfg():
             self.settings.set("NEWSPIDER_MODULE", "", priority="cmdline")

@@ -20,11 +20,9 @@ class Command(scrapy_list.Command):
     """A line for each spider: its name, spaces, and the first line of its documentation."""
 
     def short_desc(self) -> str:
-        """See ``ScrapyCommand``."""
         return "List available spiders, and what each is for"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
-        """See ``ScrapyCommand``."""
         super().add_options(parser)
         parser.add_argument("--names", action="store_true", help="only the names")
 

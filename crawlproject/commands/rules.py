@@ -90,7 +90,6 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("--url", help="the URL of PAGE.html, which decides the rules that apply")
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
-        """See ``ScrapyCommand``."""
         super().process_options(args, opts)
         assert self.settings is not None
         if (self.settings.getpriority("LOG_LEVEL") or 0) < SETTINGS_PRIORITIES["cmdline"]:

@@ -14,7 +14,6 @@ class Command(settings.Command):
     """Shows the default value of a setting that the project has not set."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """See ``ScrapyCommand``."""
         from crawlproject.options.all_settings import DEFAULTS
 
         assert self.settings is not None

@@ -50,7 +50,6 @@ class Command(Described, BaseRunSpiderCommand):
         )
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
-        """See ``ScrapyCommand``."""
         from crawlproject.commands.early import add_parquet
 
         assert self.settings is not None

@@ -13,10 +13,10 @@ from crawlproject.content.page_marks import MAX_TEXT, page_marks
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
-from crawlproject.frontier.frontier import ORDER_STEP, REWRITE_STEP
+from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
 from crawlproject.frontier.guard.watched_patterns import is_doubted
-from crawlproject.frontier.orders import ServerNames, covers
+from crawlproject.frontier.orders import ServerNames
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.meta import (
@@ -195,13 +195,11 @@ class TrapGuard:
         In steps of a few ms.  URLs that were dropped do not come back.  Raises ValueError for too many names.
         """
         self._released.set(name, True)
-        keys = [name] if "://" in name else [server.key for server in self._frontier.servers]
-        for number, key in enumerate(keys, 1):
-            server = self._frontier.server(key) if covers(name, key) else None
-            if server is not None and server.demoted_because:
-                self._frontier.servers.rank_last(server, "")
-            if number % ORDER_STEP == 0:
-                yield
+        yield from self._frontier.servers.for_covered(name, self._rank_normally)
+
+    def _rank_normally(self, server: Server) -> None:
+        if server.demoted_because:
+            self._frontier.servers.rank_last(server, "")
 
     def _is_released(self, key: str) -> bool:
         return self._options.is_released(key) or (len(self._released) > 0 and self._released.find(key) is not None)
@@ -220,9 +218,9 @@ class TrapGuard:
     def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
         """Judge the queued URLs of ``server``: few at once, many in ``work``."""
         if len(server.urls) <= REWRITE_STEP:
-            self._stats.inc_value(stat, self._frontier.rewrite_queue(server, judge))
+            self._stats.inc_value(stat, sum(self._frontier.rewrite_queue(server, judge)))
         else:
-            self._work.append((self._frontier.rewrite_queue_in_steps(server, judge), stat))
+            self._work.append((self._frontier.rewrite_queue(server, judge), stat))
 
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)

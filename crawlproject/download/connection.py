@@ -33,6 +33,10 @@ class SessionAbandoned(IgnoreRequest):
         super().__init__(f"the session of {server_key} was abandoned")
 
 
+class RestBeganError(ConnectionAbortedError):
+    """Another request of the server has failed while this one opened its connection: it was not sent."""
+
+
 class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
 
@@ -78,21 +82,22 @@ class ConnectionPool:
         keep: bool,
         wait: Callable[[], float] | None = None,
         local_address: tuple[str, int] | None = None,
-        most: int = 1,
+        most: Callable[[], int] = lambda: 1,
     ) -> Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
         may be contacted, asked when it is the request's turn; long waits hold no slot.  ``most``: number of connections
-        to the server among which the request may choose.  A connection that was aborted, or is bound to another
-        ``local_address``, is closed first.
+        to the server among which the request may choose, asked again after a wait.  A connection that was aborted, or
+        is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile.
         """
-        key = server_key if most == 1 else self._least_used(server_key, most)
-        return Use(self, key, local_address, wait, keep=keep)
+        return Use(self, server_key, local_address, wait, most, keep=keep)
 
     def _least_used(self, server_key: str, most: int) -> str:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
+        if most == 1:
+            return server_key
         keys = (server_key, *(f"{server_key} {number}" for number in range(2, most + 1)))
         return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
@@ -224,29 +229,43 @@ class Use:
     of each such generator.
     """
 
-    __slots__ = ("_connection", "_keep", "_key", "_local_address", "_pool", "_wait")
+    __slots__ = ("_connection", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key", "_wait")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         pool: ConnectionPool,
-        key: str,
+        server_key: str,
         local_address: tuple[str, int] | None,
         wait: Callable[[], float] | None,
+        most: Callable[[], int],
         *,
         keep: bool,
     ) -> None:
-        self._pool, self._key, self._local_address, self._wait, self._keep = pool, key, local_address, wait, keep
+        self._pool, self._server_key, self._local_address = pool, server_key, local_address
+        self._wait, self._most, self._keep = wait, most, keep
 
     async def __aenter__(self) -> Connection:
-        while await self._begin() > MAX_HELD:
+        while await self._begin() > 0.0 or self._may_move():
             self._pool._end(self._key, self._connection)
             self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
             while self._wait is not None and (wait := self._wait()) > 0.0:
                 await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
         return self._connection
 
+    def _may_move(self) -> bool:
+        """Whether others wait for this connection, and the server may have one more: they gathered here while it
+        failed."""
+        return self._connection.users > 1 and self._pool._least_used(self._server_key, self._most()) not in (
+            self._pool._connections
+        )
+
     async def _begin(self) -> float:
-        """Take the connection, and wait if that is short; returns the wait."""
+        """Take a connection, and wait if that is short; returns the rest of the wait.
+
+        Only with the first of several connections: who waits may have to share it, if an answer was a failure.
+        """
+        self._key = self._pool._least_used(self._server_key, self._most())
+        most_held = MAX_HELD if self._key == self._server_key else 0.0
         self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
         if self._wait is None:
             return 0.0
@@ -254,7 +273,7 @@ class Use:
             for _ in range(STEPS_TO_RECORD):
                 await asyncio.sleep(0)
             wait = self._wait()
-            while 0.0 < wait <= MAX_HELD:
+            while 0.0 < wait <= most_held:
                 await asyncio.sleep(wait)
                 wait = self._wait()  # another answer may have made it longer
         except BaseException:

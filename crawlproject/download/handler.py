@@ -21,7 +21,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, SessionAbandoned
+from crawlproject.download.connection import ConnectionPool, RestBeganError, SessionAbandoned
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
 from crawlproject.download.opening import Opening
@@ -172,7 +172,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         frontier = frontier_of(self.crawler)
         if frontier is None:
             return []
-        upcoming = frontier.frontier.upcoming(count, until)
+        upcoming = frontier.frontier.queue.upcoming(count, until)
         if self._newcomers is None:
             return upcoming
         return [key for key in upcoming if frontier.frontier.servers[key].answered]
@@ -218,7 +218,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             via = proxy_of(request)
             if via is not None:
                 self._takes_proxy()
-            response = await self._fetch(request, timing, via)
+            response = await self._fetch_in_turn(request, timing, via)
         except IgnoreRequest:
             del request.meta[TIMING]
             raise
@@ -251,6 +251,13 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
         crawl = frontier_of(self.crawler)
         return crawl is not None and not crawl.is_side_request(request)
+
+    async def _fetch_in_turn(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
+        while True:
+            try:
+                return await self._fetch(request, timing, via)
+            except RestBeganError:
+                request.meta.pop(SHARE).end()
 
     async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
         """Download ``request`` over its server's connection."""
@@ -300,16 +307,20 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
     def _connection(self, request: Request, key: str, frontier: CrawlFrontier | None, *, keep: bool) -> Use:
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
         wait = self._polite_wait(request, frontier)
-        most = 1 if wait is None or frontier is None else frontier.frontier.servers.side_connections(key)
         local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
+        if wait is None or frontier is None:
+            return self._pool.use(key, keep=keep, local_address=local)
+        most = partial(frontier.frontier.servers.side_connections, key)
         return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
         frontier = frontier_of(self.crawler)
-        if frontier is None or not (keep or frontier.handed_out(request)):
+        if frontier is None:
             return _always
-        return frontier.may_send
+        if keep or frontier.handed_out(request):
+            return frontier.may_send
+        return partial(_unless_rest_began, frontier, server_key(request.url))
 
     def _left(self, key: str) -> None:
         """The rest of a body is not read: its connection ends, and the session with it."""
@@ -331,6 +342,14 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
 
 
 def _always() -> bool:
+    return True
+
+
+def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:
+    """True; raises RestBeganError if requests on other connections to the server have failed meanwhile."""
+    server = frontier.frontier.server(key)
+    if server is not None and server.failures and server.ready_at > CLOCK():
+        raise RestBeganError(f"{key} rests")
     return True
 
 

@@ -72,7 +72,7 @@ class NewcomerNames:
             return
         frontier = self._crawl.frontier
         most, ahead = MAX_STARTED, self._ahead
-        if frontier.newcomers_fail:
+        if frontier.queue.newcomers_fail:
             most = ahead = MAX_STARTED_FAILING
         self._is_asking = True
         try:

@@ -165,7 +165,6 @@ class Transfer:
 
     @property
     def is_paused(self) -> bool:
-        """See ``Answer``."""
         return self._pause is not None
 
     @property
@@ -178,7 +177,6 @@ class Transfer:
         return request_bytes(self._request, self.to, self.via, last=self._last)
 
     def head(self, head: Head) -> bool:
-        """See ``Answer``."""
         self._protocol, reason, headers = read_lines(head)
         self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
         timing, meta = self._timing, self._request.meta
@@ -195,7 +193,6 @@ class Transfer:
         return self._goes_on(self._signals.headers(self._request, self._headers, expected))
 
     def body(self, data: bytes) -> bool:
-        """See ``Answer``."""
         if self._is_unwanted:
             return True
         self._size += len(data)
@@ -219,13 +216,11 @@ class Transfer:
         return True
 
     def end(self) -> None:
-        """See ``Answer``."""
         if not self.done.done():
             self._let_go()
             self.done.set_result(None)
 
     def broken(self, error: Exception) -> None:
-        """See ``Answer``."""
         if self._is_unwanted or self.done.done():
             self.end()
         elif isinstance(error, BrokenOffError):

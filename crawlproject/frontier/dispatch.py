@@ -171,21 +171,21 @@ class Dispatcher:
     def wake_at(self) -> float | None:
         """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""
         if self._free:
-            return self.frontier.now
+            return self.frontier.queue.now
         held, parked = self._held.first_key(), self._parked.first_key()
-        due = self.frontier.next_due() if len(self._open) < self.max_sessions else None
+        due = self.frontier.queue.first_due() if len(self._open) < self.max_sessions else None
         times = [time for time in (held, parked, due) if time is not None]
         return min(times) if times else None
 
     def waits_for(self) -> tuple[Server, float] | None:
         """The server that is served next, and the time, while ``next`` returns None. O(log n) amortised."""
-        held, due = self._held.first_key(), self.frontier.next_due()
+        held, due = self._held.first_key(), self.frontier.queue.first_due()
         if held is not None and (due is None or held <= due):
             session = self._held.peek()
             return None if session is None else (session.server, held)
         if due is None:
             return None
-        server = next((self.frontier.server(key) for key in self.frontier.upcoming(1, due)), None)
+        server = next((self.frontier.server(key) for key in self.frontier.queue.upcoming(1, due)), None)
         return None if server is None else (server, due)
 
     def take_closed(self) -> list[Session]:

@@ -7,16 +7,16 @@ from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.drops import Drops
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.measurement import Measurement
-from crawlproject.frontier.orders import covers
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.server_table import ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
-from crawlproject.urls.server_key import domain_of_server, end_of_host, server_key
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,9 +32,6 @@ FIRST_ARRIVAL = 1 << 39
 
 #: URLs that ``rewrite_queue`` judges, or requeues, in one step: 0.1 s.
 REWRITE_STEP = 2_000
-
-#: Servers compared with the name of an order in one step: a few ms.
-ORDER_STEP = 2_000
 
 #: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
 #: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
@@ -52,10 +49,12 @@ class Frontier:
     moved (``record`` also O(batch) when a server's number of requests per connection changes).
     Memory grows with the number of queued URLs and known servers.
 
-    ``servers``: all known servers, and what was learned about each.  ``quality``: how much was gathered and is queued.
+    ``servers``: all known servers, and what was learned about each.  ``queue``: their order, to be asked who is next.
+    ``quality``: how much was gathered and is queued.  ``drops``: URLs of servers that were given up, or are full.
+    ``given_up``: number of servers given up.
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
-    consecutive failures and hands its URLs to ``take_dropped``.  ``group_of``: server key -> politeness group;
+    consecutive failures and hands its URLs to ``drops``.  ``group_of``: server key -> politeness group;
     None if there are no groups.
     """
 
@@ -73,37 +72,23 @@ class Frontier:
         self.max_failures = max_failures
         self._max_batch = max_batch
         self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
-        self._queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
+        self.queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
         self.servers = ServerTable(
-            self._queue,
-            self._expectations,
-            self.politeness,
-            max_batch,
-            by_quality=policy.by_quality,
+            self.queue, self._expectations, self.politeness, max_batch, by_quality=policy.by_quality
         )
         self.quality = QualityTally()
         self._urls = 0
-        self._given_up = 0
+        self.given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
-        self._dropped: list[Entry] = []
-        self._dropping: deque[tuple[Server, Iterator[Entry]]] = deque()  # drained queues
+        self.drops = Drops(self._is_known, self._expectations.sitemaps)
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
         self.servers.store = store
-        self._queue.tick(now)
-
-    def share_sessions(self, share: float) -> None:
-        """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
-
-        Call before the first URL.
-        """
-        self._queue.domains.find_by(domain_of_server, end_of_host)
-        self._queue.shares.limit(share)
-        self._queue.look_ups.limit(share)
+        self.queue.tick(now)
 
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
@@ -129,7 +114,7 @@ class Frontier:
         Raises ValueError for a URL without a server; the entries before it are queued.
         """
         changed: dict[Server, None] = {}
-        locate, rate = self.servers.locate, self._queue.last_rank
+        locate, rate = self.servers.locate, self.queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
         count, gain = 0, 0.0
         added, worth = 0, 0.0
@@ -192,10 +177,10 @@ class Frontier:
         self.acknowledge(entry)
         self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
         self._expectations.given_back(entry, self._urls)
-        self._queue.place(session.server)
+        self.queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
-        """Delete from the store an entry that ``next_url`` or ``take_dropped`` returned: the caller has processed it.
+        """Delete from the store an entry that ``next_url`` or ``drops`` returned: the caller has processed it.
 
         An unacknowledged entry is handed out again after a restart.  Does nothing without a store, or if the server was
         removed. O(log n).
@@ -213,8 +198,8 @@ class Frontier:
         of busy politeness groups on the way: O(log servers) for each, once.
         """
         if self._learns:
-            self._queue.rank_best(now, self.servers.expect)
-        server = self._queue.lease(now, sessions)
+            self.queue.rank_best(now, self.servers.expect)
+        server = self.queue.lease(now, sessions)
         return None if server is None else server.take_session(now, self._max_batch)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
@@ -225,7 +210,7 @@ class Frontier:
         server = session.server
         if session.is_spent or now < session.ready_at or not server.urls:
             return None
-        self._queue.tick(now)
+        self.queue.tick(now)
         session.requests += 1
         if session.busy_since is None:
             session.busy_since = now
@@ -241,10 +226,10 @@ class Frontier:
         A session beyond its domain's share ends for a domain that has less than its share, and never the other way.
         """
         server = session.server
-        other = self._queue.best(now) if server.urls else None
+        other = self.queue.best(now) if server.urls else None
         if other is None or other.heap_item is None:
             return True
-        shares = self._queue.shares
+        shares = self.queue.shares
         if shares.is_full(other):
             if not shares.is_full(server):
                 return True
@@ -259,7 +244,7 @@ class Frontier:
         """
         if server.answered or server.failures + 1 >= self.max_failures > 0:
             return False
-        return self._queue.someone_waits(now, is_full=is_full)
+        return self.queue.someone_waits(now, is_full=is_full)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
@@ -278,7 +263,7 @@ class Frontier:
         """
         is_busy = session.state is BUSY
         session.step(SessionEvent.CLOSE)
-        self._queue.tick(now)
+        self.queue.tick(now)
         politeness = self.servers.politeness_of(session.server)
         if is_busy:
             session.server.cut_off(session, now, politeness)
@@ -293,7 +278,7 @@ class Frontier:
         """
         server = session.server
         politeness = self.servers.politeness_of(server)
-        self._queue.tick(now)
+        self.queue.tick(now)
         server.rest_after(session, politeness)
         is_usable = session.carried and not session.is_spent
         session.parked_until = session.last_end + (server.idle_time(politeness) if is_usable else 0.0)
@@ -307,16 +292,9 @@ class Frontier:
     def unpark(self, session: Session, now: float) -> None:
         """Record that the connection of a parked session is closed. O(log servers)."""
         session.step(SessionEvent.EXPIRE)
-        self._queue.tick(now)
+        self.queue.tick(now)
         session.server.parked = None
-        self._queue.place(session.server)
-
-    def join_group(self, key: str, group_key: str) -> bool:
-        """Put the leased server ``key`` into the politeness group of its IP address, unknown until now.
-
-        False if the group is busy or rests: then the caller must close the session without a request.  O(1).
-        """
-        return self._queue.join(self.servers[key], group_key)
+        self.queue.place(session.server)
 
     def take_refilled(self) -> list[Session]:
         """Lingering sessions whose servers got URLs, or whose last page brought none, since the last call.
@@ -326,22 +304,7 @@ class Frontier:
         refilled, self._refilled = self._refilled, []
         return refilled
 
-    def next_due(self) -> float | None:
-        """Earliest time at which ``open_session`` can succeed; None if no server waits. O(1) amortised."""
-        return self._queue.first_due()
-
-    def upcoming(self, count: int, until: float) -> list[str]:
-        """Keys of the servers that probably get the next ``count`` sessions, in that order. O(count log count).
-
-        Includes ready servers and those whose rest ends by ``until``, but no newcomers.
-        """
-        return [server.key for server in self._queue.upcoming(count, until)]
-
     # Newcomers: servers that have never answered
-
-    def admits_newcomers(self) -> None:
-        """From now on a newcomer gets no session before ``admit``; call it before the first URL is pushed."""
-        self._queue.admits_newcomers = True
 
     def ask_newcomer(self, now: float, admitted: int) -> str | None:
         """Key of the best newcomer that should be admitted; None if there is none. O(log servers).
@@ -349,22 +312,13 @@ class Frontier:
         While ``admitted`` newcomers wait for an answer to this question, or for a session, only one that ranks above
         all servers that may have a session.  Answer by ``admit`` or ``name_failed``.
         """
-        server = self._queue.ask_newcomer(now, admitted)
+        server = self.queue.ask_newcomer(now, admitted)
         return None if server is None else server.key
-
-    def asked_newcomers(self) -> list[Server]:
-        """Newcomers that ``ask_newcomer`` returned and that wait for ``admit``. O(largest number so far)."""
-        return self._queue.asked.values()
-
-    @property
-    def newcomers_fail(self) -> bool:
-        """Whether most of the latest newcomers did not answer in their sessions."""
-        return self._queue.newcomers_fail
 
     def admit(self, key: str) -> bool:
         """Let the newcomer ``key`` get a session; False if it no longer waits for that. O(log servers)."""
         server = self.servers.get(key)
-        return server is not None and self._queue.admit(server)
+        return server is not None and self.queue.admit(server)
 
     def name_failed(self, key: str, now: float, error: str, wait: float = 0.0, *, is_final: bool) -> bool:
         """Learn that the name of the server ``key`` was not found; ``is_final``: it does not exist.
@@ -403,7 +357,7 @@ class Frontier:
         server = self.servers[key]
         if server.session is not None:
             server.session.ending = True
-        self._queue.hold(server)
+        self.queue.hold(server)
 
     def remove(self, key: str) -> None:
         """Forget the known server ``key`` and its URLs; a store keeps them. O(log servers).
@@ -412,8 +366,8 @@ class Frontier:
         Raises IllegalStepError and changes nothing if it has a session, open or parked.
         """
         server = self.servers[key]
-        self._queue.remove(server)
-        self._given_up -= server.given_up
+        self.queue.remove(server)
+        self.given_up -= server.given_up
         self._urls -= self._countable(server)
         self.servers.remove(server)
 
@@ -423,28 +377,12 @@ class Frontier:
 
     # URLs that are dropped or changed
 
-    def take_dropped(self, limit: int | None = None) -> list[Entry]:
-        """Entries removed since the last call because their server was given up or full. O(log n) each.
-
-        ``limit``: of those that were queued when that happened, take at most so many; the others wait for the next call
-        (``is_dropping``).  A store keeps them: after a restart, they are dropped again.
-        """
-        dropped, self._dropped = self._dropped, []
-        queued = list(islice(self._next_dropped(), limit))
-        self._expectations.sitemaps.dropped(queued)
-        return dropped + queued
-
-    @property
-    def is_dropping(self) -> bool:
-        """Whether ``take_dropped`` has left entries for the next call. O(1)."""
-        return bool(self._dropping)
-
     def give_up(self, key: str) -> None:
         """Drop the URLs of the server ``key``, queued and future ones. O(log servers)."""
         server = self.servers.get_or_add(key)
         if not server.given_up:
             server.given_up = True
-            self._given_up += 1
+            self.given_up += 1
             self._drop_urls(server)
 
     def page_fetched(self, key: str, limit: int, quality: float = 0.0) -> int:
@@ -469,18 +407,13 @@ class Frontier:
             server.full = True
             self._drop_urls(server)
 
-    def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> int:
-        """Replace each queued URL of ``server`` by the result of ``judge``; None drops it. Returns the number dropped.
+    def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
+        """Replace each queued URL of ``server`` by the result of ``judge``; None drops it.
 
-        O(n log n) in the server's queued URLs.  URLs already handed out are not judged.
-        """
-        return sum(self.rewrite_queue_in_steps(server, judge))
-
-    def rewrite_queue_in_steps(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
-        """``rewrite_queue`` in steps of ``REWRITE_STEP`` URLs: yields the number of URLs dropped in each step.
-
-        New URLs may be queued between steps.  Kept URLs are requeued at the end, even if the generator is closed
-        early; they stay in the store until then.  Ends early if the server is removed.
+        In steps of ``REWRITE_STEP`` URLs: yields the number of URLs dropped in each step.  O(n log n) in the server's
+        queued URLs; URLs already handed out are not judged.  New URLs may be queued between steps.  Kept URLs are
+        requeued at the end, even if the generator is closed early; they stay in the store until then.  Ends early if
+        the server is removed.
         """
         steps = -(-len(server.urls) // REWRITE_STEP)
         self._urls -= self._countable(server)
@@ -506,7 +439,7 @@ class Frontier:
         """Block the servers that ``name`` (``orders.canonical_name``) covers, known and new, or unblock them.
 
         A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
-        further request.  Servers that another name blocks stay blocked.  In steps of ``ORDER_STEP`` servers; take all.
+        further request.  Servers that another name blocks stay blocked.  In steps, as ``ServerTable.for_covered``.
         O(servers), or O(1) if ``name`` is a server.  Raises ValueError for too many names.
         """
         names = self.servers.orders.blocked
@@ -514,38 +447,7 @@ class Frontier:
             names.set(name, True)
         elif not names.remove(name):
             return
-        for server in self._covered(name):
-            if server is None:
-                yield
-            else:
-                self._obey_block(server)
-
-    def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
-        """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.
-
-        In steps, as ``block``.
-        """
-        names = self.servers.orders.delays
-        if seconds > 0:
-            names.set(name, seconds)
-        elif not names.remove(name):
-            return
-        self._queue.tick(now)
-        for server in self._covered(name):
-            if server is None:
-                yield
-            else:
-                self.servers.obey_delay(server, now)
-
-    def _covered(self, name: str) -> Iterator[Server | None]:
-        """The known servers that ``name`` covers; None after each ``ORDER_STEP`` servers."""
-        keys = [name] if "://" in name else [server.key for server in self.servers]
-        for number, key in enumerate(keys, 1):
-            server = self.server(key) if covers(name, key) else None
-            if server is not None:
-                yield server
-            if number % ORDER_STEP == 0:
-                yield None
+        yield from self.servers.for_covered(name, self._obey_block)
 
     def _obey_block(self, server: Server) -> None:
         blocked = self.servers.orders.is_blocked(server.key)
@@ -556,14 +458,9 @@ class Frontier:
         self._urls += self._countable(server) - counted
         if blocked and server.session is not None:
             server.session.ending = True
-        self._queue.place(server)
+        self.queue.place(server)
 
     # Inspection
-
-    @property
-    def now(self) -> float:
-        """The latest time passed to the frontier."""
-        return self._queue.now
 
     def server(self, key: str) -> Server | None:
         """The server ``key``, if known. O(1)."""
@@ -571,14 +468,9 @@ class Frontier:
 
     def counts(self) -> dict[str, int]:
         """Number of servers in each state, and the totals ``servers`` and ``urls``. O(1), O(groups) with groups."""
-        counts = self._queue.counts()
+        counts = self.queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
         return counts | {"servers": len(self.servers), "urls": self._urls}
-
-    @property
-    def given_up(self) -> int:
-        """Number of servers given up. O(1)."""
-        return self._given_up
 
     # For the store
 
@@ -604,10 +496,10 @@ class Frontier:
         restore(server)
         self.servers.restored(server)
         if server.given_up:
-            self._given_up += 1
-            self._dropping.append((server, urls.abandon(key)))
+            self.given_up += 1
+            self.drops.add_queue(server, urls.abandon(key))
         self._urls += self._countable(server)
-        self._queue.place(server)
+        self.queue.place(server)
         return server
 
     # Internal
@@ -623,7 +515,7 @@ class Frontier:
 
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
-        queue, sitemaps = self._queue, self._expectations.sitemaps
+        queue, sitemaps = self.queue, self._expectations.sitemaps
         is_busy = queue.is_reranking or sitemaps.is_raising
         if not is_busy and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
             sitemaps.raise_again()
@@ -635,7 +527,7 @@ class Frontier:
     def _release(self, server: Server) -> None:
         server.session = None
         self._expectations.update(server)
-        self._queue.release(server)
+        self.queue.release(server)
         self.servers.changed(server)
 
     def _leaving(self, entries: Iterator[Entry]) -> Iterator[Entry]:
@@ -647,24 +539,16 @@ class Frontier:
     def _drop_urls(self, server: Server) -> None:
         self._urls -= self._countable(server)
         if server.urls:
-            self._dropping.append((server, self._leaving(server.urls.abandon(server.key))))
+            self.drops.add_queue(server, self._leaving(server.urls.abandon(server.key)))
         self.servers.move(server)
-
-    def _next_dropped(self) -> Iterator[Entry]:
-        """The remaining entries of drained queues, without those of removed servers."""
-        while self._dropping:
-            server, entries = self._dropping[0]
-            while self._is_known(server) and (entry := next(entries, None)) is not None:
-                yield entry
-            self._dropping.popleft()
 
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
         if server.given_up:
-            self._dropped.append(entry)
+            self.drops.add(entry)
             return
         server.urls.push(entry, path, arrival)
         if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
-            self._dropped.append(server.urls.pop(server.key))
+            self.drops.add(server.urls.pop(server.key))
             return
         self.quality.came(entry)
         if server.blocked:

@@ -9,6 +9,7 @@ from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
 from crawlproject.frontier.server import Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
+from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +80,15 @@ class ServerQueue:
         self._outdated: list[Server] = []  # to be reranked, best last
         self.now = 0.0  # the latest time seen
         self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
+
+    def share_sessions(self, share: float) -> None:
+        """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
+
+        Call before the first URL.
+        """
+        self.domains.find_by(domain_of_server, end_of_host)
+        self.shares.limit(share)
+        self.look_ups.limit(share)
 
     def tick(self, now: float) -> None:
         """Advance the time to ``now``, in seconds. O(1): what is due by then moves when it is asked for."""
@@ -296,8 +306,8 @@ class ServerQueue:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
         return self.now if self._best() is not None else self.resting.first_key()
 
-    def upcoming(self, count: int, until: float) -> list[Server]:
-        """The ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
+    def upcoming(self, count: int, until: float) -> list[str]:
+        """Keys of the ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
 
         First ready servers, best first, then those whose rest ends by ``until``, earliest first.  Not newcomers.
         """
@@ -308,7 +318,7 @@ class ServerQueue:
             server = due.waiting.peek() if isinstance(due, Group) else due
             if server is not None:
                 servers.append(server)
-        return servers
+        return [server.key for server in servers]
 
     def find_group(self, server: Server) -> None:
         """Put a new server into its politeness group, if there are groups. O(1)."""
@@ -324,7 +334,10 @@ class ServerQueue:
         return group
 
     def join(self, server: Server, key: str) -> bool:
-        """Put a leased server without a group into group ``key``; False if its group is busy or rests. O(1)."""
+        """Put a leased server into the politeness group of its IP address ``key``, unless it has a group. O(1).
+
+        False if the group is busy or rests: then the caller must close the session without a request.
+        """
         group = server.group or self._enter(server, key)
         if group.holder is server:
             return True

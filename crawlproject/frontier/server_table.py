@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun, learn_shared
-from crawlproject.frontier.orders import FrontierOrders
+from crawlproject.frontier.orders import FrontierOrders, covers
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlproject.frontier.learning.expectation import Expectations
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
+
+#: Servers compared with the name of an order in one step: a few ms.
+ORDER_STEP = 2_000
 
 
 class Places(Protocol):
@@ -63,7 +66,7 @@ class ServerTable:
         by_quality: bool,
     ) -> None:
         self.store: FrontierStore | None = None
-        #: Change them by ``Frontier.block`` and ``Frontier.set_delay``.
+        #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
         self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first server
         self._by_key: dict[str, Server] = {}
@@ -197,9 +200,32 @@ class ServerTable:
         is_busy = server.session is not None or server.failures > 0
         return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.side_connections
 
-    def obey_delay(self, server: Server, now: float) -> None:
-        """Apply a delay that was set or removed: the next request waits for it, as if the last one had just ended if
-        that is unknown. O(log servers)."""
+    def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
+        """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.
+
+        In steps, as ``for_covered``.  O(servers), or O(1) if ``name`` is a server.  Raises ValueError for too many
+        names.
+        """
+        names = self.orders.delays
+        if seconds > 0:
+            names.set(name, seconds)
+        elif not names.remove(name):
+            return
+        self._queue.tick(now)
+        yield from self.for_covered(name, lambda server: self._obey_delay(server, now))
+
+    def for_covered(self, name: str, change: Callable[[Server], None]) -> Iterator[None]:
+        """Change the known servers that ``name`` covers, in steps of ``ORDER_STEP`` servers; take all."""
+        keys = [name] if "://" in name else [server.key for server in self]
+        for number, key in enumerate(keys, 1):
+            server = self.get(key) if covers(name, key) else None
+            if server is not None:
+                change(server)
+            if number % ORDER_STEP == 0:
+                yield
+
+    def _obey_delay(self, server: Server, now: float) -> None:
+        """The next request waits for it, as if the last one had just ended if that is unknown. O(log servers)."""
         self._predict_session(server)
         self._expectations.update(server)
         delay = self.orders.delay(server.key)

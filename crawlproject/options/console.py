@@ -35,7 +35,6 @@ class ConsoleOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         port = reader.count("CONSOLE_PORT", 0, most=65_535)
         host = str(reader.value("CONSOLE_HOST", "127.0.0.1")).strip()
         token = str(reader.value("CONSOLE_TOKEN", "") or "")

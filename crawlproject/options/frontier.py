@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
@@ -13,7 +13,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
 
 if TYPE_CHECKING:
@@ -28,103 +28,17 @@ BACKENDS = ("memory", "disk", "redis")
 _RULES = Politeness()
 
 
-@dataclass(frozen=True)
-class FrontierOptions(Options):
-    """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds."""
-
-    policy: type[Policy]
-    quality: Quality
-    politeness: Politeness
-    group: PolitenessGroup
-    max_sessions: int
-    #: Of the sessions, for the servers of one registered domain.
-    domain_share: float
-    max_parked: int
-    max_batch: int
-    max_failures: int
-    connect_timeout: float
-    #: For the first answer of a server, while others wait for its connection; infinite: the usual time-outs.
-    patience: float
-    #: Requests that must fail in a row before an outage of this machine's network is suspected; 0: never.
-    outage_failures: int
-    #: Whether copies count against a server's rank.
-    copies_penalty: bool
-    #: One of ``BACKENDS``.
-    backend: str
-    #: Directory of the disk backend's store; None with other backends.
-    directory: Path | None
-    #: The setting that names it, with its value; for errors.
-    place: str
-    commit_interval: float
-    #: Age from which pages are fetched again; None: never.
-    recrawl_age: float | None
-    #: Whether pages may take the fast lane.
-    fast_lane: bool
-
-    def new_frontier(self) -> Frontier:
-        """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
-        frontier = Frontier(
-            self.policy(),
-            self.politeness,
-            max_batch=self.max_batch,
-            max_failures=self.max_failures,
-            group_of=domain_of_server if self.group == "domain" else None,
-        )
-        if self.group == "server":  # a group has one session anyway
-            frontier.share_sessions(self.domain_share)
-        frontier.servers.penalizes_copies = self.copies_penalty
-        return frontier
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        # Not everybody expects more sockets than sessions. They pay where each request is followed by a wait of
-        # seconds, hardly after the bursts that are the default (docs/research/results.md).
-        max_parked = reader.count("FRONTIER_MAX_PARKED", 0)
-        directory = _directory(reader)
-        backend = _backend(reader, directory)
-        return cls(
-            policy=_policy(reader),
-            quality=_quality(reader),
-            politeness=_politeness(reader, PARKING_TIME if max_parked else 0.0),
-            group=cast(
-                "PolitenessGroup", reader.choice("FRONTIER_POLITENESS_GROUP", "server", get_args(PolitenessGroup))
-            ),
-            # The number in the paper; a home connection and a small machine can handle it.
-            max_sessions=reader.count("FRONTIER_MAX_SESSIONS", 64, least=1),
-            # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
-            # (scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
-            domain_share=reader.positive_share("FRONTIER_DOMAIN_SHARE", 0.125),
-            max_parked=max_parked,
-            # What most servers allow on a connection (Cao 2003, figure 3).
-            max_batch=reader.count("FRONTIER_MAX_BATCH", 100, least=1),
-            # With the back-off of 5, 10, 20, ... seconds: a failing server is given up after 20 minutes.
-            max_failures=reader.count("FRONTIER_MAX_FAILURES", 10),
-            # A dead server occupies a session until this timeout; 90% of live ones connect within 0.2 s.
-            connect_timeout=reader.number("FRONTIER_CONNECT_TIMEOUT", 10.0),
-            # Servers that accept connections and never answer kept all others waiting for DOWNLOAD_TIMEOUT
-            # (scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
-            patience=reader.number("FRONTIER_PATIENCE", 5.0) or inf,
-            # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
-            # three: rarely needed, as any answer in between sets the count back.
-            outage_failures=reader.count("FRONTIER_OUTAGE_FAILURES", 5),
-            # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
-            copies_penalty=reader.switch("FRONTIER_COPIES_PENALTY", True),
-            backend=backend,
-            directory=directory if backend == "disk" else None,
-            place=_place(reader),
-            # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
-            commit_interval=reader.number("FRONTIER_COMMIT_INTERVAL", 1.0),
-            recrawl_age=reader.age("FRONTIER_RECRAWL_AGE"),
-            fast_lane=reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto",
-        )
+def _max_parked(reader: Reader) -> int:
+    # Not everybody expects more sockets than sessions. They pay where each request is followed by a wait of
+    # seconds, hardly after the bursts that are the default (docs/research/results.md).
+    return reader.count("FRONTIER_MAX_PARKED", 0)
 
 
-def _politeness(reader: Reader, parking_time: float) -> Politeness:
+def _politeness(reader: Reader) -> Politeness:
     rules = Politeness(
         # Bursts on one connection, then a rest in proportion: the same average load as a wait after each request,
         # without the cost of a new connection for each.
-        mode=cast("Mode", reader.choice("FRONTIER_POLITENESS", _RULES.mode, get_args(Mode))),
+        mode=reader.choice("FRONTIER_POLITENESS", _RULES.mode, get_args(Mode)),
         # Heritrix waits 5 times, Mercator 10 times the last fetch. With 5 a server spends at most a sixth of the time
         # on us, and a site of 1,000 pages of 0.1 s takes about 10 minutes.
         factor=reader.number("FRONTIER_DELAY_FACTOR", _RULES.factor),
@@ -139,7 +53,7 @@ def _politeness(reader: Reader, parking_time: float) -> Politeness:
         max_backoff=reader.number("FRONTIER_MAX_BACKOFF", _RULES.max_backoff),
         # 18% of real robots.txt files have a Crawl-delay, most often 10 s; some ask for hours.
         max_crawl_delay=reader.number("FRONTIER_MAX_CRAWL_DELAY", _RULES.max_crawl_delay),
-        parking_time=parking_time,
+        parking_time=PARKING_TIME if _max_parked(reader) else 0.0,
     )
     reader.check_order("FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
     reader.check_order("FRONTIER_MIN_BACKOFF", "FRONTIER_MAX_BACKOFF")
@@ -169,7 +83,8 @@ def _place(reader: Reader) -> str:
     return f"{name}={str(reader.path(name))!r}"
 
 
-def _backend(reader: Reader, directory: Path | None) -> str:
+def _backend(reader: Reader) -> str:
+    directory = _directory(reader)
     if reader.value("FRONTIER_BACKEND") is None:
         return "memory" if directory is None else "disk"
     backend = reader.choice("FRONTIER_BACKEND", None, BACKENDS)
@@ -238,3 +153,63 @@ def _scores(path: Path | None) -> ScoredQuality:
             return ScoredQuality.from_lines(lines)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"FRONTIER_QUALITY_FILE={str(path)!r}: {error}") from error
+
+
+@dataclass(frozen=True)
+class FrontierOptions(Options):
+    """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds."""
+
+    policy: type[Policy] = setting(_policy)
+    quality: Quality = setting(_quality)
+    politeness: Politeness = setting(_politeness)
+    group: PolitenessGroup = setting(Reader.choice, "FRONTIER_POLITENESS_GROUP", "server", get_args(PolitenessGroup))
+    # The number in the paper; a home connection and a small machine can handle it.
+    max_sessions: int = setting(Reader.count, "FRONTIER_MAX_SESSIONS", 64, least=1)
+    #: Of the sessions, for the servers of one registered domain.
+    # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
+    # (scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
+    domain_share: float = setting(Reader.positive_share, "FRONTIER_DOMAIN_SHARE", 0.125)
+    max_parked: int = setting(_max_parked)
+    # What most servers allow on a connection (Cao 2003, figure 3).
+    max_batch: int = setting(Reader.count, "FRONTIER_MAX_BATCH", 100, least=1)
+    # With the back-off of 5, 10, 20, ... seconds: a failing server is given up after 20 minutes.
+    max_failures: int = setting(Reader.count, "FRONTIER_MAX_FAILURES", 10)
+    # A dead server occupies a session until this timeout; 90% of live ones connect within 0.2 s.
+    connect_timeout: float = setting(Reader.number, "FRONTIER_CONNECT_TIMEOUT", 10.0)
+    #: For the first answer of a server, while others wait for its connection; infinite: the usual time-outs.
+    # Servers that accept connections and never answer kept all others waiting for DOWNLOAD_TIMEOUT
+    # (scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
+    patience: float = setting(lambda reader: reader.number("FRONTIER_PATIENCE", 5.0) or inf)
+    #: Requests that must fail in a row before an outage of this machine's network is suspected; 0: never.
+    # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
+    # three: rarely needed, as any answer in between sets the count back.
+    outage_failures: int = setting(Reader.count, "FRONTIER_OUTAGE_FAILURES", 5)
+    #: Whether copies count against a server's rank.
+    # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
+    copies_penalty: bool = setting(Reader.switch, "FRONTIER_COPIES_PENALTY", True)
+    #: One of ``BACKENDS``.
+    backend: str = setting(_backend)
+    #: Directory of the disk backend's store; None with other backends.
+    directory: Path | None = setting(lambda reader: _directory(reader) if _backend(reader) == "disk" else None)
+    #: The setting that names it, with its value; for errors.
+    place: str = setting(_place)
+    # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
+    commit_interval: float = setting(Reader.number, "FRONTIER_COMMIT_INTERVAL", 1.0)
+    #: Age from which pages are fetched again; None: never.
+    recrawl_age: float | None = setting(Reader.age, "FRONTIER_RECRAWL_AGE")
+    #: Whether pages may take the fast lane.
+    fast_lane: bool = setting(lambda reader: reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto")
+
+    def new_frontier(self) -> Frontier:
+        """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
+        frontier = Frontier(
+            self.policy(),
+            self.politeness,
+            max_batch=self.max_batch,
+            max_failures=self.max_failures,
+            group_of=domain_of_server if self.group == "domain" else None,
+        )
+        if self.group == "server":  # a group has one session anyway
+            frontier.queue.share_sessions(self.domain_share)
+        frontier.servers.penalizes_copies = self.copies_penalty
+        return frontier

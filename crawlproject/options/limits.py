@@ -31,7 +31,6 @@ class LimitOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         # No limits by default: the operator ends a broad crawl.
         max_pages, max_bytes = reader.count("FRONTIER_MAX_PAGES", 0), reader.count("FRONTIER_MAX_BYTES", 0)
         of_scrapy = reader.number("CLOSESPIDER_PAGECOUNT", 0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import DEFAULT_DROP_PARAMS, NON_TEXT_EXTENSIONS, Canonicalizer, UrlPatterns
 
 if TYPE_CHECKING:
@@ -16,50 +16,6 @@ if TYPE_CHECKING:
 DEFAULT_TYPES = ("text/*", "application/xhtml+xml", "application/xml", "*/*+xml", "application/json", "*/*+json")
 
 _type = re.compile(r"[a-z0-9!#$&^_.+-]+|\*", re.IGNORECASE).fullmatch
-
-
-@dataclass(frozen=True)
-class LinkOptions(Options):
-    """Which links are followed, in which form, and what else is done with them."""
-
-    #: Links must match one of these patterns, if there are any.
-    include: UrlPatterns
-    #: And none of these.
-    exclude: UrlPatterns
-    canonicalizer: Canonicalizer
-    #: Media types of the answers that are read; None: all.
-    types: re.Pattern[str] | None
-    #: Links with these extensions are judged by the answers of their server.
-    skip_extensions: frozenset[str]
-    #: Answers needed until such links are skipped; 0: they always are.
-    skip_after: int
-    #: Whether the sitemaps that robots.txt names are fetched.
-    sitemaps: bool
-    #: The file that each page's links are written to.
-    record: Path | None
-    #: Links further from the seeds are not followed; 0: no limit.
-    max_depth: int
-    #: Longer URLs are not followed; 0: ``LinkFilter``'s limit.
-    max_length: int
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        return cls(
-            include=_patterns(reader, "LINKS_INCLUDE"),
-            exclude=_patterns(reader, "LINKS_EXCLUDE"),
-            canonicalizer=_canonicalizer(reader),
-            types=_types(reader.strings("LINKS_TYPES", unset=DEFAULT_TYPES)),
-            skip_extensions=frozenset(reader.strings("LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS)),
-            # One answer may be an error page; three of a kind are no accident.
-            skip_after=reader.count("LINKS_SKIP_AFTER", 3),
-            # Off: one file may list 50,000 pages of a server of which nothing else is known.
-            sitemaps=reader.switch("LINKS_SITEMAPS", False),
-            # Off: the record takes as much space as the pages' links.
-            record=reader.path_in_job("LINKS_FILE"),
-            max_depth=reader.count("DEPTH_LIMIT", 0),
-            max_length=reader.count("URLLENGTH_LIMIT", 0),
-        )
 
 
 def _patterns(reader: Reader, name: str) -> UrlPatterns:
@@ -78,7 +34,8 @@ def _canonicalizer(reader: Reader) -> Canonicalizer:
         raise ValueError(f"URL_DROP_PARAMETERS={error}") from error
 
 
-def _types(types: tuple[str, ...]) -> re.Pattern[str] | None:
+def _types(reader: Reader) -> re.Pattern[str] | None:
+    types = reader.strings("LINKS_TYPES", unset=DEFAULT_TYPES)
     pattern = re.compile("|".join(map(_pattern, types)), re.IGNORECASE)
     return None if not types or "*/*" in types else pattern
 
@@ -89,3 +46,33 @@ def _pattern(media_type: str) -> str:
     if len(parts) != 2 or not all(_type(part.removeprefix("*")) or part == "*" for part in parts):
         raise ValueError(f"LINKS_TYPES={media_type!r}: must be media types such as text/html, text/* or */*+xml")
     return re.escape(media_type).replace(r"\*", "[^/]*")
+
+
+@dataclass(frozen=True)
+class LinkOptions(Options):
+    """Which links are followed, in which form, and what else is done with them."""
+
+    #: Links must match one of these patterns, if there are any.
+    include: UrlPatterns = setting(_patterns, "LINKS_INCLUDE")
+    #: And none of these.
+    exclude: UrlPatterns = setting(_patterns, "LINKS_EXCLUDE")
+    canonicalizer: Canonicalizer = setting(_canonicalizer)
+    #: Media types of the answers that are read; None: all.
+    types: re.Pattern[str] | None = setting(_types)
+    #: Links with these extensions are judged by the answers of their server.
+    skip_extensions: frozenset[str] = setting(
+        lambda reader: frozenset(reader.strings("LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS))
+    )
+    #: Answers needed until such links are skipped; 0: they always are.
+    # One answer may be an error page; three of a kind are no accident.
+    skip_after: int = setting(Reader.count, "LINKS_SKIP_AFTER", 3)
+    #: Whether the sitemaps that robots.txt names are fetched.
+    # Off: one file may list 50,000 pages of a server of which nothing else is known.
+    sitemaps: bool = setting(Reader.switch, "LINKS_SITEMAPS", False)
+    #: The file that each page's links are written to.
+    # Off: the record takes as much space as the pages' links.
+    record: Path | None = setting(Reader.path_in_job, "LINKS_FILE")
+    #: Links further from the seeds are not followed; 0: no limit.
+    max_depth: int = setting(Reader.count, "DEPTH_LIMIT", 0)
+    #: Longer URLs are not followed; 0: ``LinkFilter``'s limit.
+    max_length: int = setting(Reader.count, "URLLENGTH_LIMIT", 0)

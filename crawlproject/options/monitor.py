@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,54 +15,36 @@ if TYPE_CHECKING:
 class MonitorOptions(Options):
     """Measurement and reports of the load."""
 
-    enabled: bool
+    enabled: bool = setting(Reader.switch, "MONITOR_ENABLED", True)
     #: Seconds between two measurements.
-    interval: float
+    # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
+    interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)
     #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
-    max_lag: float
+    # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
+    max_lag: float = setting(Reader.number, "MONITOR_MAX_LAG", 1.0)
     #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
-    max_memory: int
+    max_memory: int = setting(lambda reader: reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024)
     #: Seconds between two lines in the log; 0 = none.
-    log_interval: float
+    log_interval: float = setting(Reader.number, "LOGSTATS_INTERVAL", 60.0)
     #: Where Prometheus finds the metrics; port 0 = nowhere.
-    metrics_host: str
-    metrics_port: int
+    metrics_host: str = setting(lambda reader: str(reader.value("METRICS_HOST", "127.0.0.1")))
+    metrics_port: int = setting(Reader.count, "METRICS_PORT", 0, most=65_535)
     #: Whether failed pages are counted in the log by kind, instead of a line for each.
-    counts_failures: bool
+    # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
+    counts_failures: bool = setting(
+        lambda reader: reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts"
+    )
     #: Whether lines of the log are JSON objects; whether it leaves out lists of components and settings.
-    log_json: bool
-    log_brief: bool
+    log_json: bool = setting(Reader.switch, "LOG_FORMAT_JSON", False)
+    log_brief: bool = setting(Reader.switch, "LOG_BRIEF", False)
     #: Scrapy's: where the log goes, and how; None: to standard error.
-    log_file: Path | None
-    log_encoding: str
-    log_level: str
+    log_file: Path | None = setting(Reader.path, "LOG_FILE")
+    log_encoding: str = setting(lambda reader: str(reader.value("LOG_ENCODING", "utf-8") or "utf-8"))
+    log_level: str = setting(lambda reader: str(reader.value("LOG_LEVEL", "DEBUG")).upper())
     #: File that gets the stats as JSON; None = no file.
-    stats_file: Path | None
+    stats_file: Path | None = setting(Reader.path, "MONITOR_STATS_FILE")
 
     @property
     def sorts_stats(self) -> bool:
         """Whether the closing stats are logged sorted, with an object for programs, instead of by Scrapy."""
         return self.log_brief or self.log_json
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        return cls(
-            enabled=reader.switch("MONITOR_ENABLED", True),
-            # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
-            interval=reader.positive("MONITOR_INTERVAL", 5.0),
-            # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
-            max_lag=reader.number("MONITOR_MAX_LAG", 1.0),
-            max_memory=reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024,
-            log_interval=reader.number("LOGSTATS_INTERVAL", 60.0),
-            metrics_host=str(reader.value("METRICS_HOST", "127.0.0.1")),
-            metrics_port=reader.count("METRICS_PORT", 0, most=65_535),
-            # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
-            counts_failures=reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts",
-            log_json=reader.switch("LOG_FORMAT_JSON", False),
-            log_brief=reader.switch("LOG_BRIEF", False),
-            log_file=reader.path("LOG_FILE"),
-            log_encoding=str(reader.value("LOG_ENCODING", "utf-8") or "utf-8"),
-            log_level=str(reader.value("LOG_LEVEL", "DEBUG")).upper(),
-            stats_file=reader.path("MONITOR_STATS_FILE"),
-        )

@@ -6,59 +6,12 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Self
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 Network = IPv4Network | IPv6Network
 
 #: Names in the cache, about 600 bytes each; Scrapy's default (10,000) is for crawls of few sites.
 CACHE_SIZE = 100_000
-
-
-@dataclass(frozen=True)
-class NetworkOptions(Options):
-    """DNS look-ups, and the addresses that may be contacted. Times in seconds."""
-
-    #: (address, port) of each name server; empty: the system's.
-    dns_servers: tuple[tuple[str, int], ...]
-    dns_timeout: float
-    min_ttl: float
-    max_ttl: float
-    failure_ttl: float
-    #: Names in the cache; 0: none.
-    cache_size: int
-    #: Servers looked up ahead; 0: none.
-    prefetch: int
-    allowed_networks: tuple[Network, ...]
-    #: Bytes of all bodies being received above which reading pauses.
-    max_active_size: int
-    #: Whether the times and failures of servers are measured.
-    measures_servers: bool
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        cache_size = _cache_size(reader)
-        prefetch = reader.count("FRONTIER_DNS_PREFETCH", 256)  # some seconds' worth of sessions at 64 of them
-        options = cls(
-            # By default those of the system: they are near, and its owner chose them.
-            dns_servers=tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS"))),
-            dns_timeout=_timeout(reader),
-            # Content networks give 20-60 s to move load within a minute; their old addresses still answer.
-            min_ttl=reader.number("FRONTIER_DNS_MIN_TTL", 300.0),
-            # A server that moved is found within a day, whatever its old answer said.
-            max_ttl=reader.number("FRONTIER_DNS_MAX_TTL", 86_400.0),
-            # A new server whose name failed is tried again then; others rest as well (5, 10, 20, ... s).
-            failure_ttl=reader.number("FRONTIER_DNS_FAILURE_TTL", 30.0),
-            cache_size=cache_size,
-            prefetch=prefetch if cache_size else 0,
-            allowed_networks=tuple(map(_network, reader.strings("ALLOWED_NETWORKS", []))),
-            # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
-            # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
-            max_active_size=reader.count("DOWNLOAD_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1),
-            measures_servers=reader.switch("SERVER_TIMING_ENABLED", True),
-        )
-        reader.check_order("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
-        return options
 
 
 def _timeout(reader: Reader) -> float:
@@ -74,6 +27,11 @@ def _cache_size(reader: Reader) -> int:
     """Scrapy's ``DNSCACHE_SIZE`` if the project sets it; 0 without ``DNSCACHE_ENABLED``."""
     size = reader.count("DNSCACHE_SIZE", CACHE_SIZE) if reader.is_set("DNSCACHE_SIZE") else CACHE_SIZE
     return size if reader.switch("DNSCACHE_ENABLED", True) else 0
+
+
+def _prefetch(reader: Reader) -> int:
+    prefetch = reader.count("FRONTIER_DNS_PREFETCH", 256)  # some seconds' worth of sessions at 64 of them
+    return prefetch if _cache_size(reader) else 0
 
 
 def _server(entry: str) -> tuple[str, int]:
@@ -100,3 +58,40 @@ def _network(entry: str) -> Network:
     except ValueError as error:
         message = f"ALLOWED_NETWORKS={entry!r}: must be networks such as 127.0.0.0/8 or addresses ({error})"
         raise ValueError(message) from error
+
+
+@dataclass(frozen=True)
+class NetworkOptions(Options):
+    """DNS look-ups, and the addresses that may be contacted. Times in seconds."""
+
+    #: (address, port) of each name server; empty: the system's.
+    # By default those of the system: they are near, and its owner chose them.
+    dns_servers: tuple[tuple[str, int], ...] = setting(
+        lambda reader: tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS")))
+    )
+    dns_timeout: float = setting(_timeout)
+    # Content networks give 20-60 s to move load within a minute; their old addresses still answer.
+    min_ttl: float = setting(Reader.number, "FRONTIER_DNS_MIN_TTL", 300.0)
+    # A server that moved is found within a day, whatever its old answer said.
+    max_ttl: float = setting(Reader.number, "FRONTIER_DNS_MAX_TTL", 86_400.0)
+    # A new server whose name failed is tried again then; others rest as well (5, 10, 20, ... s).
+    failure_ttl: float = setting(Reader.number, "FRONTIER_DNS_FAILURE_TTL", 30.0)
+    #: Names in the cache; 0: none.
+    cache_size: int = setting(_cache_size)
+    #: Servers looked up ahead; 0: none.
+    prefetch: int = setting(_prefetch)
+    allowed_networks: tuple[Network, ...] = setting(
+        lambda reader: tuple(map(_network, reader.strings("ALLOWED_NETWORKS", [])))
+    )
+    #: Bytes of all bodies being received above which reading pauses.
+    # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
+    # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
+    max_active_size: int = setting(Reader.count, "DOWNLOAD_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)
+    #: Whether the times and failures of servers are measured.
+    measures_servers: bool = setting(Reader.switch, "SERVER_TIMING_ENABLED", True)
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        options = super().read(reader)
+        reader.check_order("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
+        return options

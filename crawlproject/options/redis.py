@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal
 
-from crawlproject.options.values import Options
-
-if TYPE_CHECKING:
-    from crawlproject.options.values import Reader
+from crawlproject.options.values import Options, Reader, setting
 
 StartUrlsType = Literal["list", "set", "zset"]
 
@@ -26,55 +23,6 @@ _PARAMETERS = {
     "REDIS_DB": "db",
     "REDIS_ENCODING": "encoding",
 }
-
-
-@dataclass(frozen=True)
-class RedisOptions(Options):
-    """Settings of scrapy-redis, with its meaning, and those of the backend ``redis``. Times in seconds."""
-
-    #: Parameters of the client that the project sets, as ``scrapy_redis.connection.get_redis`` takes them:
-    #: ``REDIS_PARAMS``, and in preference to it url, host, port, db, encoding.
-    connection: dict[str, Any]
-    #: Key of the start URLs, with ``%(name)s`` for the spider's name.
-    start_urls_key: str
-    start_urls_type: StartUrlsType
-    #: Start URLs taken at a time.
-    start_urls_batch: int
-    #: Beginning of the crawl's keys; None: the spider's name.
-    key: str | None
-    partitions: int
-    #: How long a worker owns its partitions without a sign of life.
-    lease: float
-    #: How long one call to Redis may take.
-    timeout: float
-    #: Whether workers without work wait for more instead of ending the crawl.
-    keep_running: bool
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        return cls(
-            connection=_connection(reader),
-            start_urls_key=_start_urls_key(reader),
-            start_urls_type=_start_urls_type(reader),
-            # scrapy-redis takes 16, whenever its spider is idle; they are queued here without waiting for that.
-            start_urls_batch=reader.count("REDIS_START_URLS_BATCH_SIZE", 1000, least=1),
-            key=_key(reader),
-            # Enough for 16 workers: each has 16 of them, so that their loads differ little.
-            partitions=_partitions(reader),
-            # Longer than any pause of a healthy worker; so long a dead worker's servers are not crawled.
-            lease=reader.number("FRONTIER_LEASE", 15.0, 2.0),
-            timeout=reader.number("FRONTIER_REDIS_TIMEOUT", 5.0, 0.1),
-            keep_running=reader.switch("FRONTIER_KEEP_RUNNING", False),
-        )
-
-    def key_of(self, spider: str) -> str:
-        """Beginning of the crawl's keys, for the spider's name. Raises ValueError for a name that cannot be one."""
-        return self.key or _checked_key(spider, f"FRONTIER_REDIS_KEY: the spider's name, {spider!r}, cannot be it:")
-
-    def start_urls_key_of(self, spider: str) -> str:
-        """Key of the start URLs, for the spider's name."""
-        return self.start_urls_key % {"name": spider}
 
 
 def _connection(reader: Reader) -> dict[str, Any]:
@@ -126,3 +74,37 @@ def _partitions(reader: Reader) -> int:
     if number > MAX_PARTITIONS or number & (number - 1):
         raise reader.wrong("FRONTIER_PARTITIONS", f"a power of two, at most {MAX_PARTITIONS}")
     return number
+
+
+@dataclass(frozen=True)
+class RedisOptions(Options):
+    """Settings of scrapy-redis, with its meaning, and those of the backend ``redis``. Times in seconds."""
+
+    #: Parameters of the client that the project sets, as ``scrapy_redis.connection.get_redis`` takes them:
+    #: ``REDIS_PARAMS``, and in preference to it url, host, port, db, encoding.
+    connection: dict[str, Any] = setting(_connection)
+    #: Key of the start URLs, with ``%(name)s`` for the spider's name.
+    start_urls_key: str = setting(_start_urls_key)
+    start_urls_type: StartUrlsType = setting(_start_urls_type)
+    #: Start URLs taken at a time.
+    # scrapy-redis takes 16, whenever its spider is idle; they are queued here without waiting for that.
+    start_urls_batch: int = setting(Reader.count, "REDIS_START_URLS_BATCH_SIZE", 1000, least=1)
+    #: Beginning of the crawl's keys; None: the spider's name.
+    key: str | None = setting(_key)
+    # Enough for 16 workers: each has 16 of them, so that their loads differ little.
+    partitions: int = setting(_partitions)
+    #: How long a worker owns its partitions without a sign of life.
+    # Longer than any pause of a healthy worker; so long a dead worker's servers are not crawled.
+    lease: float = setting(Reader.number, "FRONTIER_LEASE", 15.0, 2.0)
+    #: How long one call to Redis may take.
+    timeout: float = setting(Reader.number, "FRONTIER_REDIS_TIMEOUT", 5.0, 0.1)
+    #: Whether workers without work wait for more instead of ending the crawl.
+    keep_running: bool = setting(Reader.switch, "FRONTIER_KEEP_RUNNING", False)
+
+    def key_of(self, spider: str) -> str:
+        """Beginning of the crawl's keys, for the spider's name. Raises ValueError for a name that cannot be one."""
+        return self.key or _checked_key(spider, f"FRONTIER_REDIS_KEY: the spider's name, {spider!r}, cannot be it:")
+
+    def start_urls_key_of(self, spider: str) -> str:
+        """Key of the start URLs, for the spider's name."""
+        return self.start_urls_key % {"name": spider}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from crawlproject.options.extras import needs_extra
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 NEVER, AUTO, ALWAYS = MODES = ("never", "auto", "always")
 
@@ -31,50 +31,46 @@ WAYS_OUT = (
 )
 
 
+def _blocked(reader: Reader) -> frozenset[str]:
+    # None of them holds links or text.
+    types = reader.strings("RENDER_BLOCK", ["image", "font", "media"])
+    if not set(types) <= set(BLOCKABLE):
+        raise reader.wrong("RENDER_BLOCK", f"some of {', '.join(BLOCKABLE)}")
+    return frozenset(types)
+
+
 @dataclass(frozen=True)
 class RenderOptions(Options):
     """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes."""
 
     #: never, auto, always.
-    mode: str
+    # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.
+    mode: str = setting(Reader.choice, "RENDER", NEVER, MODES)
     #: Pages in the browser at once.
-    pages: int
-    timeout: float
+    # Two for each of two processors: a page waits for the network half of its time.
+    pages: int = setting(Reader.count, "RENDER_PAGES", 4, least=1)
+    timeout: float = setting(Reader.positive, "RENDER_TIMEOUT", 20.0)
     #: How long network and DOM must be unchanged.
-    quiet: float
+    # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
+    quiet: float = setting(Reader.positive, "RENDER_QUIET", 0.5)
     #: Requests of one page, and bytes of all answers to them, and of the DOM.
-    max_requests: int
-    max_loaded: int
-    max_size: int
+    max_requests: int = setting(Reader.count, "RENDER_MAX_REQUESTS", 100, least=1)
+    max_loaded: int = setting(Reader.count, "RENDER_MAX_LOADED", 20_000_000, least=1)
+    max_size: int = setting(Reader.count, "RENDER_MAXSIZE", 8_000_000, least=1)
     #: Memory of all processes of the browser.
-    max_memory: int
-    pages_per_context: int
+    # With 300 MB for the crawl itself 1.5 GB.
+    max_memory: int = setting(Reader.count, "RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
+    # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
+    pages_per_context: int = setting(Reader.count, "RENDER_PAGES_PER_CONTEXT", 20, least=1)
     #: Types of resources that are not loaded.
-    blocked: frozenset[str]
+    blocked: frozenset[str] = setting(_blocked)
     #: Playwright's launch options, as the project sets them.
-    launch_options: dict[str, Any]
+    launch_options: dict[str, Any] = setting(Reader.dictionary, "PLAYWRIGHT_LAUNCH_OPTIONS")
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. With ``RENDER`` other than never, also looks for the libraries and for Chromium."""
-        options = cls(
-            # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.
-            mode=reader.choice("RENDER", NEVER, MODES),
-            # Two for each of two processors: a page waits for the network half of its time.
-            pages=reader.count("RENDER_PAGES", 4, least=1),
-            timeout=reader.positive("RENDER_TIMEOUT", 20.0),
-            # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
-            quiet=reader.positive("RENDER_QUIET", 0.5),
-            max_requests=reader.count("RENDER_MAX_REQUESTS", 100, least=1),
-            max_loaded=reader.count("RENDER_MAX_LOADED", 20_000_000, least=1),
-            max_size=reader.count("RENDER_MAXSIZE", 8_000_000, least=1),
-            # With 300 MB for the crawl itself 1.5 GB.
-            max_memory=reader.count("RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000),
-            # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
-            pages_per_context=reader.count("RENDER_PAGES_PER_CONTEXT", 20, least=1),
-            blocked=frozenset(_blocked(reader)),
-            launch_options=reader.dictionary("PLAYWRIGHT_LAUNCH_OPTIONS"),
-        )
+        options = super().read(reader)
         arguments = options.launch_options.get("args", [])
         if not isinstance(arguments, list):
             raise reader.wrong("PLAYWRIGHT_LAUNCH_OPTIONS", "with a list of args")
@@ -106,11 +102,3 @@ class RenderOptions(Options):
         found = (shutil.which(name) for name in PROGRAMS)
         known = (str(folder / name) for folder in FOLDERS for name in PROGRAMS if (folder / name).is_file())
         return next((path for path in (*found, *known) if path), None)
-
-
-def _blocked(reader: Reader) -> tuple[str, ...]:
-    # None of them holds links or text.
-    types = reader.strings("RENDER_BLOCK", ["image", "font", "media"])
-    if not set(types) <= set(BLOCKABLE):
-        raise reader.wrong("RENDER_BLOCK", f"some of {', '.join(BLOCKABLE)}")
-    return types

@@ -22,7 +22,6 @@ class ReportOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         enabled = reader.switch("REPORT_ENABLED", True)
         directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
         if directory is None and job is not None:

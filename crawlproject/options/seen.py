@@ -44,7 +44,6 @@ class SeenOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         kind = cast("Kind", reader.choice("SEEN_SET", "exact", get_args(Kind)))
         # A mark bit gives LRU's hit rate (Broder 2003, figures 2 and 3; docs/research/url-cache.md).
         policy = cast("CachePolicy", reader.choice("SEEN_CACHE_POLICY", "clock", get_args(CachePolicy)))

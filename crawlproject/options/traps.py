@@ -24,7 +24,6 @@ class TrapOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
         year = datetime.now(UTC).year
         # Events are announced a year or two ahead; archives with pages by the day go back to digitized newspapers.
         ahead, back = reader.count("TRAPS_YEARS_AHEAD", 5), reader.count("TRAPS_YEARS_BACK", 200)

@@ -1,25 +1,29 @@
 """Reads settings: one ``Reader`` with a method for each kind of value, one base class for parsed settings.
 
-A family of settings is a frozen dataclass derived from ``Options``.  Its ``read`` has one line for each setting: field,
-name, default and check.  Everything else follows from it: the table of defaults, the check at the start, the values.
+A family of settings is a frozen dataclass derived from ``Options``.  It has one line for each setting: field, name,
+default and check.  Everything else follows from it: the table of defaults, the check at the start, the values.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import field, fields
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Self
+    from collections.abc import Callable, Iterable
+    from typing import Concatenate, Self
 
     from scrapy.crawler import Crawler
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 #: Seconds of the units of ages.
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -86,12 +90,12 @@ class Reader:
         if float(least) > float(most):
             raise ValueError(f"{low}={least!r}: must not be above {high}={most!r}")
 
-    def choice(self, name: str, default: str | None, choices: tuple[str, ...]) -> str:
-        """One of ``choices``."""
+    def choice(self, name: str, default: str | None, choices: tuple[T, ...]) -> T:
+        """One of the texts ``choices``."""
         value = self.value(name, default)
         if value not in choices:
-            raise self.wrong(name, f"one of {', '.join(choices)}")
-        return str(value)
+            raise self.wrong(name, f"one of {', '.join(map(str, choices))}")
+        return cast("T", value)
 
     def switch(self, name: str, default: bool) -> bool:
         """True or False, also as text or 1 and 0."""
@@ -191,13 +195,18 @@ class Reader:
         return None if value is None or value == "" else age_seconds(name, value)
 
 
+def setting(read: Callable[Concatenate[Reader, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+    """A field of a family of settings; ``read``, a method of ``Reader`` or a function of one, gives its value."""
+    return cast("T", field(metadata={"read": lambda reader: read(reader, *arguments, **named)}))
+
+
 class Options:
-    """A family of settings, parsed and checked. Subclasses are frozen dataclasses."""
+    """A family of settings, parsed and checked. Subclasses are frozen dataclasses; their fields are ``setting``."""
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """Read every setting of the family, whatever the others say. Raises ValueError for a wrong value."""
-        raise NotImplementedError
+        return cls(**{each.name: each.metadata["read"](reader) for each in fields(cast("Any", cls))})
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:

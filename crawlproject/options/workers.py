@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.options.redis import RedisOptions
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from crawlproject.options.values import Reader
 
 #: Any of these, or of these keys of ``REDIS_PARAMS``, names a Redis server.
 _SERVER = ("REDIS_URL", "REDIS_HOST", "REDIS_PORT")
@@ -20,42 +18,37 @@ _SERVER_PARAMS = frozenset(
 )
 
 
+def _written(reader: Reader) -> dict[str, Path]:
+    paths = {name: reader.path(name) for name in ("LINKS_FILE", "REPOSITORY_DIR")}
+    return {name: path for name, path in paths.items() if path}
+
+
+def _has_redis(reader: Reader) -> bool:
+    return any(reader.value(name) for name in _SERVER) or not _SERVER_PARAMS.isdisjoint(
+        reader.dictionary("REDIS_PARAMS")
+    )
+
+
 @dataclass(frozen=True)
 class WorkerSettings(Options):
     """Files and ports that processes must not share, and whether the settings name a Redis server."""
 
     #: ``FRONTIER_BACKEND`` of the command line; None if it is not there.
-    backend: Any
-    job: Path | None
-    log_file: Path | None
-    stats_file: Path | None
+    backend: Any = setting(
+        lambda reader: reader.value("FRONTIER_BACKEND") if reader.is_given("FRONTIER_BACKEND") else None
+    )
+    job: Path | None = setting(Reader.path, "JOBDIR")
+    log_file: Path | None = setting(Reader.path, "LOG_FILE")
+    stats_file: Path | None = setting(Reader.path, "MONITOR_STATS_FILE")
     #: Setting -> path that one process writes to; relative ones lie in the worker's own ``JOBDIR``.
-    written: dict[str, Path]
+    written: dict[str, Path] = setting(_written)
     #: ``REPORT_DIR``: each worker has a directory in it.
-    report: Path | None
+    report: Path | None = setting(Reader.path, "REPORT_DIR")
     #: 0: none.
-    metrics_port: int
-    console_port: int
-    has_redis: bool
-    redis: RedisOptions
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``."""
-        written = {name: reader.path(name) for name in ("LINKS_FILE", "REPOSITORY_DIR")}
-        params = reader.dictionary("REDIS_PARAMS")
-        return cls(
-            backend=reader.value("FRONTIER_BACKEND") if reader.is_given("FRONTIER_BACKEND") else None,
-            job=reader.path("JOBDIR"),
-            log_file=reader.path("LOG_FILE"),
-            stats_file=reader.path("MONITOR_STATS_FILE"),
-            written={name: path for name, path in written.items() if path},
-            report=reader.path("REPORT_DIR"),
-            metrics_port=reader.count("METRICS_PORT", 0),
-            console_port=reader.count("CONSOLE_PORT", 0),
-            has_redis=any(reader.value(name) for name in _SERVER) or not _SERVER_PARAMS.isdisjoint(params),
-            redis=RedisOptions.read(reader),
-        )
+    metrics_port: int = setting(Reader.count, "METRICS_PORT", 0)
+    console_port: int = setting(Reader.count, "CONSOLE_PORT", 0)
+    has_redis: bool = setting(_has_redis)
+    redis: RedisOptions = setting(RedisOptions.read)
 
     def own_path(self, path: Path) -> bool:
         """Whether ``path`` lies in each worker's own ``JOBDIR``."""

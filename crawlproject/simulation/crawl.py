@@ -451,7 +451,7 @@ class _Worker:
         self._failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
-        self._frontier.take_dropped()
+        self._frontier.drops.take()
         self.dispatcher.ended(start.session)
 
     def _parse(self, start: Start, now: float) -> None:

@@ -39,17 +39,14 @@ class RecordingBatch(Batch):
         self._tables = changes.tables
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """See ``Batch``."""
         super().put(table, key, value)
         self._tables.setdefault(table, {})[key] = value
 
     def delete(self, table: str, key: bytes) -> None:
-        """See ``Batch``."""
         super().delete(table, key)
         self._tables.setdefault(table, {})[key] = None
 
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
-        """See ``Batch``."""
         if prefix:
             changes = {prefix + key: value for key, value in changes.items()}
         super().change(table, changes)

@@ -108,7 +108,6 @@ class DiskFetchedPages:
         self._store.drop([(TABLE, start, stop)])
 
     def write_to(self, batch: Batch) -> None:
-        """See ``Part``."""
         for key, value in self._changes.items():
             if value is None:
                 batch.delete(TABLE, key)
@@ -116,7 +115,6 @@ class DiskFetchedPages:
                 batch.put(TABLE, key, value)
 
     def written(self) -> None:
-        """See ``Part``."""
         self._changes.clear()
 
     def _damaged(self, error: ValueError) -> StoreError:

@@ -120,12 +120,11 @@ class DiskFrontierStore:
     def clock_set(self, seconds: float) -> None:
         """The wall clock was set forward by ``seconds``, or back: store rests that are not over by it. O(servers)."""
         assert self._frontier is not None
-        earliest = self._frontier.now - max(0.0, -seconds)
+        earliest = self._frontier.queue.now - max(0.0, -seconds)
         rests = ((number, server) for number, server in self._servers.items() if earliest < server.ready_at < inf)
         self._changed.update(rests)
 
     def read_ahead(self, urls: Sequence[tuple[Server, str]]) -> None:
-        """See ``FrontierStore``."""
         if self._indexed:
             queues = ((server.urls, path) for server, path in urls)
             self.rows.read_ahead([urls.name_of(path) for urls, path in queues if isinstance(urls, StoredUrlQueue)])
@@ -197,7 +196,7 @@ class DiskFrontierStore:
         Raises IllegalStepError if one has a session, open or parked; those before it are removed.
         """
         assert self._frontier is not None
-        now = self._frontier.now
+        now = self._frontier.queue.now
         self._rests = {key: ready_at for key, ready_at in self._rests.items() if ready_at > now}
         servers = self.servers_in(first, end)
         while step := list(islice(servers, SERVERS_AT_ONCE)):
@@ -229,7 +228,6 @@ class DiskFrontierStore:
             yield ServerRecord.decode(_to_int(key), data)
 
     def write_to(self, batch: Batch) -> None:
-        """See ``Part``."""
         numbers = self.rows.resized().keys() | self._changed.keys()
         for number in numbers:
             server = self._servers.get(number)
@@ -244,7 +242,6 @@ class DiskFrontierStore:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
 
     def written(self) -> None:
-        """See ``Part``."""
         self._changed.clear()
 
     def _next_number(self, key: str) -> int:

@@ -21,7 +21,7 @@ COUNTED_AT_ONCE = 20_000
 
 
 class DiskSeenStore:
-    """The keys seen (96-bit numbers): uncommitted ones in memory, the others on disk.
+    """The keys seen (96-bit numbers), a ``Part`` of the store: uncommitted ones in memory, the others on disk.
 
     Raises StoreError if the disk fails.
     """
@@ -100,14 +100,12 @@ class DiskSeenStore:
             yield int.from_bytes(code, "big")
 
     def write_to(self, batch: Batch) -> None:
-        """See ``Part``."""
         for code in self._fresh:
             batch.put(TABLE, code, b"")
         if self._fresh:
             batch.put("state", b"seen", len(self).to_bytes(8, "big"))
 
     def written(self) -> None:
-        """See ``Part``."""
         self._count += len(self._fresh)
         self._fresh.clear()
 

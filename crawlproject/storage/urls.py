@@ -35,7 +35,7 @@ Changes = dict[bytes, bytes | None]
 
 
 class DiskUrlRows:
-    """Implements ``frontier.UrlRows``; raises StoreError if the disk fails."""
+    """Implements ``frontier.UrlRows``; a ``Part`` of the store; raises StoreError if the disk fails."""
 
     def __init__(self, store: DiskStore) -> None:
         self._rocks = store.rocks
@@ -146,13 +146,11 @@ class DiskUrlRows:
         self._recent.forget(start, stop)
 
     def write_to(self, batch: Batch) -> None:
-        """See ``Part``."""
         for server, changes in self._rows.items():
             batch.change("urls", changes, _server_key(server))
         batch.change("places", self._sort_keys)
 
     def written(self) -> None:
-        """See ``Part``."""
         self._rows.clear()
         self._sort_keys.clear()
         self._more.clear()

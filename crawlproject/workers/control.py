@@ -104,6 +104,9 @@ class Beat:
     uptime: float = 0.0
     #: Mark of the operator's last action (``orders``).
     actions: str = ""
+    #: When a worker, who may have left since, noticed for the last time that Redis was another one, or its clock was
+    #: set; on that clock.
+    changed: float = 0.0
     #: When it was sent (``boot_time``).
     at: float = 0.0
     #: Since when this worker has reached Redis without a long break (``boot_time``).
@@ -197,17 +200,20 @@ class Control:
 
     # the crawl and its workers
 
-    async def beat(self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0) -> Beat:
+    async def beat(
+        self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0, changed: float = 0.0
+    ) -> Beat:
         """Extend the lease of this worker by ``lease`` seconds from now.
 
         ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``pages``:
-        number of pages fetched under this id.
+        number of pages fetched under this id; ``changed``: see ``Beat``, as far as this worker noticed it.
         """
         looks = boot_time() >= self._memory_at + MEMORY_EVERY
         if self._is_wary or (looks and self._is_cluster):
             await self._check_policy()
         known, members = self._members
         arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]
+        arguments.append(round(changed * 1000))
         script = (BEAT, [*self._worker_keys(), self._keys.pages], arguments)
         if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
@@ -235,6 +241,7 @@ class Control:
             str(server.get("run_id", "")),
             float(server.get("uptime_in_seconds", 0)),
             answer[8].decode(),
+            answer[9] / 1000,
         )
 
     async def bury(self, worker: str, grace: float) -> bool:

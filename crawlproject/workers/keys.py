@@ -6,10 +6,7 @@ that read and write several of them demand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
 class Keys:
     """The keys of the crawl ``name``.
 
@@ -19,56 +16,28 @@ class Keys:
     Raises ValueError if ``name`` would break the hash tags.
     """
 
-    name: str
-
-    def __post_init__(self) -> None:
-        if not self.name or "{" in self.name or "}" in self.name:
-            raise ValueError(f"{self.name!r}: must not be empty and must not contain braces")
-
-    @property
-    def meta(self) -> str:
-        """Hash: format, label and settings of the crawl."""
-        return f"{{{self.name}}}:meta"
-
-    @property
-    def workers(self) -> str:
-        """Hash: id of a live worker -> end of its lease, ms of Redis's clock."""
-        return f"{{{self.name}}}:workers"
-
-    @property
-    def dead(self) -> str:
-        """Hash: ids of buried workers, which never come back."""
-        return f"{{{self.name}}}:dead"
-
-    @property
-    def info(self) -> str:
-        """Hash: id of a worker -> JSON for people: host, pid, counts."""
-        return f"{{{self.name}}}:info"
-
-    @property
-    def members(self) -> str:
-        """Hash: id of a worker -> JSON of what the others act on."""
-        return f"{{{self.name}}}:members"
-
-    @property
-    def pages(self) -> str:
-        """Hash: id of a worker -> how many of its pages are in the sum of all."""
-        return f"{{{self.name}}}:pages"
-
-    @property
-    def stats(self) -> str:
-        """Hash: sums of the stats of the workers that left."""
-        return f"{{{self.name}}}:stats"
-
-    @property
-    def orders(self) -> str:
-        """Hash: the operator's orders in force."""
-        return f"{{{self.name}}}:orders"
-
-    @property
-    def actions(self) -> str:
-        """List: the operator's last actions, which have changed the orders."""
-        return f"{{{self.name}}}:actions"
+    def __init__(self, name: str) -> None:
+        if not name or "{" in name or "}" in name:
+            raise ValueError(f"{name!r}: must not be empty and must not contain braces")
+        self.name = name
+        #: Hash: format, label and settings of the crawl.
+        self.meta = f"{{{name}}}:meta"
+        #: Hash: id of a live worker -> end of its lease, ms of Redis's clock.
+        self.workers = f"{{{name}}}:workers"
+        #: Hash: ids of buried workers, which never come back.
+        self.dead = f"{{{name}}}:dead"
+        #: Hash: id of a worker -> JSON for people: host, pid, counts.
+        self.info = f"{{{name}}}:info"
+        #: Hash: id of a worker -> JSON of what the others act on.
+        self.members = f"{{{name}}}:members"
+        #: Hash: id of a worker -> how many of its pages are in the sum of all.
+        self.pages = f"{{{name}}}:pages"
+        #: Hash: sums of the stats of the workers that left.
+        self.stats = f"{{{name}}}:stats"
+        #: Hash: the operator's orders in force.
+        self.orders = f"{{{name}}}:orders"
+        #: List: the operator's last actions, which have changed the orders.
+        self.actions = f"{{{name}}}:actions"
 
     def m(self, partition: int) -> str:
         """Hash of a partition: owner, epoch, seq, and what else its scripts compare."""

@@ -259,5 +259,4 @@ class ReadCopy(LocalCopy):
         return self._servers.rows
 
     def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
-        """See ``LocalCopy``."""
         super().write({table: rows for table, rows in tables.items() if table != "seen"})

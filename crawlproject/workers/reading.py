@@ -6,13 +6,15 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from crawlproject.seen.fingerprint import KEY_BYTES
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Control, texts
 from crawlproject.workers.loading import read_partition
@@ -70,6 +72,9 @@ class StoredCrawl:
     records: dict[int, tuple[Record, int]] = field(default_factory=dict)
     #: Number of seen keys.
     keys_seen: int = 0
+    #: Of the URL that was asked for: whether its key is among them, and whether a message with it waits in an inbox.
+    url_seen: bool = False
+    url_waits: bool = False
 
     @property
     def pages(self) -> int:
@@ -83,17 +88,20 @@ class StoredCrawl:
 
 
 @contextmanager
-def stored_crawl(connector: RedisConnector, keys: Keys, timeout: float, new_copy: NewCopy) -> Iterator[StoredCrawl]:
+def stored_crawl(
+    connector: RedisConnector, keys: Keys, timeout: float, new_copy: NewCopy, url: str = ""
+) -> Iterator[StoredCrawl]:
     """Read the crawl ``keys`` into a temporary directory, which the end of the block deletes; it may be running.
 
-    ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``.  About 5 µs for each URL and 200 µs for each server,
-    and the memory of ``PARTITIONS_AT_ONCE`` blobs and of the servers.  Raises StoreError if Redis cannot be asked, or
+    ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``; ``url``: a canonical URL, to read its partition only
+    (of the others just the fields).  About 5 µs for each URL and 200 µs for each server, and the memory of
+    ``PARTITIONS_AT_ONCE`` blobs and of the servers.  Raises StoreError if Redis cannot be asked, or
     if the crawl is missing or damaged.
     """
     folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
     copies: list[ReadableCopy] = []
     try:
-        reader = _Reader(connector, keys, timeout, new_copy, Path(folder) / "store", copies)
+        reader = _Reader(connector, keys, timeout, new_copy, Path(folder) / "store", copies, url)
         try:
             crawl = asyncio.run(reader.read())
         except AWAY as error:
@@ -116,6 +124,7 @@ class _Reader:
         new_copy: NewCopy,
         path: Path,
         copies: list[ReadableCopy],
+        url: str,
     ) -> None:
         self._connector = connector
         self._keys = keys
@@ -123,6 +132,8 @@ class _Reader:
         self._new_copy = new_copy
         self._path = path
         self._copies = copies
+        self._url = url
+        self._url_key = b""
 
     async def read(self) -> StoredCrawl:
         """Raises what a call to Redis raises, StoreError, ValueError for damaged data."""
@@ -130,6 +141,9 @@ class _Reader:
             control = Control(self._connector.client(), self._keys, self._timeout)
             crawl = await self._begin(control)
             count = _partitions(crawl.meta)
+            if self._url:
+                await self._read_for_url(control, crawl, count)
+                return crawl
             for first in range(0, count, PARTITIONS_AT_ONCE):
                 numbers = range(first, min(count, first + PARTITIONS_AT_ONCE))
                 crawl.records.update(zip(numbers, await control.scan(numbers), strict=True))
@@ -140,6 +154,22 @@ class _Reader:
         finally:
             await self._connector.close()
         return crawl
+
+    async def _read_for_url(self, control: Control, crawl: StoredCrawl, count: int) -> None:
+        numbers, number = range(count), crawl.copy.partition_of_url(self._url)
+        self._url_key = Partitions(count).url_key(self._url).to_bytes(KEY_BYTES, "big")
+        crawl.url_waits = await self._is_in_inbox(control, number)  # before: it is applied, and deleted, meanwhile
+        crawl.records.update(zip(numbers, await control.scan(numbers), strict=True))
+        await self._read_partition(control, crawl, number)
+
+    async def _is_in_inbox(self, control: Control, number: int) -> bool:
+        last = b""
+        while messages := (await control.messages({number: last})).get(number):
+            for last, blob in messages:  # noqa: B007 - the id of the last one
+                with suppress(BlobError):
+                    if any(entry.url == self._url for entry in decode_message(blob)[0]):
+                        return True
+        return False
 
     async def _begin(self, control: Control) -> StoredCrawl:
         keys = self._keys
@@ -167,7 +197,9 @@ class _Reader:
 
             def write(tables: Rows) -> None:
                 nonlocal seen
-                seen += sum(1 for _ in tables.get("seen", ()))
+                keys = [key for key, _ in tables.get("seen", ())]
+                seen += len(keys)
+                crawl.url_seen |= self._url_key in keys
                 copy.write(tables)
 
             try:

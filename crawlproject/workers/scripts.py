@@ -21,15 +21,16 @@ redis.call('HSET', KEYS[1], 'state', 'running')
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version.  Extend the lease of
-#: the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl; "dead": buried; "ok"),
-#: time, crawl, state, pages of all workers, ends of the leases that are over, version of the members; the members,
-#: unless that is the given one; the mark of the operator's last action.  A version is never used again, also if Redis
-#: loses writes.  A lease longer than the given one was set before the clock was set back: it is shortened.
+#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version, changed.
+#: Extend the lease of the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl;
+#: "dead": buried; "ok"), time, crawl, state, pages of all workers, ends of the leases that are over, version of the
+#: members; the members, unless that is the given one; the mark of the operator's last action; the last ``changed`` of
+#: any worker.  A version is never used again, also if Redis loses writes.  A lease longer than the given one, and a
+#: ``changed`` later than now, were set before the clock was set back: they are replaced.
 BEAT = (
     _NOW
     + """
-local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members', 'actions')
+local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members', 'actions', 'changed')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
@@ -38,6 +39,11 @@ if redis.call('HGET', KEYS[5], ARGV[1]) ~= ARGV[4] then
     meta[3] = now .. ' ' .. redis.call('HINCRBY', KEYS[1], 'changes', 1)
     redis.call('HSET', KEYS[5], ARGV[1], ARGV[4])
     redis.call('HSET', KEYS[1], 'members', meta[3])
+end
+local changed = tonumber(meta[5] or '0')
+if tonumber(ARGV[7]) > changed or changed > now then
+    changed = tonumber(ARGV[7])
+    redis.call('HSET', KEYS[1], 'changed', ARGV[7])
 end
 local more = ARGV[5] - (redis.call('HGET', KEYS[6], ARGV[1]) or 0)
 if more ~= 0 then redis.call('HSET', KEYS[6], ARGV[1], ARGV[5]) end
@@ -52,7 +58,7 @@ for i = 2, #leases, 2 do
     end
 end
 local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
-return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or ''}
+return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or '', changed}
 """
 )
 

@@ -62,6 +62,7 @@ class Shares:
         self._loaded_since = 0.0
         self._loaded = 0
         self._is_leaving = False
+        self._joined = 0.0  # when this worker made its first step, on Redis's clock
         self._waits_since = 0.0  # for a settled crawl; 0.0: it does not, -1.0: that was logged
         self._buried: dict[str, float] = {}  # worker -> end of its lease, on Redis's clock
         self.taken = self.released = self.snapshots = 0
@@ -70,6 +71,7 @@ class Shares:
 
     async def step(self, beat: Beat) -> None:
         """Take and give back what the last ``beat`` says. Raises what a call to Redis raises."""
+        self._joined = self._joined or beat.now
         buried = await self._bury_dead(beat)
         wanted: set[int] = set()
         if self._crawl.is_closing() and not self._is_leaving:
@@ -244,6 +246,8 @@ class Shares:
     async def _left(self, record: Record, beat: Beat) -> _Left:
         """Contacts and connections that former owners may have left behind."""
         contacted = changed_at(beat) + self._lease + GRACE  # by an owner that Redis has forgotten
+        if beat.now < self._joined + self._lease:  # nobody may have told yet that Redis's clock was set just before
+            contacted = max(contacted, self._joined)
         closed_at = 0.0
         for former in record.formers:
             ended = min(await self._end_of(former) or beat.now, beat.now)  # Redis's clock may have been set back
@@ -335,7 +339,7 @@ def staying(beat: Beat) -> set[str]:
 def changed_at(beat: Beat) -> float:
     """When Redis was started, a replica took over, or its clock was set, as far as any worker knows; on that clock."""
     started = beat.now - beat.uptime if beat.uptime >= 0 else 0.0  # negative: the clock was set back since
-    return max(started, *map(_changed, beat.members.values()), 0.0)
+    return max(started, beat.changed, *map(_changed, beat.members.values()))
 
 
 def _changed(member: Mapping[str, Any]) -> float:

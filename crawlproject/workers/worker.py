@@ -285,7 +285,7 @@ class Worker:
         info, counts = self._crawl.info(), self.summary()
         pages = int(info.get("pages", 0))
         beat = await self.control.beat(
-            self._options.lease, self._info(info, counts), self._member(), pages - self._counted
+            self._options.lease, self._info(info, counts), self._member(), pages - self._counted, self._changed
         )
         if self.control.id != worker:
             raise BuriedError  # as another beat has found out meanwhile
@@ -341,7 +341,7 @@ class Worker:
         for part in list(self.parts.values()):
             if part.state is PartState.LOADING:  # its rows have the times of the clock before
                 self._writer.lose(part)
-        return replace(beat, members={**beat.members, self.control.id: self._member()})
+        return replace(beat, members={**beat.members, self.control.id: self._member()}, changed=self._changed)
 
     def _reached_since(self, sent_at: float) -> float:
         lease = self._options.lease

@@ -128,7 +128,7 @@ def test_pages_put_back_are_off_their_servers_count_in_the_same_commit(tmp_path:
     codec = RequestCodec(WebSpider(seeds="http://a.example/"))
     for number in range(3):
         frontier.page_fetched("http://a.example", 3)
-        frontier.take_dropped()
+        frontier.drops.take()
         DiskFetchedPages(store).put(0, f"/{number}", FetchedPage(fetched=1))
     store.commit()
     store.close()

@@ -73,7 +73,6 @@ def test_it_tells_what_became_of_a_url(job: Path, url: str, state: str) -> None:
 def test_a_url_that_is_none_is_a_wrong_argument(job: Path) -> None:
     """So is one of a crawl in Redis."""
     assert "--url='nothing'" in scrapy(str(job), "--url", "nothing").stderr
-    assert "--url" in scrapy("redis://127.0.0.1:1/0", "--url", "http://a.example/").stderr
 
 
 def test_it_tells_what_waits_and_why(job: Path) -> None:

@@ -13,13 +13,16 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
+from crawlproject.frontier import Entry
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
+from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import ReadCopy
+from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.reading import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web
@@ -132,6 +135,31 @@ def test_a_stopped_crawl(running_report: tuple[dict[str, Any], Workers], url: st
         assert (share["owner"], server["owner"]) == ("", "")
         assert share["servers"] >= 1
         assert server["rank"] >= 0
+
+
+def test_what_became_of_a_page(
+    running_report: tuple[dict[str, Any], Workers], url: str, redis_of_all: RunningRedis
+) -> None:
+    """Queued, done, found but not yet read by its worker, or unknown; only its partition is read."""
+    _, crew = running_report
+    best = report(url, "--urls")["top_servers"][0]
+    queued, fetched = best["queue"][1]["url"], crew.items()[0]["url"]
+    found = report(url, "--url", queued)
+    assert (found["url"], found["url_state"]) == (queued, "queued, or in progress: number 2 of its server")
+    assert (found["partition"], found["partitions"], found["owner"]) == (best["partition"], 256, "")
+    assert [server["server"] for server in found["top_servers"]] == [best["server"]]
+    assert report(url, "--url", fetched)["url_state"].startswith("done: fetched, ")
+    new = "http://new.example/page"
+    assert report(url, "--url", new)["url_state"].startswith("never queued")
+    with redis_of_all.client() as client:
+        inbox = Keys("web").i(Partitions(256).of_url(new))
+        for blob in (b"damaged", encode_message([Entry("http://new.example/"), Entry(new)])):
+            client.xadd(inbox, {"b": blob})
+        try:
+            done = scrapy(url, "--url", new)
+        finally:
+            client.delete(inbox)
+    assert "found: on its way to the worker of its server" in done.stdout
 
 
 def test_snapshots_that_are_replaced_meanwhile(

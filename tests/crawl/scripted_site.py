@@ -99,6 +99,8 @@ class Site:
         self.asked: list[Asked] = []
         self.came = threading.Condition()  # notified of every request
         self.stopping = threading.Event()
+        #: Seconds before the TLS handshakes of the first connections.
+        self.handshakes: list[float] = []
 
     def url(self, place: str) -> str:
         """The URL of ``"1/path"``."""
@@ -157,6 +159,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
     server: _Server
+
+    def setup(self) -> None:
+        """Of a new connection."""
+        if isinstance(self.request, ssl.SSLSocket) and self.server.site.handshakes:
+            self.server.site.stopping.wait(self.server.site.handshakes.pop(0))
+        super().setup()
 
     def answer(self) -> None:
         site = self.server.site
@@ -225,7 +233,7 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
     for server in running:
         host, port = server.server_address
         if server.number in tls:
-            server.socket = tls_context().wrap_socket(server.socket, server_side=True)
+            server.socket = tls_context().wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         site.origins.append(f"{'https' if server.number in tls else 'http'}://{host}:{port}")
         threading.Thread(target=server.serve_forever, args=(0.02,)).start()
     try:

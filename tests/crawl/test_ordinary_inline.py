@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.crawl.crawling import PROMPT, TIMEOUT, crawling, read_results
-from tests.crawl.differential import OWN_HANDLER, QUICK, Run, both, run
+from tests.crawl.differential import OWN_HANDLER, QUICK, Run, both, run, run_on
 from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
 
 INLINE = "tests.crawl.inline_spiders"
@@ -161,12 +162,20 @@ def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
     assert ours.site.most_at_once(2) == 1
 
 
-def post(answer: Answer | list[Answer], slot: dict[str, Any], robots: str = "", **settings: Any) -> Run:
+def post(
+    answer: Answer | list[Answer],
+    slot: dict[str, Any],
+    robots: str = "",
+    handshakes: tuple[float, ...] = (),
+    **settings: Any,
+) -> Run:
     """Send eight items to an API, whose host has this slot in ``DOWNLOAD_SLOTS``, while all others rest for long."""
-    script = {"1/": FINE, "2/items": answer, "2/robots.txt": Answer(robots)}
     rests = {"FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT, "DOWNLOAD_SLOTS": {"127.4.0.2": slot}}
     pipelines = {"ITEM_PIPELINES": {f"{INLINE}.PostingPipeline": 1}}
-    ours = run(f"{INLINE}.PostingSpider", script, servers=2, settings=rests | pipelines | settings)
+    with scripted_site(2, tls=(2,) if handshakes else ()) as site:
+        site.script = {"1/": FINE, "2/items": answer, "2/robots.txt": Answer(robots)}
+        site.handshakes = [*handshakes]
+        ours = run_on(site, f"{INLINE}.PostingSpider", settings=rests | pipelines | settings)
     assert [item["status"] for item in ours.items()] == [200] * 8
     assert ours.stat("elapsed_time_seconds") < PROMPT
     assert not ours.has_errors()
@@ -205,6 +214,26 @@ def test_retry_after_holds_for_a_host_without_delay() -> None:
     refused, others = ours.site.of(2)[:4], ours.site.of(2)[4:]
     assert len(others) == 8
     assert min(one.started for one in others) >= max(one.ended for one in refused) + 2
+
+
+def test_a_failing_host_without_delay_is_asked_once_after_each_rest() -> None:
+    """Although several requests waited for several connections; these are used again when it answers."""
+    answers = [Answer(reset=True)] * 6 + [Answer("ok", delay=0.5)]
+    limits = {"FRONTIER_MIN_BACKOFF": 1, "FRONTIER_MAX_BACKOFF": 1, "RETRY_TIMES": 9}
+    site = post([*answers], {"delay": 0, "concurrency": 4}, **limits).site
+    first, later = site.of(2)[:4], site.of(2)[4:7]
+    assert min(after.started - before.ended for before, after in pairwise([first[0], *later])) >= 1
+    assert 1 < site.most_at_once(2) <= 4
+
+
+def test_a_request_is_not_sent_if_its_host_failed_while_its_connection_was_opened() -> None:
+    """The answer to the first of several connections is a failure; the others are not yet open."""
+    busy = Answer(status=503, headers={"Retry-After": "3"})
+    limits = {"FRONTIER_MIN_BACKOFF": 1, "FRONTIER_MAX_BACKOFF": 3}
+    handshakes = (0.0, 1.0, 1.0, 1.0)
+    site = post([busy, Answer("ok")], {"delay": 0, "concurrency": 4}, handshakes=handshakes, **limits).site
+    assert len(site.of(2)) == 9
+    assert site.gaps(2)[0] >= 3
 
 
 def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:

@@ -28,7 +28,7 @@ def frontier_of(*urls: str) -> Frontier:
 
 
 def dropped(frontier: Frontier) -> list[str]:
-    return sorted(entry.url for entry in frontier.take_dropped())
+    return sorted(entry.url for entry in frontier.drops.take())
 
 
 def test_full_server_gets_no_more_requests() -> None:

@@ -25,7 +25,7 @@ def play_newcomer(zone: Zone, story: Callable[[Scene, CrawlFrontier], Awaitable[
 
     async def run(scene: Scene) -> None:
         frontier = Frontier(QualityFirst(), Politeness(min_backoff=1))
-        frontier.admits_newcomers()
+        frontier.queue.admits_newcomers = True
         frontier.push([Entry(f"{KEY}/")])
         crawl = CrawlFrontier(Dispatcher(frontier, 2), lambda: None, by_ip=False)
         names = NewcomerNames(scene.resolver, AddressGuard(), crawl, 9, lambda _: None)

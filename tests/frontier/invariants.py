@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def check(frontier: Frontier) -> None:
     """Assert every invariant of ``frontier``. O(n log n)."""
-    queue = frontier._queue
+    queue = frontier.queue
     servers = list(frontier.servers)
     by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
     for server in servers:

@@ -71,7 +71,7 @@ def test_server_given_up_drops_its_urls() -> None:
     dispatcher.give_back(start)
     frontier.push([Entry(f"{A}/3")])
     check(frontier)
-    assert {entry.url for entry in frontier.take_dropped()} == {f"{A}/1", f"{A}/2", f"{A}/3"}
+    assert {entry.url for entry in frontier.drops.take()} == {f"{A}/1", f"{A}/2", f"{A}/3"}
     assert len(frontier) == 1
 
 

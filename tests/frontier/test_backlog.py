@@ -103,4 +103,4 @@ def test_a_server_never_asked_is_urgent_by_the_urls_it_has() -> None:
     session = frontier.open_session(now)
     assert session is not None
     assert session.server is large
-    assert frontier._queue.last_rank == pytest.approx(rank / large.urgency)
+    assert frontier.queue.last_rank == pytest.approx(rank / large.urgency)

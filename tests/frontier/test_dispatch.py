@@ -289,7 +289,7 @@ def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
         server = dispatcher.frontier.server(B)
         server.estimates = dispatcher.frontier.server(A).estimates
         server.predict_session(dispatcher.frontier.politeness, 100)
-        dispatcher.frontier._queue.place(server)
+        dispatcher.frontier.queue.place(server)
         assert dispatcher.next(1.2).session.server.key == expected
 
 

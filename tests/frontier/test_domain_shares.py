@@ -22,7 +22,7 @@ NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
 
 def new_frontier(share: float = SHARE) -> Frontier:
     frontier = Frontier(QualityFirst(), NONE)
-    frontier.share_sessions(share)
+    frontier.queue.share_sessions(share)
     return frontier
 
 
@@ -129,7 +129,7 @@ def test_the_policy_decides_within_one_domain() -> None:
             return alternative < 5.0
 
     frontier = Frontier(Restless(), NONE)
-    frontier.share_sessions(SHARE)
+    frontier.queue.share_sessions(SHARE)
     push(frontier, farm(20))
     sessions = open_sessions(frontier)
     assert all(frontier.is_worth_more(session, 0.0) for session in sessions)
@@ -140,7 +140,7 @@ def test_the_policy_decides_within_one_domain() -> None:
 def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
     """They have places with all others; one of another domain has places that none of them takes."""
     frontier, admitted = new_frontier(), 4
-    frontier.admits_newcomers()
+    frontier.queue.admits_newcomers = True
     push(frontier, farm(300), quality=9.0)
 
     def admit() -> list[str]:
@@ -164,7 +164,7 @@ def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
 def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up() -> None:
     """While subdomains wait for their name servers, another domain's newcomer is asked for next."""
     frontier, admitted = new_frontier(), 16
-    frontier.admits_newcomers()
+    frontier.queue.admits_newcomers = True
     push(frontier, farm(50), quality=9.0)
     asked = [frontier.ask_newcomer(0.0, admitted) for _ in range(6)]
     assert None not in asked, "nobody else waits"
@@ -187,7 +187,7 @@ def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up()
 def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
     """Each page of the farm shows three new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
     frontier = Frontier(QualityFirst(), NONE, max_batch=5)
-    frontier.share_sessions(0.125)
+    frontier.queue.share_sessions(0.125)
     dispatcher = Dispatcher(frontier, max_sessions=64)
     push(frontier, [f"good{number}.org" for number in range(20)], urls=50)
     push(frontier, farm(1), quality=9.0)

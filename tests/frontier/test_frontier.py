@@ -67,7 +67,7 @@ def test_server_never_has_two_sessions() -> None:
     push(frontier, f"{A}/1", f"{A}/2", f"{A}/3")
     assert frontier.open_session(0.0) is not None
     assert frontier.open_session(0.0) is None
-    assert frontier.next_due() is None
+    assert frontier.queue.first_due() is None
 
 
 def test_breadth_first_serves_servers_in_turn() -> None:
@@ -152,7 +152,7 @@ def test_request_mode_rests_between_requests() -> None:
     assert session.limit == 1
     fetch(frontier, session, 0.0)
     frontier.close_session(session, 0.1)
-    assert frontier.next_due() == pytest.approx(1.1)
+    assert frontier.queue.first_due() == pytest.approx(1.1)
     assert frontier.open_session(1.09) is None
     assert frontier.open_session(1.1 + 1e-9) is not None
 
@@ -166,7 +166,7 @@ def test_session_mode_rests_after_the_burst() -> None:
         fetch(frontier, session, now)
     frontier.close_session(session, 0.35)
     check(frontier)
-    assert frontier.next_due() == pytest.approx(1.8)
+    assert frontier.queue.first_due() == pytest.approx(1.8)
 
 
 def test_crawl_delay_holds_after_a_request_without_a_session() -> None:
@@ -188,7 +188,7 @@ def test_crawl_delay_holds_in_session_mode() -> None:
     assert session.limit == 1
     fetch(frontier, session, 0.0)
     frontier.close_session(session, 0.1)
-    assert frontier.next_due() == pytest.approx(10.1)
+    assert frontier.queue.first_due() == pytest.approx(10.1)
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -200,11 +200,11 @@ def test_busy_server_is_left_alone_as_long_as_it_asks(status: int) -> None:
     fetch(frontier, session, 0.0, status=status, retry_after=30.0)
     assert session.is_spent
     frontier.close_session(session, 0.1)
-    assert frontier.next_due() == pytest.approx(30.1)
+    assert frontier.queue.first_due() == pytest.approx(30.1)
     session = frontier.open_session(40.0)
     fetch(frontier, session, 40.0, status=status)
     frontier.close_session(session, 40.1)
-    assert frontier.next_due() == pytest.approx(40.1 + 10.0)
+    assert frontier.queue.first_due() == pytest.approx(40.1 + 10.0)
 
 
 def test_an_answer_ends_the_back_off() -> None:
@@ -216,7 +216,7 @@ def test_an_answer_ends_the_back_off() -> None:
         fetch(frontier, session, now, **measured)
         frontier.close_session(session, now + 0.1)
     assert frontier.server(A).failures == 0
-    assert frontier.next_due() <= 100.1
+    assert frontier.queue.first_due() <= 100.1
 
 
 def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
@@ -227,10 +227,10 @@ def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
         session = next(s for s in iter(lambda n=now: frontier.open_session(n), None) if s.server.key == A)
         fetch(frontier, session, now, status=None, failed=True)
         frontier.close_session(session, now + 0.1)
-    assert sorted(e.url for e in frontier.take_dropped()) == [f"{A}/2", f"{A}/3"]
+    assert sorted(e.url for e in frontier.drops.take()) == [f"{A}/2", f"{A}/3"]
     assert len(frontier) == 1
     push(frontier, f"{A}/late")
-    assert [e.url for e in frontier.take_dropped()] == [f"{A}/late"]
+    assert [e.url for e in frontier.drops.take()] == [f"{A}/late"]
 
 
 def test_given_back_url_is_the_first_again() -> None:
@@ -258,7 +258,7 @@ def test_group_has_one_session_and_one_rest() -> None:
     frontier.close_session(session, 0.1)
     check(frontier)
     assert frontier.open_session(0.5) is None
-    assert frontier.next_due() == pytest.approx(0.6)
+    assert frontier.queue.first_due() == pytest.approx(0.6)
     assert frontier.open_session(0.61).server.key == B
 
 
@@ -268,8 +268,8 @@ def test_server_found_to_share_a_busy_address_goes_back() -> None:
     push(frontier, f"{A}/1", f"{B}/1")
     first, second = frontier.open_session(0.0), frontier.open_session(0.0)
     entry = frontier.next_url(second, 0.0)
-    assert frontier.join_group(first.server.key, "192.0.2.1")
-    assert not frontier.join_group(second.server.key, "192.0.2.1")
+    assert frontier.queue.join(first.server, "192.0.2.1")
+    assert not frontier.queue.join(second.server, "192.0.2.1")
     frontier.give_back(second, entry)
     frontier.close_session(second, 0.0)
     check(frontier)
@@ -381,7 +381,7 @@ class FrontierModel(RuleBasedStateMachine):
     def drop(self, number: int) -> None:
         server = self.frontier.server(f"http://{number}.example")
         if server is not None:
-            dropped = self.frontier.rewrite_queue(server, lambda _: None)
+            dropped = sum(self.frontier.rewrite_queue(server, lambda _: None))
             assert dropped == len(self.queued.get(server.key, ()))
             self.queued.get(server.key, {}).clear()
 
@@ -564,7 +564,7 @@ def test_rest_begins_with_the_last_byte() -> None:
     assert session.ready_at == pytest.approx(2.2)
     frontier.close_session(session, 0.2)
     check(frontier)
-    assert frontier.next_due() == pytest.approx(2.2)
+    assert frontier.queue.first_due() == pytest.approx(2.2)
 
 
 def test_session_ends_where_another_server_is_worth_more() -> None:

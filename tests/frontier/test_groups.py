@@ -51,10 +51,10 @@ def test_the_best_server_of_a_group_is_next() -> None:
     frontier = grouped(QualityFirst())
     frontier.push(Entry(f"http://s{quality}.example/", float(quality)) for quality in (1, 5, 3, 4))
     assert fetch_next(frontier, 0.0) == "http://s5.example"
-    assert frontier.next_due() == pytest.approx(1.1)
+    assert frontier.queue.first_due() == pytest.approx(1.1)
     frontier.push([Entry("http://s1.example/better", 9.0)])
     assert fetch_next(frontier, 10.0) == "http://s1.example"
-    frontier.upcoming(5, 30.0)
+    frontier.queue.upcoming(5, 30.0)
     assert frontier.open_session(10.5) is None
     frontier.push([Entry("http://s7.example/", 7.0), Entry("http://s3.example/better", 6.0)])
     assert [fetch_next(frontier, 20.0 + 10 * number) for number in range(4)] == [
@@ -74,7 +74,7 @@ def test_a_server_that_sinks_after_its_recall_gives_way() -> None:
     blocked = frontier.servers["http://s3.example"]
     frontier.push([Entry("http://s4.example/other", 1.0)])
     assert frontier.counts()["waiting"] == 2
-    frontier._queue.best(10.0)  # the group is free: its best server is recalled
+    frontier.queue.best(10.0)  # the group is free: its best server is recalled
     assert blocked.group is not None
     assert blocked.group.recalled is blocked
     frontier.servers.rank_last(blocked, "test")

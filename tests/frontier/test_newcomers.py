@@ -19,7 +19,7 @@ NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
 
 def new_frontier(max_failures: int = 10) -> Frontier:
     frontier = Frontier(QualityFirst(), NONE, max_failures=max_failures)
-    frontier.admits_newcomers()
+    frontier.queue.admits_newcomers = True
     return frontier
 
 
@@ -59,7 +59,7 @@ def test_a_newcomer_gets_a_session_only_after_it_was_admitted() -> None:
     push(frontier, 1, quality=1.0)
     push(frontier, 2, quality=5.0, urls=2)
     assert frontier.open_session(0.0) is None
-    assert frontier.next_due() is None
+    assert frontier.queue.first_due() is None
     assert [frontier.ask_newcomer(0.0, 9) for _ in range(3)] == [key(2), key(1), None]
     assert frontier.open_session(0.0) is None
     assert frontier.admit(key(2))
@@ -90,9 +90,9 @@ def test_a_name_that_does_not_exist_costs_one_look_up() -> None:
     push(frontier, 1, urls=3)
     assert frontier.ask_newcomer(0.0, 9) == key(1)
     assert frontier.name_failed(key(1), 0.0, "no such name", is_final=True)
-    assert len(frontier.take_dropped()) == 3
+    assert len(frontier.drops.take()) == 3
     push(frontier, 1)
-    assert len(frontier.take_dropped()) == 1
+    assert len(frontier.drops.take()) == 1
     assert (len(frontier), frontier.given_up) == (0, 1)
     assert frontier.ask_newcomer(9e9, 9) is None
     assert frontier.servers[key(1)].last_error == "no such name"
@@ -113,7 +113,7 @@ def test_failed_look_ups_are_repeated_after_a_rest() -> None:
         check(frontier)
         assert given_up == (failures == MAX_NAME_FAILURES)
         now = frontier.servers[key(1)].ready_at + 0.01
-    assert len(frontier.take_dropped()) == 1
+    assert len(frontier.drops.take()) == 1
 
 
 def test_a_server_that_has_answered_survives_a_missing_name() -> None:
@@ -144,7 +144,7 @@ def test_newcomers_hold_half_of_the_sessions_while_most_of_them_fail(most_fail: 
         push_admitted(frontier, number)
     for number in range(100):
         visit(frontier, 0.0, failed=most_fail or number % 4 == 0)
-    assert frontier.newcomers_fail is most_fail
+    assert frontier.queue.newcomers_fail is most_fail
     dispatcher = Dispatcher(frontier, max_sessions=8)
     started = 0
     while dispatcher.next(0.5) is not None:
@@ -162,7 +162,7 @@ def test_without_a_limit_on_sessions_there_is_none_for_newcomers() -> None:
         push_admitted(frontier, number)
     for _ in range(50):
         visit(frontier, 0.0, failed=True)
-    assert frontier.newcomers_fail
+    assert frontier.queue.newcomers_fail
     assert None not in [frontier.open_session(0.0) for _ in range(3)]
     check(frontier)
 
@@ -303,7 +303,7 @@ def test_of_equal_ranks_the_server_that_waits_longest_is_first_newcomer_or_not()
     An admitted newcomer has waited since its URLs were found, not since its look-up.
     """
     frontier = Frontier(BreadthFirst(), NONE)
-    frontier.admits_newcomers()
+    frontier.queue.admits_newcomers = True
     push_admitted(frontier, 1, urls=3)
     visit(frontier, 0.0)
     push(frontier, 2, urls=2)

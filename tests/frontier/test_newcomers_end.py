@@ -31,7 +31,7 @@ class RandomCrawl:
             max_failures=3,
             group_of=group_of if random.random() < 0.6 else None,
         )
-        self.frontier.admits_newcomers()
+        self.frontier.queue.admits_newcomers = True
         self.dispatcher = Dispatcher(self.frontier, random.choice([1, 2, 5]), max_parked=random.choice([0, 3]))
         self.kinds = {key: random.choices(["good", "dead", "nameless", "late"], [5, 3, 1, 2])[0] for key in SERVERS}
         self.ahead = random.choice([1, 3, 100])
@@ -51,7 +51,7 @@ class RandomCrawl:
                 for key in self.blocked:
                     list(self.frontier.block(key, blocked=False))
             self.start()
-            self.frontier.take_dropped()
+            self.frontier.drops.take()
             if step % 50 == 0:
                 check(self.frontier)
             if step > CHANGING and not len(self.frontier) and not self.busy:
@@ -70,7 +70,7 @@ class RandomCrawl:
     def start(self) -> None:
         """What the engine's turn does: ask for names, start requests."""
         frontier, random = self.frontier, self.random
-        while (key := frontier.ask_newcomer(self.now, 5 if frontier.newcomers_fail else self.ahead)) is not None:
+        while (key := frontier.ask_newcomer(self.now, 5 if frontier.queue.newcomers_fail else self.ahead)) is not None:
             self.asked.append((self.now + random.expovariate(0.5), key))
         while (start := self.dispatcher.next(self.now)) is not None:
             self.busy.append((self.now + random.expovariate(2.0), start))
@@ -105,12 +105,12 @@ class RandomCrawl:
             self.blocked ^= {key}
             list(frontier.block(key, blocked=key in self.blocked))
         elif what == 6:
-            list(frontier.set_delay(key, self.random.choice([0.0, 3.0]), now))
+            list(frontier.servers.set_delay(key, self.random.choice([0.0, 3.0]), now))
         elif what == 7 and server.session is None and server.parked is None:
             frontier.remove(key)
             frontier.forget_removed()
         elif what == 8:
-            frontier.rewrite_queue(server, lambda entry: entry if self.random.random() < 0.7 else None)
+            sum(frontier.rewrite_queue(server, lambda entry: entry if self.random.random() < 0.7 else None))
         elif what == 9:
             frontier.servers.rank_last(server, self.random.choice(["", "a trap"]))
         elif what == 10:

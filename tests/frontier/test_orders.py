@@ -92,7 +92,7 @@ def test_a_delay_holds_between_requests_and_at_once() -> None:
     """Known servers wait from their last answer on, new ones are asked at once."""
     frontier = new_frontier(f"{A}/1", f"{A}/2", f"{B}/1")
     dispatcher = Dispatcher(frontier, 1)
-    do(frontier.set_delay("a.example", 30.0, 1.0))
+    do(frontier.servers.set_delay("a.example", 30.0, 1.0))
     start = dispatcher.next(1.0)
     assert start is not None
     assert start.entry.url == f"{B}/1"
@@ -105,7 +105,7 @@ def test_a_delay_holds_between_requests_and_at_once() -> None:
     assert dispatcher.next(61.0) is None
     assert dispatcher.next(62.0) is not None
     check(frontier)
-    do(frontier.set_delay("a.example", 0, 62.0))
+    do(frontier.servers.set_delay("a.example", 0, 62.0))
     assert frontier.servers.politeness_of(frontier.servers[A]).request_delay == 0
 
 
@@ -113,7 +113,7 @@ def test_a_delay_does_not_shorten_the_settings_delay() -> None:
     """The longer one counts."""
     frontier = Frontier(BestPrefix(), Politeness(request_delay=10))
     frontier.push([Entry(f"{A}/", 1.0)])
-    do(frontier.set_delay(A, 5.0, 0.0))
+    do(frontier.servers.set_delay(A, 5.0, 0.0))
     assert frontier.servers.politeness_of(frontier.servers[A]).request_delay == 10
 
 

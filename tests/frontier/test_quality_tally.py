@@ -44,8 +44,8 @@ def test_a_server_given_up_takes_its_quality_along() -> None:
     frontier = filled()
     frontier.give_up(A)
     frontier.give_up(A)
-    while frontier.is_dropping:
-        frontier.take_dropped(1)
+    while frontier.drops.are_left:
+        frontier.drops.take(1)
     assert (queued(frontier), frontier.given_up) == (8.0, 1)
     frontier.give_up(B)
     assert (queued(frontier), frontier.given_up) == (0.0, 2)
@@ -55,7 +55,7 @@ def test_a_server_given_up_takes_its_quality_along() -> None:
 def test_a_rewritten_queue(closed_early: bool) -> None:
     """Dropped URLs leave, kept ones have their new quality; those not judged keep theirs."""
     frontier = filled()
-    steps = frontier.rewrite_queue_in_steps(
+    steps = frontier.rewrite_queue(
         frontier.servers[A], lambda entry: None if entry.quality == 4.0 else entry._replace(quality=1.0)
     )
     if closed_early:

@@ -68,7 +68,7 @@ def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> N
         number = int(entry.url.rpartition("/")[2])
         return None if number % 2 else entry._replace(url=f"{A}/four") if number == 4 else entry
 
-    assert frontier.rewrite_queue(frontier.server(A), judge) == 49
+    assert sum(frontier.rewrite_queue(frontier.server(A), judge)) == 49
     check(frontier)
     frontier.acknowledge(out)
     frontier.close_session(session, 0.0)
@@ -83,7 +83,7 @@ def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
     """Then nothing is queued."""
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(10)])
-    assert frontier.rewrite_queue(frontier.server(A), lambda _: None) == 10
+    assert sum(frontier.rewrite_queue(frontier.server(A), lambda _: None)) == 10
     check(frontier)
     frontier = opened()
     assert (len(frontier), frontier.open_session(0.0)) == (0, None)
@@ -126,7 +126,7 @@ def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> 
     def odd(entry: Entry) -> Entry | None:
         return entry if int(entry.url.rpartition("/")[2]) % 2 else None
 
-    steps = frontier.rewrite_queue_in_steps(server, odd)
+    steps = frontier.rewrite_queue(server, odd)
     assert next(steps) == REWRITE_STEP / 2
     frontier.push([Entry(f"{A}/new", 1.0)])
     assert sum(steps) == count // 2 + 1 - REWRITE_STEP / 2
@@ -159,7 +159,7 @@ def test_a_step_reads_no_more_than_it_judges(opened: Callable[[], Frontier], ent
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(5 * REWRITE_STEP)])
     server = frontier.server(A)
     assert server is not None
-    steps = frontier.rewrite_queue_in_steps(server, lambda entry: None)
+    steps = frontier.rewrite_queue(server, lambda entry: None)
     assert next(steps) == REWRITE_STEP
     assert REWRITE_STEP <= entries_read() <= REWRITE_STEP + 10
     assert sum(steps) == 4 * REWRITE_STEP
@@ -172,7 +172,7 @@ def test_sifting_that_is_broken_off_loses_nothing(opened: Callable[[], Frontier]
     frontier.push([Entry(f"{A}/{n}", 10.0 + n) for n in range(2 * REWRITE_STEP)])
     server = frontier.server(A)
     assert server is not None
-    steps = frontier.rewrite_queue_in_steps(server, lambda entry: entry)
+    steps = frontier.rewrite_queue(server, lambda entry: entry)
     next(steps)
     steps.close()
     check(frontier)
@@ -184,7 +184,7 @@ def test_a_server_may_be_removed_between_steps(opened: Callable[[], Frontier], s
     """While its URLs are judged, and while they are requeued: the rest is forgotten, nothing is counted."""
     frontier = opened()
     frontier.push(Entry(f"{A}/{number}") for number in range(2 * REWRITE_STEP))
-    rewriting = frontier.rewrite_queue_in_steps(frontier.servers[A], lambda entry: entry)
+    rewriting = frontier.rewrite_queue(frontier.servers[A], lambda entry: entry)
     for _ in range(steps):
         next(rewriting)
     frontier.remove(A)
@@ -197,7 +197,7 @@ def test_a_server_may_be_removed_between_steps(opened: Callable[[], Frontier], s
 
 def drop(frontier: Frontier, limit: int | None = None) -> list[str]:
     """The URLs dropped in a step, each acknowledged."""
-    dropped = frontier.take_dropped(limit)
+    dropped = frontier.drops.take(limit)
     for entry in dropped:
         frontier.acknowledge(entry)
     return [entry.url for entry in dropped]
@@ -219,9 +219,9 @@ def test_urls_of_a_server_are_dropped_in_steps(
     frontier.push([Entry(f"{A}/late")])
     check(frontier)
     assert drop(frontier, 30) == [f"{A}/late", *urls[30:60]]
-    assert frontier.is_dropping
+    assert frontier.drops.are_left
     assert drop(frontier) == urls[60:]
-    assert not frontier.is_dropping
+    assert not frontier.drops.are_left
     assert drop(frontier) == []
     assert [url for url, _ in fetch_all(opened())] == [f"{B}/"]
 
@@ -244,7 +244,7 @@ def test_what_was_not_dropped_yet_is_dropped_after_a_restart(tmp_path: Path) -> 
     drop(frontier, 30)  # not committed
     store.close()
     store, frontier = resumed()
-    assert (len(frontier), frontier.given_up, frontier.is_dropping) == (0, 1, True)
+    assert (len(frontier), frontier.given_up, frontier.drops.are_left) == (0, 1, True)
     assert drop(frontier, 50) + drop(frontier, 50) == urls[30:]
     store.commit()
     store.close()

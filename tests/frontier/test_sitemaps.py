@@ -120,7 +120,7 @@ def test_dropped_sitemap_waits_no_longer() -> None:
     frontier.push_sitemap(Entry(SITEMAP))
     assert len(frontier._expectations.sitemaps) == 1
     frontier.record(Measurement(A, 1.0, failed=True))
-    assert [entry.url for entry in frontier.take_dropped()] == [SITEMAP]
+    assert [entry.url for entry in frontier.drops.take()] == [SITEMAP]
     assert len(frontier._expectations.sitemaps) == 0
 
 

@@ -74,7 +74,7 @@ def test_upcoming_servers_are_those_that_get_the_next_sessions(qualities: list[i
     """In the same order; the query changes nothing."""
     frontier = Frontier(QualityFirst(), POLITE)
     frontier.push(Entry(f"http://s{quality}.test/", float(quality)) for quality in qualities)
-    upcoming = frontier.upcoming(count, 0.0)
+    upcoming = frontier.queue.upcoming(count, 0.0)
     check(frontier)
     opened = [frontier.open_session(0.0) for _ in range(min(count, len(qualities)))]
     assert upcoming == [session.server.key for session in opened]
@@ -97,9 +97,9 @@ def test_servers_that_rest_come_after_those_that_are_ready() -> None:
         frontier.push([Entry(f"http://{name}.test/{page}", quality) for page in (1, 2)])
     rest(frontier, "http://a.test", 1.0)
     rest(frontier, "http://b.test", 2.0)
-    assert frontier.upcoming(9, 10.0) == ["http://c.test", "http://a.test", "http://b.test"]
-    assert frontier.upcoming(2, 10.0) == ["http://c.test", "http://a.test"]
-    assert frontier.upcoming(9, 6.5) == ["http://c.test", "http://a.test"]
+    assert frontier.queue.upcoming(9, 10.0) == ["http://c.test", "http://a.test", "http://b.test"]
+    assert frontier.queue.upcoming(2, 10.0) == ["http://c.test", "http://a.test"]
+    assert frontier.queue.upcoming(9, 6.5) == ["http://c.test", "http://a.test"]
     check(frontier)
 
 
@@ -109,7 +109,7 @@ def test_best_server_of_a_group_that_rests_stands_for_it() -> None:
     frontier.push([Entry("http://a.test/", 3.0), Entry("http://b.test/", 1.0), Entry("http://c.test/", 2.0)])
     rest(frontier, "http://a.test", 1.0)
     assert frontier.open_session(1.0) is None
-    assert frontier.upcoming(9, 10.0) == ["http://c.test"]
+    assert frontier.queue.upcoming(9, 10.0) == ["http://c.test"]
 
 
 def test_servers_that_are_due_at_once_are_made_ready_a_few_at_a_time() -> None:
@@ -127,6 +127,6 @@ def test_servers_that_are_due_at_once_are_made_ready_a_few_at_a_time() -> None:
     later = 1000.0
     assert frontier.open_session(later) is not None
     assert frontier.counts()["resting"] == count - WOKEN_AT_ONCE
-    assert frontier.next_due() == later
+    assert frontier.queue.first_due() == later
     assert all(frontier.open_session(later) is not None for _ in range(count - 1))
     check(frontier)

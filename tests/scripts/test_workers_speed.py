@@ -19,7 +19,15 @@ def test_redis_figures_are_growth_per_page() -> None:
     after = {"used_cpu_user": 1.002, "used_cpu_sys": 0.501, "total_commands_processed": 260, "used_memory": 1200}
     after |= {"total_net_input_bytes": 50_100, "total_net_output_bytes": 10_200, "used_memory_peak": 6000}
     figures = redis_figures(before, after, 100)
-    assert figures == pytest.approx({"redis_cpu": 30.0, "reads": 0, "commands": 2.5, "traffic": 600, "memory": 50})
+    assert figures == pytest.approx(
+        {
+            "Redis CPU us/page": 30.0,
+            "reads/page": 0,
+            "commands/page": 2.5,
+            "bytes sent/page": 600,
+            "Redis bytes/page": 50,
+        }
+    )
 
 
 def test_row_of_a_crawl(

@@ -130,7 +130,7 @@ class Both:
                 frontier.close_session(session, self.now)
 
     def drop(self) -> None:
-        dropped = [frontier.take_dropped() for frontier in self.frontiers]
+        dropped = [frontier.drops.take() for frontier in self.frontiers]
         for entry in dropped[0]:
             self.disk.frontier.acknowledge(entry)
         assert sorted(e.url for e in dropped[0]) == sorted(e.url for e in dropped[1])

@@ -139,7 +139,7 @@ def order(frontier: Frontier, count: int = 10_000) -> list[list[Any]]:
     while len(frontier) and len(fetched) < count:
         session = frontier.open_session(now)
         if session is None:
-            due = frontier.next_due()
+            due = frontier.queue.first_due()
             assert due is not None
             now = max(now, due)
             continue

@@ -106,7 +106,7 @@ class Worker:
         self.seen.load(int.from_bytes(key, "big") for key in rows.get("seen", {}))
         if (arrivals := self.central.arrivals[part]) is not None:
             self.frontier.raise_arrivals(*arrivals)
-        for _ in self.servers.load_range(*numbers_of(part), now=self.frontier.now):
+        for _ in self.servers.load_range(*numbers_of(part), now=self.frontier.queue.now):
             check(self.frontier)
         for key in [key for key in self.strangers if part_of(key) == part]:  # as ``workers.local`` does
             self.strangers.discard(key)
@@ -117,7 +117,7 @@ class Worker:
     def leave(self, part: int) -> None:
         self.owned.discard(part)
         for server in self.servers.servers_in(*numbers_of(part)):
-            self.dispatcher.hold(server.key, self.frontier.now)
+            self.dispatcher.hold(server.key, self.frontier.queue.now)
         for _ in self.servers.unload_range(*numbers_of(part)):
             check(self.frontier)
         for _ in self.seen.drop(part << 94, part + 1 << 94):

@@ -30,7 +30,7 @@ from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
 
-#: Kind of faults, seed; the last eleven found bugs.
+#: Kind of faults, seed; the last twelve found bugs.
 RUNS = [
     *((kind, 1) for kind in FAULTS),
     ("cuts", 28),
@@ -44,6 +44,7 @@ RUNS = [
     ("fail-over", 0),
     ("heirs", 3),
     ("orders", 0),
+    ("clocks", 30),
 ]
 
 
@@ -179,11 +180,10 @@ class _Calls:
         self.answers.append(answer)
         return answer
 
-    async def beat(self, control: Control, lease: float) -> None:
-        beat = await control.beat(lease, {"pages": 3}, {"id": control.id, "lease": lease}, round(lease))
-        self.answers.append(
-            (beat.status, beat.crawl, beat.state, beat.pages, beat.members, beat.over.keys(), bool(beat.run_id))
-        )
+    async def beat(self, control: Control, lease: float, changed: float = 0.0) -> None:
+        beat = await control.beat(lease, {"pages": 3}, {"id": control.id, "lease": lease}, round(lease), changed)
+        told = beat.members, beat.over.keys(), bool(beat.run_id), beat.changed
+        self.answers.append((beat.status, beat.crawl, beat.state, beat.pages, *told))
 
     async def messages(self, control: Control, last: dict[int, bytes]) -> dict[int, list[bytes]]:
         found = await control.messages(last)
@@ -214,6 +214,8 @@ async def _lease_calls(calls: _Calls) -> None:
     await calls(other.leave())
     one.id = "third"
     await calls.beat(one, 1000.0)
+    for changed in (5.0, 0.0, 4.0, 1e11, 6.0, 0.0):  # the fourth is later than now: the clock was set back since
+        await calls.beat(one, 1000.0, changed)
     calls.answers.append(await one.learned())
     await calls(one.set_learned(b"state"))
     state, run_id = await one.learned_in_run()

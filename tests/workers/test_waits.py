@@ -134,7 +134,7 @@ def test_a_delay_that_the_operator_has_set_is_kept(tmp_path: Path) -> None:
     """Also if it is longer than all waits of the settings."""
     old, new = Machine(tmp_path / "old", 100.0), Machine(tmp_path / "new", 7.0)
     for one in (old, new):
-        for _ in one.copy.frontier.set_delay(KEY, 900.0, 0.0):
+        for _ in one.copy.frontier.servers.set_delay(KEY, 900.0, 0.0):
             pass
     old.hear(sent=1.0, answered=1.0, read=1.0)
     old.take()

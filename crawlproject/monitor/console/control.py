@@ -114,7 +114,7 @@ class Control:
         if orders.sessions is not None:
             self._limit(orders.sessions[0])
         for name, seconds in orders.delays.items():
-            await _all(self._crawl.frontier.set_delay(name, seconds, CLOCK()))
+            await _all(self._crawl.frontier.servers.set_delay(name, seconds, CLOCK()))
         for name in orders.blocked:
             await _all(self._crawl.frontier.block(name, blocked=True))
         for name in orders.released:
@@ -191,7 +191,7 @@ class Control:
         crawl, orders = self._crawl, self._book.orders
         if kind == DELAY:
             seconds = checked_delay(float(value or 0))
-            await _all(crawl.frontier.set_delay(name, seconds, CLOCK()))
+            await _all(crawl.frontier.servers.set_delay(name, seconds, CLOCK()))
         elif kind == BLOCK:
             await _all(crawl.frontier.block(name, blocked=value is not None))
         elif kind == RELEASE and value is not None:

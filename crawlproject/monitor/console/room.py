@@ -50,7 +50,6 @@ class CrawlRoom:
     _workers: dict[str, Any] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
-        """See ``api.Room``."""
         spider = self.crawler.spider
         return {
             "spider": "" if spider is None else spider.name,
@@ -60,7 +59,6 @@ class CrawlRoom:
         }
 
     def event(self) -> dict[str, Any]:
-        """See ``api.Room``."""
         return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
 
     def figures(self) -> dict[str, Any]:
@@ -93,19 +91,15 @@ class CrawlRoom:
         }
 
     def history(self) -> dict[str, Any]:
-        """See ``api.Room``."""
         return {"names": ["at", *CHARTED], "interval": self.charts.interval, "points": self.charts.points}
 
     async def servers(self, given: dict[str, str]) -> dict[str, Any]:
-        """See ``api.Room``."""
         return await find(self.crawl.frontier, Query.parse(given))
 
     def server(self, key: str) -> dict[str, Any] | None:
-        """See ``api.Room``."""
         return server_view(self.crawler, self.crawl.frontier, key, self.answers)
 
     async def workers(self) -> dict[str, Any]:
-        """See ``api.Room``."""
         async with self._looking:  # one question to Redis at a time, whoever asks
             if CLOCK() - self._looked_at >= FRESH:
                 found = await self.crawl.workers() or {"workers": None}
@@ -115,11 +109,9 @@ class CrawlRoom:
         return self._workers
 
     def stats(self) -> dict[str, Any]:
-        """See ``api.Room``."""
         return dict(sorted(stats_of(self.crawler).get_stats().items()))
 
     def lines(self) -> list[dict[str, Any]]:
-        """See ``api.Room``."""
         return list(self.log.lines)
 
 

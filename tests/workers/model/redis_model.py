@@ -251,7 +251,7 @@ def _join(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     meta, workers, dead, info, members, counts = keys
-    worker, lease, text, member, pages, version = arguments
+    worker, lease, text, member, pages, version, changed = arguments
     fields = redis.hash_of(meta)
     if b"crawl" not in fields:
         return [b"gone"]
@@ -263,6 +263,9 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if redis.hash_of(members).get(worker) != member:
         redis.hset_one(members, worker, member)
         redis.hset(meta, members=_version(redis, meta))
+    before = int(redis.hash_of(meta).get(b"changed", b"0"))
+    if int(changed) > before or before > now:
+        redis.hset(meta, changed=changed)
     more = int(pages) - int(redis.hash_of(counts).get(worker, b"0"))
     if more:
         redis.hset_one(counts, worker, pages)
@@ -275,7 +278,7 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     over = {name: until for name, until in leases.items() if int(until) < now}
     shown = {} if fields[b"members"] == version else redis.hash_of(members)
     told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
-    return [b"ok", now, *told, fields.get(b"actions", b"")]
+    return [b"ok", now, *told, fields.get(b"actions", b""), int(fields.get(b"changed", b"0"))]
 
 
 def _version(redis: RedisModel, meta: str) -> str:

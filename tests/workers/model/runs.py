@@ -330,9 +330,7 @@ class Run:
             self._join_later()
 
     def _join(self) -> None:
-        if self.redis.has_stepped(4.0):  # who joins before the others have told that does not know of it
-            self.simulation.after(4.0, self._join)
-        elif len(self._live()) < WORKERS + 2:
+        if len(self._live()) < WORKERS + 2:
             self._start([])
 
     def _cut_off(self) -> None:
@@ -377,9 +375,15 @@ class Run:
             self.simulation.after(seconds + random.uniform(-1.0, 3.0), self._counted("kill", self._kill))
 
     def _set_clock(self) -> None:
-        seconds = self.simulation.random.choice([-60.0, -10.0, -3.0, 3.0, 10.0, 60.0, 3600.0])
+        random = self.simulation.random
+        seconds = random.choice([-60.0, -10.0, -3.0, 3.0, 10.0, 60.0, 3600.0])
         self.simulation.note(f"Redis's clock is set by {seconds:+.0f} s")
         self.redis.step_clock(seconds)
+        if random.random() < 0.5:  # one leaves, and another joins that cannot know of it
+            one = self._one()
+            if one is not None:
+                one[0].call(one[1].close)
+            self.simulation.after(random.uniform(0.0, 2.0), self._join)
 
     def _fail_over(self) -> None:
         """The primary is gone; its replica has been up for long, and lacks what was written last."""

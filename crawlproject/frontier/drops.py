@@ -1,0 +1,57 @@
+"""Entries that leave the frontier because their server was given up or full."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.learning.sitemaps import Sitemaps
+    from crawlproject.frontier.server import Server
+
+
+class Drops:
+    """Dropped entries, until the caller takes them. A store keeps them: after a restart, they are dropped again.
+
+    ``is_known``: whether a server was not removed.
+    """
+
+    def __init__(self, is_known: Callable[[Server], bool], sitemaps: Sitemaps) -> None:
+        self._is_known = is_known
+        self._sitemaps = sitemaps
+        self._entries: list[Entry] = []
+        self._queues: deque[tuple[Server, Iterator[Entry]]] = deque()  # drained
+
+    def add(self, entry: Entry) -> None:
+        """Drop an entry that came after its server was given up or full. O(1)."""
+        self._entries.append(entry)
+
+    def add_queue(self, server: Server, entries: Iterator[Entry]) -> None:
+        """Drop the ``entries`` of the queue of ``server``, unless it is removed before. O(1)."""
+        self._queues.append((server, entries))
+
+    @property
+    def are_left(self) -> bool:
+        """Whether ``take`` has left entries for the next call. O(1)."""
+        return bool(self._queues)
+
+    def take(self, limit: int | None = None) -> list[Entry]:
+        """Entries dropped since the last call. O(log n) each.
+
+        ``limit``: of those that were queued when they were dropped, take at most so many.
+        """
+        dropped, self._entries = self._entries, []
+        queued = list(islice(self._next(), limit))
+        self._sitemaps.dropped(queued)
+        return dropped + queued
+
+    def _next(self) -> Iterator[Entry]:
+        while self._queues:
+            server, entries = self._queues[0]
+            while self._is_known(server) and (entry := next(entries, None)) is not None:
+                yield entry
+            self._queues.popleft()
