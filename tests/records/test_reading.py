@@ -132,6 +132,19 @@ def test_json_and_xml_pages() -> None:
         assert read("n = { json = 'name' }", text, "json").rows == []
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        '{"n": "a\nb"}', '{"n": "a b"};\n', ' var page = {"n": "a b"}; run()', 'window["__STATE__"]={"n": "a b"};(x())',
+        'const a = [{"n": "a b"}]',
+    ],
+)  # fmt: skip
+def test_json_as_scripts_have_it(script: str) -> None:
+    """Line breaks within strings, a semicolon, the value of a variable."""
+    rule = "{ css = 'script', json = 'n || [0].n', type = 'text' }"
+    assert read(f"n = {rule}", f"<script>{script}</script>").rows == [{"n": "a b"}]
+
+
 def test_odd_pages_have_no_record() -> None:
     for page in ("", " ", "\0", "<", "<!--", "<h1>", "<script>", "\ud800", "<frameset>"):
         assert read("a = 'h1'\nb = { css = 'b', many = true }", page).rows == []
