@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ _OF_THE_SITE = ("WebSite", "Organization", "BreadcrumbList", "SearchAction", "Im
 _MAX_KINDS, _MAX_FIELDS, _MAX_DEPTH = 3, 40, 2
 #: As a condition of XPath: the property belongs to an item of this kind, not to one within it.
 _OWN = "[ancestor::*[@itemscope][1][contains(@itemtype, '/KIND')]]"
+#: As a condition of XPath: it has a property of this name, perhaps among others.
+_HAS_NAME = "contains(concat(' ', normalize-space(@itemprop), ' '), $name)"
 #: Items of microdata that are looked at: each costs a search of the page.
 _MAX_ITEMS = 100
 
@@ -78,8 +81,9 @@ def _head(url: str) -> str:
 
 
 def _record(name: str, fields: Fields, rows: dict[str, str] | None, url: str) -> str:
-    path = urlsplit(url).path
-    lines = [f"[records.{name}]", f"pages = [{_quoted(path[: path.rindex('/') + 1] if '/' in path else '/')}]"]
+    folder = urlsplit(url).path.rstrip("/").rpartition("/")[0]
+    lines = [f"[records.{name}]", "# The folder of this page: narrow it to pages that have such a record, or widen it."]
+    lines.append(f"pages = [{_quoted(f'{folder}/')}]")
     if rows:
         lines.append(f"rows = {_inline(rows)}")
     key = next((one for one in ("sku", "isbn", "gtin", "id", "identifier", "url") if one in fields), None)
@@ -162,10 +166,10 @@ def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, 
             continue
         kinds[kind] = {}
         for name, value in list(item.get("properties", {}).items())[:_MAX_FIELDS]:
-            within = f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[@itemprop=$name]"
-            own = root.xpath(within + _OWN.replace("KIND", kind), name=name)
+            within = f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[{_HAS_NAME}]"
+            own = root.xpath(f"{within}{_OWN.replace('KIND', kind)}", name=f" {name} ")
             if own and own[0].get("itemscope") is None:
-                is_first = root.xpath(f"({within})[1]", name=name)[0] is own[0]
+                is_first = root.xpath(f"({within})[1]", name=f" {name} ")[0] is own[0]
                 many = {"many": True} if isinstance(value, list) else {}
                 kinds[kind][_field_name(name)] = {**_microdata_rule(name, own[0], "" if is_first else kind), **many}
     for kind, fields in _largest(kinds.items()):
@@ -174,14 +178,17 @@ def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, 
 
 def _microdata_rule(name: str, element: Any, kind: str) -> dict[str, Any]:
     """The rule that finds ``element``; ``kind``: of its item, if an item within has a property of this name before."""
-    quoted = f"'{name}'" if "'" not in name else f'"{name}"'
-    selector = {"xpath": f".//*[@itemprop={quoted}]{_OWN.replace('KIND', kind)}"} if kind else {}
+    quote = '"' if "'" in name else "'"
+    equals = "=" if element.get("itemprop") == name else "~="
+    css = f"[itemprop{equals}{quote}{name}{quote}]"
+    named = _HAS_NAME.replace("$name", f"{quote} {name} {quote}")
+    selector = {"xpath": f".//*[{named}]{_OWN.replace('KIND', kind)}"} if kind else {}
     attribute = "content" if element.get("content") is not None else _ATTRIBUTES.get(element.tag)
     if attribute is None or element.get(attribute) is None:
         value = "".join(element.itertext()).strip()
-        return {**(selector or {"css": f"[itemprop={quoted}]"}), **_typed(value, _field_name(name))}
+        return {**(selector or {"css": css}), **_typed(value, _field_name(name))}
     selector = selector and {**selector, "attr": attribute}
-    selector = selector or {"css": f"[itemprop={quoted}]::attr({attribute})"}
+    selector = selector or {"css": f"{css}::attr({attribute})"}
     rule = {**selector, **_typed(element.get(attribute), _field_name(name))}
     return {**rule, "type": "url"} if attribute in _URLS else rule
 
@@ -194,11 +201,14 @@ def _open_graph(text: str) -> Iterator[tuple[str, str, Fields, None]]:
     except Exception:  # noqa: BLE001 - whatever the library raises for a page
         return
     fields: Fields = {}
-    for name, value in [pair for one in found for pair in one.get("properties", ())][:_MAX_FIELDS]:
+    pairs = [pair for one in found for pair in one.get("properties", ())]
+    counts = Counter(name for name, _ in pairs)
+    for name, value in pairs[:_MAX_FIELDS]:
         if "'" not in name:
             css = f"meta[property='{name}']::attr(content)"
             plain = _field_name(name.partition(":")[2] or name)
-            fields.setdefault(plain, {"css": css, **_typed(value, plain)})
+            many = {"many": True} if counts[name] > 1 else {}
+            fields.setdefault(plain, {"css": css, **_typed(value, plain), **many})
     yield "page", "OpenGraph", fields, None
 
 
