@@ -142,7 +142,9 @@ def test_first_rules_read_what_the_page_is_about() -> None:
     <div itemscope itemtype="https://schema.org/WebPage"></div><div itemscope itemtype="https://schema.org/WPHeader"></div>
     <div itemscope itemtype="https://schema.org/Blog"></div><div itemscope itemtype="https://schema.org/Drink">
     <p itemprop="author" itemscope itemtype="https://schema.org/Person"><i itemprop="name">Ann</i></p>
-    <h1 itemprop="name headline">Tea</h1><b itemprop="part">leaves</b><b itemprop="part">milk</b></div>""".replace("LINE", "\n")
+    <h1 itemprop="name headline">Tea</h1><b itemprop="part">leaves</b><b itemprop="part">milk</b></div>""".replace(
+        "LINE", "\n"
+    )
     site = read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml"))
     found = {reading.rule.name: reading.rows for reading in read_page(Source(page, URL), site.records_on(URL))}
     (recipe,) = found["recipe"]
@@ -165,7 +167,8 @@ def test_first_rules_of_any_page_are_right(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "folder"), [("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/"), ("/2015/tea/", "/2015/"), ("/b/1.html", "/b/")]
+    ("path", "folder"),
+    [("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/"), ("/2015/tea/", "/2015/"), ("/b/1.html", "/b/")],
 )
 def test_first_rules_are_for_pages_like_this_one(path: str, folder: str) -> None:
     """Those in its folder, whether its URL ends with a slash or not."""
