@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,14 +18,20 @@ from crawlproject.records.record import sql_name
 from crawlproject.records.rule_file import read_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 #: Types of JSON-LD that describe the site rather than the page; used if there is nothing else.
 _OF_THE_SITE = ("WebSite", "Organization", "BreadcrumbList", "SearchAction", "ImageObject", "WebPage")
 
-#: Fields of a kind of record, and levels of nested objects.
-_MAX_FIELDS, _MAX_DEPTH = 30, 2
+#: Kinds of records of each source, fields of a kind, and levels of nested objects.
+_MAX_KINDS, _MAX_FIELDS, _MAX_DEPTH = 3, 40, 2
+#: As a condition of XPath: the property belongs to an item of this kind, not to one within it.
+_OWN = "[ancestor::*[@itemscope][1][contains(@itemtype, '/KIND')]]"
+#: As a condition of XPath: it has a property of this name, perhaps among others.
+_HAS_NAME = "contains(concat(' ', normalize-space(@itemprop), ' '), $name)"
+#: Items of microdata that are looked at: each costs a search of the page.
+_MAX_ITEMS = 100
 
 #: Names whose digits are no number.
 _is_identifier = re.compile(r"(?:^|_)(?:id|sku|mpn|isbn|gtin[0-9]*|identifier|phone|telephone|fax|code)$").search
@@ -74,8 +81,9 @@ def _head(url: str) -> str:
 
 
 def _record(name: str, fields: Fields, rows: dict[str, str] | None, url: str) -> str:
-    path = urlsplit(url).path
-    lines = [f"[records.{name}]", f"pages = [{_quoted(path[: path.rindex('/') + 1] if '/' in path else '/')}]"]
+    folder = urlsplit(url).path.rstrip("/").rpartition("/")[0]
+    lines = [f"[records.{name}]", "# The folder of this page: narrow it to pages that have such a record, or widen it."]
+    lines.append(f"pages = [{_quoted(f'{folder}/')}]")
     if rows:
         lines.append(f"rows = {_inline(rows)}")
     key = next((one for one in ("sku", "isbn", "gtin", "id", "identifier", "url") if one in fields), None)
@@ -104,14 +112,27 @@ def _json_ld(text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, 
     objects = [one for top in found if isinstance(top, dict) for one in (top, *_listed(top.get("@graph")))]
     by_type = {str(_listed(one.get("@type"))[0]): one for one in objects if isinstance(one, dict) and one.get("@type")}
     chosen = [kind for kind in by_type if kind not in _OF_THE_SITE] or list(by_type)
-    for kind in chosen[:3]:
+    for kind, fields in _largest((kind, _json_fields(by_type[kind])) for kind in chosen):
         quoted = kind.replace("\\", "\\\\").replace("'", "\\'")
         path = f'[[@], "@graph", @][][] | [?contains(to_array("@type"), \'{quoted}\')]'
-        fields = dict(list(_json_fields(by_type[kind], "", ""))[:_MAX_FIELDS])
         yield sql_name(kind), f"JSON-LD, {kind}", fields, {"css": "script[type='application/ld+json']", "json": path}
 
 
-def _json_fields(one: dict[str, Any], path: str, name: str, depth: int = 1) -> Iterator[tuple[str, dict[str, Any]]]:
+def _largest(kinds: Iterable[tuple[str, Fields]]) -> list[tuple[str, Fields]]:
+    """Those with most fields: what a page is about says more of itself than its author, its questions or its menus."""
+    return sorted(kinds, key=lambda kind: -len(kind[1]))[:_MAX_KINDS]
+
+
+def _json_fields(one: dict[str, Any]) -> Fields:
+    """Fields of an object, then those of the objects in it, ..."""
+    by_depth = sorted(_nested_json_fields(one, "", "", 1, many=False), key=lambda found: found[0])
+    return {name: rule for _, name, rule in by_depth[:_MAX_FIELDS]}
+
+
+def _nested_json_fields(
+    one: dict[str, Any], path: str, name: str, depth: int, *, many: bool
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Depth, name and rule of each field below ``path``; ``many``: of each object of a list."""
     for key, value in one.items():
         if key.startswith("@") or not value:
             continue
@@ -119,14 +140,15 @@ def _json_fields(one: dict[str, Any], path: str, name: str, depth: int = 1) -> I
         full, full_name = f"{path}{step}", sql_name(f"{name}{key}")
         if full_name in RESERVED:
             full_name = f"{full_name}_value"
-        if isinstance(value, dict):
+        listed = isinstance(value, list)
+        inner = next((each for each in _listed(value) if isinstance(each, (dict, list))), None)
+        if isinstance(inner, dict):
             if depth <= _MAX_DEPTH:
-                yield from _json_fields(value, f"{full}.", f"{full_name}_", depth + 1)
-        elif isinstance(value, list):
-            if not any(isinstance(each, (dict, list)) for each in value):
-                yield full_name, {"json": f"{full}[]", "many": True}
-        else:
-            yield full_name, {"json": full, **_typed(value, full_name)}
+                steps = f"{full}[]." if listed else f"{full}."
+                yield from _nested_json_fields(inner, steps, f"{full_name}_", depth + 1, many=many or listed)
+        elif inner is None:
+            rule = {"json": f"{full}[]" if listed else full}
+            yield depth, full_name, {**rule, "many": True} if many or listed else {**rule, **_typed(value, full_name)}
 
 
 def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
@@ -137,27 +159,37 @@ def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, 
     except Exception:  # noqa: BLE001 - whatever the library raises for a page
         return
     root = source.root()
-    for item in items[:3]:
+    kinds: dict[str, Fields] = {}
+    for item in items[:_MAX_ITEMS]:
         kind = str(_listed(item.get("type") or "")[0]).rstrip("/").rpartition("/")[2]
-        if not kind.isalnum() or not isinstance(root, etree._Element):
+        if not kind.isalnum() or kind in kinds or not isinstance(root, etree._Element):
             continue
-        rows = f"[itemtype$='/{kind}']"
-        fields: Fields = {}
-        for name in list(item.get("properties", {}))[:_MAX_FIELDS]:
-            elements = root.xpath(f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[@itemprop=$name]", name=name)
-            if not elements or elements[0].get("itemscope") is not None:
-                continue
-            fields[_field_name(name)] = _microdata_rule(name, elements)
-        yield sql_name(kind), f"microdata, {kind}", fields, {"css": rows}
+        kinds[kind] = {}
+        for name, value in list(item.get("properties", {}).items())[:_MAX_FIELDS]:
+            within = f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[{_HAS_NAME}]"
+            own = root.xpath(f"{within}{_OWN.replace('KIND', kind)}", name=f" {name} ")
+            if own and own[0].get("itemscope") is None:
+                is_first = root.xpath(f"({within})[1]", name=f" {name} ")[0] is own[0]
+                many = {"many": True} if isinstance(value, list) else {}
+                kinds[kind][_field_name(name)] = {**_microdata_rule(name, own[0], "" if is_first else kind), **many}
+    for kind, fields in _largest(kinds.items()):
+        yield sql_name(kind), f"microdata, {kind}", fields, {"css": f"[itemtype$='/{kind}']"}
 
 
-def _microdata_rule(name: str, elements: list[Any]) -> dict[str, Any]:
-    css = f"[itemprop='{name}']" if "'" not in name else f'[itemprop="{name}"]'
-    attribute = "content" if elements[0].get("content") is not None else _ATTRIBUTES.get(elements[0].tag)
-    if attribute is None or elements[0].get(attribute) is None:
-        value = "".join(elements[0].itertext()).strip()
-        return {"css": css, **_typed(value, _field_name(name))}
-    rule = {"css": f"{css}::attr({attribute})", **_typed(elements[0].get(attribute), _field_name(name))}
+def _microdata_rule(name: str, element: Any, kind: str) -> dict[str, Any]:
+    """The rule that finds ``element``; ``kind``: of its item, if an item within has a property of this name before."""
+    quote = '"' if "'" in name else "'"
+    equals = "=" if element.get("itemprop") == name else "~="
+    css = f"[itemprop{equals}{quote}{name}{quote}]"
+    named = _HAS_NAME.replace("$name", f"{quote} {name} {quote}")
+    selector = {"xpath": f".//*[{named}]{_OWN.replace('KIND', kind)}"} if kind else {}
+    attribute = "content" if element.get("content") is not None else _ATTRIBUTES.get(element.tag)
+    if attribute is None or element.get(attribute) is None:
+        value = "".join(element.itertext()).strip()
+        return {**(selector or {"css": css}), **_typed(value, _field_name(name))}
+    selector = selector and {**selector, "attr": attribute}
+    selector = selector or {"css": f"{css}::attr({attribute})"}
+    rule = {**selector, **_typed(element.get(attribute), _field_name(name))}
     return {**rule, "type": "url"} if attribute in _URLS else rule
 
 
@@ -169,11 +201,14 @@ def _open_graph(text: str) -> Iterator[tuple[str, str, Fields, None]]:
     except Exception:  # noqa: BLE001 - whatever the library raises for a page
         return
     fields: Fields = {}
-    for name, value in [pair for one in found for pair in one.get("properties", ())][:_MAX_FIELDS]:
+    pairs = [pair for one in found for pair in one.get("properties", ())]
+    counts = Counter(name for name, _ in pairs)
+    for name, value in pairs[:_MAX_FIELDS]:
         if "'" not in name:
             css = f"meta[property='{name}']::attr(content)"
             plain = _field_name(name.partition(":")[2] or name)
-            fields.setdefault(plain, {"css": css, **_typed(value, plain)})
+            many = {"many": True} if counts[name] > 1 else {}
+            fields.setdefault(plain, {"css": css, **_typed(value, plain), **many})
     yield "page", "OpenGraph", fields, None
 
 

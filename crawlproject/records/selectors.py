@@ -55,6 +55,20 @@ _string = etree.XPath("string()", smart_strings=False)
 _translator = HTMLTranslator()
 
 
+_decoder = json.JSONDecoder(strict=False)
+#: What scripts write before a value: ``window.__STATE__ =``, ``var data =``.
+_assigns = re.compile(r"""\s*(?:(?:var|let|const)\s+)?[\w$.\[\]'"]{1,200}\s*=\s*(?=[{\[])""").match
+
+
+def _parsed(text: str) -> Any:
+    """The value of a JSON text, as pages have it: with line breaks within strings, a semicolon at the end, or assigned
+    to a variable by a script, of which the rest is ignored. Raises ValueError, RecursionError."""
+    assigned = _assigns(text)
+    if assigned:
+        return _decoder.raw_decode(text, assigned.end())[0]
+    return _decoder.decode(text.rstrip("; \t\r\n"))
+
+
 class JsonText:
     """A text that contains JSON, parsed at the first use; None if it is not JSON."""
 
@@ -69,7 +83,7 @@ class JsonText:
         if self._text is not None:
             text, self._text = self._text, None
             try:
-                self._value = json.loads(text) if len(text) <= MAX_SOURCE else None
+                self._value = _parsed(text) if len(text) <= MAX_SOURCE else None
             except (ValueError, RecursionError):
                 self._value = None
         return self._value

@@ -172,6 +172,18 @@ def reads_dates(locale: str) -> bool:
     return _language(locale) in language_order
 
 
+def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
+    """Arguments for dateparser: the region decides whether 4/3 is in March or in April."""
+    from dateparser.data.languages_info import language_locale_dict
+
+    if locale is None:
+        return {}
+    language, _, region = locale.replace("_", "-").partition("-")
+    full = f"{language.lower()}-{region.upper()}"
+    known = full in language_locale_dict.get(language.lower(), ())
+    return {"locales": [full]} if known else {"languages": [language.lower()]}
+
+
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
 
@@ -193,7 +205,7 @@ def _moment(text: str, date_format: str | None, locale: str | None, _minute: int
     with needs_extra("a date without a format", "records"):
         import dateparser
     try:
-        found = dateparser.parse(text, languages=[_language(locale)] if locale else None)
+        found = dateparser.parse(text, **_dateparser_locale(locale))
     except Exception as error:
         raise ValueError(f"not a date: {text:.80}") from error
     if not isinstance(found, datetime):

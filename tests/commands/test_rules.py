@@ -128,6 +128,30 @@ def test_first_rules_find_what_the_page_tells() -> None:
     assert found["page"] == [{"title": "Red", "image": "http://x.example/i"}]
 
 
+def test_first_rules_read_what_the_page_is_about() -> None:
+    """As blogs write it: the recipe is the last in the graph, and has line breaks in its strings; steps are a list of
+    objects; an item of microdata repeats a property, and has the name of its author first."""
+    pytest.importorskip("extruct")
+    steps = [{"@type": "HowToStep", "text": "Boil."}, {"@type": "HowToStep", "text": "Serve.LINE"}]
+    graph = [
+        {"@type": "Article", "headline": "Soup"}, {"@type": "Person", "name": "A"}, {"@type": "Question", "name": "?"},
+        {"@type": "Recipe", "name": "Soup", "publisher": {f"p{i}": "x" for i in range(30)},
+         "recipeIngredient": ["salt", "water"], "recipeInstructions": steps},
+    ]  # fmt: skip
+    page = f"""<script type="application/ld+json">{json.dumps({"@graph": graph})}</script>
+    <div itemscope itemtype="https://schema.org/WebPage"></div><div itemscope itemtype="https://schema.org/WPHeader"></div>
+    <div itemscope itemtype="https://schema.org/Blog"></div><div itemscope itemtype="https://schema.org/Drink">
+    <p itemprop="author" itemscope itemtype="https://schema.org/Person"><i itemprop="name">Ann</i></p>
+    <h1 itemprop="name headline">Tea</h1><b itemprop="part">leaves</b><b itemprop="part">milk</b></div>""".replace(
+        "LINE", "\n"
+    )
+    site = read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml"))
+    found = {reading.rule.name: reading.rows for reading in read_page(Source(page, URL), site.records_on(URL))}
+    (recipe,) = found["recipe"]
+    assert (recipe["recipe_ingredient"], recipe["recipe_instructions_text"]) == (["salt", "water"], ["Boil.", "Serve."])
+    assert found["drink"] == [{"name": "Tea", "headline": "Tea", "part": ["leaves", "milk"]}]
+
+
 @pytest.mark.parametrize(
     "page",
     [
@@ -140,6 +164,16 @@ def test_first_rules_of_any_page_are_right(page: str) -> None:
     """Whatever it holds."""
     pytest.importorskip("extruct")
     assert read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml")).records
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/"), ("/2015/tea/", "/2015/"), ("/b/1.html", "/b/")],
+)
+def test_first_rules_are_for_pages_like_this_one(path: str, folder: str) -> None:
+    """Those in its folder, whether its URL ends with a slash or not."""
+    pytest.importorskip("extruct")
+    assert f'\npages = ["{folder}"]\n' in first_rules("<h1>x", f"http://shop.example{path}", Path("x.toml"))
 
 
 def test_first_rules_say_where_nothing_was_found() -> None:

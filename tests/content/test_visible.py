@@ -63,6 +63,23 @@ def test_unicode_is_folded_and_the_line_shown_as_written() -> None:
     assert len(find("<p>a</p>" * 100, "a")) == MAX_FOUND
 
 
+@pytest.mark.parametrize(
+    ("html", "keyword", "text"),
+    [
+        ("\u0130STANBUL \u0130\u015e", "istanbul i\u015f", "**\u0130STANBUL \u0130\u015e**"),
+        ("I\u015eIK", "\u0131\u015f\u0131k", "**I\u015eIK**"),
+        ("istanbul", "\u0130stanbul", "**istanbul**"),
+        ("qu\u2019il l\u2019a", "qu'il l'a", "**qu\u2019il l\u2019a**"),
+        ("\u201eja\u201c", '"ja"', "**\u201eja\u201c**"),
+        ("it's", "it\u2019s", "**it's**"),
+        ("co\u2011op", "co-op", "**co\u2010op**"),
+    ],
+)
+def test_letters_and_marks_that_keyboards_lack(html: str, keyword: str, text: str) -> None:
+    """Turkish capitals, curved quotation marks, the hyphen that breaks no line."""
+    assert find(f"<p>{html}</p>", keyword) == [(1, text)]
+
+
 def test_long_lines_are_shown_around_the_keyword() -> None:
     """200 characters on each side."""
     [(line, text)] = find(f"<p>{'x' * 1_000} needle {'y' * 1_000}</p>", "needle")
@@ -119,6 +136,7 @@ def test_annotations_are_at_the_end_of_their_line() -> None:
         "<title>key</title>",
         "<p>x</p><svg><title>key</title></svg>",
         "<dialog>key</dialog>",
+        "<math><semantics><mi>x</mi><annotation encoding='application/x-tex'>key</annotation></semantics></math>",
         "<datalist><option>key</option></datalist>",
         "<iframe>key</iframe><noembed>key</noembed><noframes>key</noframes>",
         "<audio>key</audio><video>key</video><canvas>key</canvas>",

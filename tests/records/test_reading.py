@@ -22,7 +22,7 @@ PAGE = """<html><head><base href="/x/"><script type="application/ld+json">
 <h1> The   red <i>book</i> </h1><p class=price>1.234,50 €</p><time datetime="2024-05-01T10:00:00+02:00">May</time>
 <a class=more href="../y?a=b#c">more</a><ul><li><b>A</b><i>1</i><li><b>B</b><li><i>3</i></ul><p class=stock>In stock</p>
 <pre>  a
- b</pre><p class=empty> </p></body></html>"""
+ b</pre><p class=empty> </p><i class=sold>04/03/2024</i></body></html>"""
 
 
 def read(fields: str, page: str = PAGE, kind: str = "html", head: str = "") -> Reading:
@@ -43,12 +43,14 @@ def read(fields: str, page: str = PAGE, kind: str = "html", head: str = "") -> R
         ("{ css = 'time', attr = 'datetime', type = 'date' }", date(2024, 5, 1)),
         ("{ css = 'time::attr(datetime)', regex = '^[0-9-]+', type = 'datetime' }", datetime(2024, 5, 1)),
         ("{ css = 'time', type = 'date', format = '%b' }", date(1900, 5, 1)),
+        ("{ css = '.sold', type = 'date', locale = 'en_gb' }", date(2024, 3, 4)),
+        ("{ css = '.sold', type = 'date', locale = 'en' }", date(2024, 4, 3)),
         ("{ css = '.more::attr(href)', type = 'url' }", "http://shop.example/y?a=b"),
         ("{ css = 'script', json = 'name' }", "Red"),
         ("{ css = 'script', json = 'offers[].price', type = 'number', many = true }", [12.5, 9]),
         ("{ css = 'script', json = 'stock' }", True),
         ("{ css = 'script', json = 'offers[0]' }", {"price": "12.50", "cur": "EUR"}),
-        ("{ regex = 'class=([a-z]+)', many = true }", ["price", "more", "stock", "empty"]),
+        ("{ regex = 'class=([a-z]+)', many = true }", ["price", "more", "stock", "empty", "sold"]),
         ("{ css = '.stock', type = 'boolean', true = '(?i)in stock' }", True),
         ("{ css = 'pre', type = 'raw' }", "  a\n b"),
         ("{ css = 'li', many = true, fields = { a = 'b', n = { css = 'i', type = 'number', default = 0 } } }",
@@ -130,6 +132,19 @@ def test_json_and_xml_pages() -> None:
     assert read("t = 't'", feed, "xml", "rows = 'item'").rows == [{"t": "x"}, {"t": "y"}]
     for text in ("", "{", "[" * 100_000, "null", '"\\ud800"'):
         assert read("n = { json = 'name' }", text, "json").rows == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '{"n": "a\nb"}', '{"n": "a b"};\n', ' var page = {"n": "a b"}; run()', 'window["__STATE__"]={"n": "a b"};(x())',
+        'const a = [{"n": "a b"}]',
+    ],
+)  # fmt: skip
+def test_json_as_scripts_have_it(script: str) -> None:
+    """Line breaks within strings, a semicolon, the value of a variable."""
+    rule = "{ css = 'script', json = 'n || [0].n', type = 'text' }"
+    assert read(f"n = {rule}", f"<script>{script}</script>").rows == [{"n": "a b"}]
 
 
 def test_odd_pages_have_no_record() -> None:
