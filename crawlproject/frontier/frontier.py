@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 #: First arrival number: leaves room below it, so that a returned entry sorts before all others of its quality.
 FIRST_ARRIVAL = 1 << 39
 
-#: URLs that ``rewrite_queue`` judges, or requeues, in one step: 0.1 s.
+#: URLs that ``rewrite_queue`` judges in one step: 0.1 s.
 REWRITE_STEP = 2_000
 
 #: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
@@ -411,27 +409,32 @@ class Frontier:
         """Replace each queued URL of ``server`` by the result of ``judge``; None drops it.
 
         In steps of ``REWRITE_STEP`` URLs: yields the number of URLs dropped in each step.  O(n log n) in the server's
-        queued URLs; URLs already handed out are not judged.  New URLs may be queued between steps.  Kept URLs are
-        requeued at the end, even if the generator is closed early; they stay in the store until then.  Ends early if
-        the server is removed.
+        queued URLs; URLs already handed out are not judged.  New URLs may be queued between steps.  If the generator is
+        closed early, the others keep what they have.  Ends early if the server is removed, given up or full.  See
+        ``ServerUrls.rewrite``.
         """
-        steps = -(-len(server.urls) // REWRITE_STEP)
-        self._urls -= self._countable(server)
-        left = self._leaving(server.urls.drain(server.key))
-        self.servers.move(server)
-        kept: deque[tuple[Entry, Entry]] = deque()
+        steps = server.urls.rewrite(server.key, judge, REWRITE_STEP)
         try:
-            for _ in range(steps):
-                yield self._judge(server, judge, islice(left, REWRITE_STEP), kept)
+            while not (server.given_up or server.full):
+                before = self._countable(server)
+                changed = next(steps, None)
+                self._urls += self._countable(server) - before
+                if changed is None:
+                    return
+                dropped = self._changed(changed)
+                self.servers.move(server)
+                yield dropped
                 if not self._is_known(server):
                     return
-            while kept and self._is_known(server):
-                self._put_back(server, kept, REWRITE_STEP)
-                yield 0
         finally:
+            before = self._countable(server)
+            steps.close()
             if self._is_known(server):
-                kept.extend((entry, entry._replace(place=None)) for entry in left)
-                self._put_back(server, kept, len(kept))
+                self._urls += self._countable(server) - before
+                if server.given_up or server.full:
+                    self._drop_urls(server)
+                else:
+                    self.servers.move(server)
 
     # Orders of the operator
 
@@ -569,29 +572,14 @@ class Frontier:
             server.session.heard = server.session.answered
             self._wake(server.session)
 
-    def _judge(
-        self,
-        server: Server,
-        judge: Callable[[Entry], Entry | None],
-        entries: Iterable[Entry],
-        kept: deque[tuple[Entry, Entry]],
-    ) -> int:
-        """Judge ``entries`` of ``server``; returns the number dropped."""
+    def _changed(self, changes: list[tuple[Entry, Entry | None]]) -> int:
+        """Learn what a step of ``ServerUrls.rewrite`` has changed; returns the number of entries dropped."""
         dropped: list[Entry] = []
-        for entry in entries:
-            judged = judge(entry)
-            if judged is None:
-                server.urls.acknowledge(entry, server.key)
-                dropped.append(entry)
+        for before, after in changes:
+            self.quality.left(before)
+            if after is None:
+                dropped.append(before)
             else:
-                kept.append((entry, judged._replace(place=None)))
+                self.quality.came(after)
         self._expectations.sitemaps.dropped(dropped)
         return len(dropped)
-
-    def _put_back(self, server: Server, kept: deque[tuple[Entry, Entry]], count: int) -> None:
-        for _ in range(min(count, len(kept))):
-            before, entry = kept.popleft()
-            self._arrivals += 1
-            server.urls.acknowledge(before, server.key)
-            self._push_url(server, path_of(entry.url, server.key), entry, self._arrivals)
-        self.servers.move(server)

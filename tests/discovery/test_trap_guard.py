@@ -102,5 +102,5 @@ async def _drop_a_pattern_of_pages_fetched_before(tmp_path: Path) -> None:
     page.spent = ["/@"]
     guard.judge(page, [])
     assert crawler.stats.get_value("guard/dropped") == 4
-    assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.drain(SITE)) == ["1", "3", "5", "7"]
+    assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.abandon(SITE)) == ["1", "3", "5", "7"]
     backend.close()

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -70,6 +71,10 @@ def url(number: int) -> str:
     return f"{SERVER}/{number}"
 
 
+def popped(queue: StoredUrlQueue) -> list[Entry]:
+    return [queue.pop(SERVER) for _ in range(len(queue))]
+
+
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("push"), st.floats(0, 4), st.integers(-2, 2), st.sampled_from([None, b"", b"xyz"])),
@@ -79,6 +84,7 @@ STEPS = st.lists(
         st.tuples(st.just("raise"), st.integers(1, 60), st.floats(0.1, 4)),
         st.tuples(st.just("fill"), st.integers(1, 80)),
         st.tuples(st.just("acknowledge")),
+        st.tuples(st.just("rewrite"), st.integers(1, 9)),
         st.tuples(st.just("reopen")),
     ),
     max_size=80,
@@ -122,6 +128,19 @@ class Pair:
         answers = [queue.raise_quality(path_of(url(number), SERVER), gain) for queue in (self.stored, self.memory)]
         assert answers[0] == answers[1]
 
+    def rewrite(self, count: int) -> None:
+        """Every third is dropped, every third demoted."""
+
+        def judge(entry: Entry) -> Entry | None:
+            rest = int(entry.url.rpartition("/")[2]) % 3
+            if rest == 1 and entry.priority != -9:
+                return entry._replace(quality=entry.quality / 8, priority=-9)
+            return entry if rest else None
+
+        changes = [chain.from_iterable(queue.rewrite(SERVER, judge, count)) for queue in (self.stored, self.memory)]
+        ours, theirs = ([(unplaced(before), after and unplaced(after)) for before, after in each] for each in changes)
+        assert sorted(ours) == sorted(theirs)
+
     def acknowledge(self) -> None:
         if self.leased:
             self.stored.acknowledge(self.leased.pop(0), SERVER)
@@ -134,7 +153,7 @@ class Pair:
         self.stored = stored
         self.memory = UrlQueue(by_quality=self.by_quality, window=stored.window)
         check = reopened(self.rows, length, by_quality=self.by_quality)
-        for arrival, entry in enumerate(check.drain(SERVER)):
+        for arrival, entry in enumerate(popped(check)):
             self.memory.push(entry, path_of(entry.url, SERVER), arrival)
         self.leased.clear()
 
@@ -157,7 +176,7 @@ def test_stored_queue_behaves_like_the_one_in_memory(by_quality: bool, steps: li
         step: Callable[..., None] = getattr(pair, "raise_" if name == "raise" else name)
         step(*args)
         pair.check()
-    assert list(map(unplaced, pair.stored.drain(SERVER))) == list(map(unplaced, pair.memory.drain(SERVER)))
+    assert list(map(unplaced, popped(pair.stored))) == list(map(unplaced, pair.memory.abandon(SERVER)))
 
 
 def test_what_cannot_be_stored_waits_in_memory() -> None:
@@ -171,8 +190,8 @@ def test_what_cannot_be_stored_waits_in_memory() -> None:
     assert len(rows.rows) == 180
     again = reopened(rows, queue.stored)
     order = sorted(range(200), key=lambda number: (-(number % 7), number))
-    assert [e.url for e in queue.drain(SERVER)] == [url(number) for number in order]
-    assert [e.url for e in again.drain(SERVER)] == [url(number) for number in order if number % 10]
+    assert [e.url for e in popped(queue)] == [url(number) for number in order]
+    assert [e.url for e in popped(again)] == [url(number) for number in order if number % 10]
 
 
 def test_the_store_is_read_once_for_many_pops() -> None:
@@ -185,24 +204,6 @@ def test_the_store_is_read_once_for_many_pops() -> None:
     for number in range(900):
         assert queue.pop(SERVER).url == url(number)
     assert rows.reads <= 900 / SPARE + 1
-
-
-def test_all_urls_are_read_at_once() -> None:
-    """For a server that is given up or full: reading a few at a time takes quadratic time."""
-    rows = DictRows()
-    queue = queue_over(rows)
-    for number in range(1000):
-        queue.push(Entry(url(number)), path_of(url(number), SERVER), number)
-    handed_out = queue.pop(SERVER)
-    rows.reads = 0
-    drained = list(queue.drain(SERVER))
-    assert rows.reads == 1
-    assert [entry.url for entry in drained] == [url(number) for number in range(1, 1000)]
-    assert (len(queue), queue.stored) == (0, 1000)
-    for entry in (handed_out, *drained):
-        queue.acknowledge(entry, SERVER)
-    assert (queue.stored, rows.rows) == (0, {})
-    queue.check()
 
 
 def many(count: int) -> tuple[StoredUrlQueue, DictRows]:
@@ -242,7 +243,7 @@ def test_what_comes_after_the_end_of_a_queue_is_not_taken_twice() -> None:
     assert queue.raise_quality(f"/{READ_AT_ONCE}", 1.0) is None
     entries += left
     assert [entry.url for entry in entries] == [url(number) for number in range(3 * READ_AT_ONCE)]
-    assert (list(queue.drain(SERVER)), queue.stored) == ([], len(rows.rows))
+    assert (popped(queue), queue.stored) == ([], len(rows.rows))
     queue.check()
 
 
@@ -262,7 +263,7 @@ def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     leased = queue.pop(SERVER)
     for number in range(1, 200):
         queue.push(Entry(url(number), 0.9), path_of(url(number), SERVER), number + 1)
-    assert url(0) not in {entry.url for entry in queue.drain(SERVER)}
+    assert url(0) not in {entry.url for entry in popped(queue)}
     queue.acknowledge(leased, SERVER)
     queue.acknowledge(leased, SERVER)
     assert queue.stored == 199

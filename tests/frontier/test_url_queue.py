@@ -27,14 +27,14 @@ def test_pop_by_quality_then_priority_then_arrival() -> None:
     """The best quality leaves first; equal ones by priority, then in order of arrival."""
     queue = UrlQueue(by_quality=True, window=10)
     fill(queue, [entry(1, 0.5), entry(2, 2.0), entry(3, 0.5, 1), entry(4, 0.5), entry(5, 2.0, -3)])
-    assert [e.url[-1] for e in queue.drain(SERVER)] == ["2", "5", "3", "1", "4"]
+    assert [e.url[-1] for e in queue.abandon(SERVER)] == ["2", "5", "3", "1", "4"]
 
 
 def test_pop_in_order_of_arrival_heeds_priority() -> None:
     """Without quality: first in, first out, except for Scrapy's priorities."""
     queue = UrlQueue(by_quality=False, window=10)
     fill(queue, [entry(1, 0.5), entry(2, 9.0), entry(3, 0.1, 2), entry(4)])
-    assert [e.url[-1] for e in queue.drain(SERVER)] == ["3", "1", "2", "4"]
+    assert [e.url[-1] for e in queue.abandon(SERVER)] == ["3", "1", "2", "4"]
 
 
 def test_entry_comes_back_as_it_went_in() -> None:
@@ -60,7 +60,7 @@ def test_payloads_leave_with_their_urls() -> None:
     left = [queue.pop(SERVER) for _ in range(200)]
     fill(queue, again := [entry._replace(url=f"{entry.url}b") for entry in left])
     assert max(map(len, (queue._extras._held,))) <= 400
-    found = [*left, *queue.drain(SERVER)]
+    found = [*left, *queue.abandon(SERVER)]
     assert sorted(found, key=lambda e: e.url) == sorted([*entries, *again], key=lambda e: e.url)
     assert len(queue) == 0
     fill(queue, [Entry(f"{SERVER}/x", payload="of x")])
@@ -150,7 +150,7 @@ def test_raised_qualities_of_many_urls() -> None:
             assert queue.raise_quality(path_of(url, SERVER), 0.75) == qualities[url]
     queue.check()
     assert len(queue) == count
-    popped = {e.url: e.quality for e in queue.drain(SERVER)}
+    popped = {e.url: e.quality for e in queue.abandon(SERVER)}
     assert popped == qualities
     assert list(popped.values()) == sorted(qualities.values(), reverse=True)
     assert queue.raise_quality("/1", 1.0) is None
@@ -166,7 +166,7 @@ def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     queue.push(entry(2, 3.0), "/2", 10)
     assert queue.raise_quality("/2", 3.0) == 6.0
     queue.check()
-    assert [e.url for e in queue.drain(SERVER)] == [f"{SERVER}/{number}" for number in (2, 0, 1)]
+    assert [e.url for e in queue.abandon(SERVER)] == [f"{SERVER}/{number}" for number in (2, 0, 1)]
 
 
 @pytest.mark.parametrize("others", [0, 10 * SORTED_ITEMS])
@@ -177,5 +177,5 @@ def test_the_same_url_twice(others: int) -> None:
     assert queue.raise_quality("/-1", 0.5) in (1.5, 2.5)
     assert queue.raise_quality("/-1", 9.0) in (10.0, 10.5, 11.0, 11.5)
     queue.check()
-    assert sum(e.quality for e in queue.drain(SERVER) if e.url == f"{SERVER}/-1") == 12.5
+    assert sum(e.quality for e in queue.abandon(SERVER) if e.url == f"{SERVER}/-1") == 12.5
     queue.check()

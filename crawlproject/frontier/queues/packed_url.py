@@ -73,6 +73,13 @@ def path_in(url: bytes) -> bytes:
     return url[_HEAD:] if url[_ORDER] != _UNUSUAL else url[_HEAD + _SLOT_BYTES :]
 
 
+def arrival_in(url: bytes) -> int:
+    """The arrival number of a packed URL."""
+    _, high, low, _ = _head.unpack_from(url)
+    arrival: int = high << 32 | low
+    return arrival
+
+
 def read(url: bytes, extras: Extras, *, remove: bool) -> tuple[int, int, Any]:
     """Priority, depth and payload of a packed URL; ``remove``: it leaves the queue."""
     inverted, _, _, depth = _head.unpack_from(url)

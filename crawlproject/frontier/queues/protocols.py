@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from crawlproject.frontier.entry import Entry
 
@@ -50,13 +50,21 @@ class ServerUrls(Protocol):
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Delete an entry that ``pop`` returned from the store: it is done, or was pushed again."""
 
-    def drain(self, prefix: str) -> Iterator[Entry]:
-        """Remove all entries as ``pop`` does; yields them best first, each built on demand."""
+    def rewrite(
+        self, prefix: str, judge: Callable[[Entry], Entry | None], count: int
+    ) -> Generator[list[tuple[Entry, Entry | None]], None, None]:
+        """Replace each entry by the result of ``judge``, in steps of at most ``count``; None removes it.
+
+        Yields what each step has changed: (before, after).  For an entry to keep, ``judge`` returns the same object;
+        what it has returned it must keep.  The queue may be used between steps: entries pushed then may be judged, or
+        not; those not judged yet may be missing until the iterator ends or is closed.  Ends at ``abandon``.
+        """
 
     def abandon(self, prefix: str) -> Iterator[Entry]:
-        """``drain``, in any order, of a queue whose later URLs are popped as soon as they are pushed. O(1).
+        """Remove all entries of a queue whose later ones are popped as soon as they are pushed. O(1).
 
-        Memory does not grow with the entries of a store, acknowledged or not.
+        Yields them in any order, each built on demand.  Memory does not grow with the entries of a store, acknowledged
+        or not.
         """
 
     def check(self) -> None:

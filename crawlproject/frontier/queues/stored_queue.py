@@ -31,7 +31,7 @@ from crawlproject.frontier.queues.sort_key import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from crawlproject.frontier.queues.protocols import UrlRows
 
@@ -63,7 +63,7 @@ class StoredUrlQueue:
     Memory: about 150 bytes, and at most ``window + 2 * SPARE`` sort keys.
     """
 
-    __slots__ = ("_abandoned", "_head", "_leased", "_length", "_of", "_volatile", "_window", "number")
+    __slots__ = ("_abandoned", "_head", "_judged", "_leased", "_length", "_of", "_volatile", "_window", "number")
 
     def __init__(self, of: QueueRows, number: int, window: int = 1) -> None:
         self.number = number
@@ -72,6 +72,7 @@ class StoredUrlQueue:
         self._head = b""  # sort keys, best first
         self._length = 0
         self._abandoned: int | None = None  # stored URLs that left the queue by ``abandon``; None: it was not called
+        self._judged = b""  # where ``rewrite`` is: sort key of the last URL judged
         self._leased = _NONE_LEASED  # sort keys of URLs handed out and not acknowledged
         self._volatile = _NONE_VOLATILE  # URLs that cannot be stored: sort key -> path, depth, payload
 
@@ -154,11 +155,7 @@ class StoredUrlQueue:
             self._abandoned -= 1
         else:
             return
-        if sort_key in self._volatile:
-            del self._volatile[sort_key]
-        else:
-            digest = url_digest(path_of(entry.url, prefix)) if self._of.indexed else None
-            self._of.rows.delete(self.number, sort_key, digest)
+        self._delete(sort_key, entry.url, prefix)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
         """See ``ServerUrls``; does nothing without an index, or for a URL that cannot be stored. O(head), a read."""
@@ -173,6 +170,8 @@ class StoredUrlQueue:
         if raised <= quality:
             return raised
         sort_key = with_quality(old, raised, by_quality=of.by_quality)
+        if sort_key <= self._judged < old:  # it would not be judged
+            return None
         of.rows.move(self.number, digest, old, sort_key, row)
         head = self._head
         if old <= head[-SIZE:]:
@@ -184,18 +183,25 @@ class StoredUrlQueue:
             self._insert(sort_key)
         return raised
 
-    def drain(self, prefix: str) -> Iterator[Entry]:
-        """See ``ServerUrls``. O(n log n): reads all sort keys at once, not a few for each ``pop``; a row when its entry
-        is taken, which raises LookupError if the store has lost it."""
-        if self._abandoned is not None:
-            return iter(())
-        found = self._of.rows.after(self.number, b"", self._length + len(self._leased))
-        sort_keys = sorted(sort_key for sort_key in (*found, *self._volatile) if sort_key not in self._leased)
-        if len(sort_keys) != self._length:
-            raise LookupError(f"the store has lost URLs of the server number {self.number}")
-        self._head, self._length = b"", 0
-        self._leased = self._leased.union(sort_keys) if sort_keys else self._leased
-        return (self._entry(sort_key, prefix, sort_key) for sort_key in sort_keys)
+    def rewrite(
+        self, prefix: str, judge: Callable[[Entry], Entry | None], count: int
+    ) -> Generator[list[tuple[Entry, Entry | None]], None, None]:
+        """See ``ServerUrls``. O(log n) for each entry, in place: writes and keeps in memory only what changes.
+
+        Raises LookupError if the store has lost an entry.
+        """
+        last = b""
+        try:
+            while self._abandoned is None:
+                found = self._of.rows.after(self.number, last, count)
+                kept_here = (sort_key for sort_key in self._volatile if sort_key > last)
+                sort_keys = sorted({*found, *kept_here})[:count]
+                if not sort_keys:
+                    return
+                self._judged = last = sort_keys[-1]
+                yield self._replace(sort_keys, prefix, judge)
+        finally:
+            self._judged = b""
 
     def abandon(self, prefix: str) -> Iterator[Entry]:
         """See ``ServerUrls``. The iterator raises LookupError if the store has lost URLs."""
@@ -228,6 +234,43 @@ class StoredUrlQueue:
         self._window = 0
 
     # Internal
+
+    def _replace(
+        self, sort_keys: list[bytes], prefix: str, judge: Callable[[Entry], Entry | None]
+    ) -> list[tuple[Entry, Entry | None]]:
+        """A step of ``rewrite``."""
+        changed = []
+        for sort_key in sort_keys:
+            if sort_key in self._leased:
+                continue
+            entry = self._entry(sort_key, prefix, sort_key)
+            judged = judge(entry)
+            if judged is entry:
+                continue
+            changed.append((entry, judged))
+            self._remove(sort_key)
+            self._delete(sort_key, entry.url, prefix)
+            if judged is not None:
+                arrival = decode_sort_key(sort_key, by_quality=self._of.by_quality).arrival
+                self.push(judged, path_of(judged.url, prefix), arrival)
+        self._refill(self._head[-SIZE:])
+        return changed
+
+    def _remove(self, sort_key: bytes) -> None:
+        """Remove a queued URL's sort key; its row stays."""
+        head = self._head
+        if sort_key <= head[-SIZE:]:
+            at = self._find(sort_key, len(head) // SIZE) * SIZE
+            self._head = head[:at] + head[at + SIZE :]
+        self._length -= 1
+
+    def _delete(self, sort_key: bytes, url: str, prefix: str) -> None:
+        """Delete the row of a URL that is not queued."""
+        if sort_key in self._volatile:
+            del self._volatile[sort_key]
+        else:
+            digest = url_digest(path_of(url, prefix)) if self._of.indexed else None
+            self._of.rows.delete(self.number, sort_key, digest)
 
     def _leaving(self, prefix: str, count: int) -> Iterator[Entry]:
         """The ``count`` stored URLs of an abandoned queue: all that are not handed out when they are read."""

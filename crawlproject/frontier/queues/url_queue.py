@@ -15,11 +15,12 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.entry import Entry, url_of
+from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.item_heap import ItemHeap
 from crawlproject.frontier.queues.packed_url import (
     Extras,
+    arrival_in,
     is_usual,
     packed,
     path_in,
@@ -30,7 +31,7 @@ from crawlproject.frontier.queues.packed_url import (
 from crawlproject.frontier.queues.sort_key import encode_path, gain_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 #: Minimum number of items that a queue keeps sorted; more if the window is wider.
 SORTED_ITEMS = 64
@@ -193,12 +194,15 @@ class UrlQueue:
         Raises IndexError when the queue is empty.
         """
         entry = self._entry(0, prefix, remove=True)
+        self._remove_first()
+        return entry
+
+    def _remove_first(self) -> None:
         del self._top[0], self._losses[0]
         if self._marks is not None:
             del self._marks[:MARK_BYTES]
         if len(self._losses) < self._window and self._rest:
             self._refill()
-        return entry
 
     def first(self, prefix: str, count: int) -> list[Entry]:
         """See ``ServerUrls``."""
@@ -210,17 +214,49 @@ class UrlQueue:
         path = path_in(item).decode("utf-8", "surrogatepass")
         return Entry(url_of(path, prefix), -self._losses[place], priority, depth, payload)
 
-    def drain(self, prefix: str) -> Iterator[Entry]:
-        """See ``ServerUrls``. O(1), and O(log n) for each entry."""
-        drained = UrlQueue(by_quality=self._by_quality, window=self._window)
-        drained._top, drained._losses, drained._rest = self._top, self._losses, self._rest
-        drained._extras, self._extras = self._extras, _NONE
+    def rewrite(
+        self, prefix: str, judge: Callable[[Entry], Entry | None], count: int
+    ) -> Generator[list[tuple[Entry, Entry | None]], None, None]:
+        """See ``ServerUrls``. O(log n) for each entry; those not judged yet are missing."""
+        left = self._take_all()
+        try:
+            while left:
+                yield [
+                    changed
+                    for _ in range(min(count, len(left)))
+                    if (changed := self._take_judged(left, prefix, judge)) is not None
+                ]
+        finally:
+            while left:
+                self._take_judged(left, prefix, lambda entry: entry)
+
+    def _take_judged(
+        self, left: UrlQueue, prefix: str, judge: Callable[[Entry], Entry | None]
+    ) -> tuple[Entry, Entry | None] | None:
+        """Move the first entry of ``left`` here, as ``judge`` would have it; returns what ``rewrite`` yields."""
+        item, loss, entry = left._top[0], left._losses[0], left._entry(0, prefix)
+        judged = judge(entry)
+        left._remove_first()
+        if judged is entry:
+            self._insert(item, loss, path_in(item))
+            return None
+        read(item, self._extras, remove=True)
+        if judged is not None:
+            self.push(judged, path_of(judged.url, prefix), arrival_in(item))
+        return entry, judged
+
+    def _take_all(self) -> UrlQueue:
+        """Empty this queue into a new one, which shares its extras. O(1)."""
+        taken = UrlQueue(by_quality=self._by_quality, window=self._window)
+        taken._top, taken._losses, taken._rest, taken._extras = self._top, self._losses, self._rest, self._extras
         self._top, self._losses, self._rest, self._marks = [], array("d"), None, None
-        return (drained.pop(prefix) for _ in range(len(drained)))
+        return taken
 
     def abandon(self, prefix: str) -> Iterator[Entry]:
-        """See ``ServerUrls``."""
-        return self.drain(prefix)
+        """See ``ServerUrls``. Best first; O(log n) for each entry."""
+        left = self._take_all()
+        self._extras = _NONE
+        return (left.pop(prefix) for _ in range(len(left)))
 
     def acknowledge(self, entry: Entry, prefix: str) -> None:
         """Does nothing: ``pop`` has removed the entry."""
