@@ -17,6 +17,7 @@ from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.discovery.trap_guard import TrapGuard
+from crawlproject.download.process_memory import LastingObjects
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, ended_downloads, is_closing, quicken_stats, stats_of, unfinished_requests
@@ -79,7 +80,12 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
+<<<<<<< HEAD
         frontier.queue.admits_newcomers = True
+=======
+        self._lasting = LastingObjects(lambda: len(frontier.servers) + frontier.quality.pages)
+        frontier.admits_newcomers()
+>>>>>>> scale2
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
@@ -116,6 +122,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Connect the signals, open the backend and the dupefilter."""
+        self._lasting.open()
         connect = self._crawler.signals.connect
         connect(self._discovery.robots_parsed, signals.robots_parsed)
         connect(self._discovery.answered, signals.response_received)
@@ -144,6 +151,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         """Close all sessions, write the stats, close the link record, the backend and the dupefilter, in this order."""
         self._alarm.cancel()
+        self._lasting.close()
         self.crawl.admits_all()  # look-ups in progress must change nothing from now on
         if self._next_drop is not None:
             self._next_drop.cancel()
@@ -277,6 +285,7 @@ class FrontierScheduler(CrawlFrontierScheduler):
             self._failing.add(failing)
             return self._hand_out(failing, entry)
         self._find_ended()
+        self._lasting.look()
         self.crawl.admit()
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:

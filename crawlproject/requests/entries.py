@@ -47,7 +47,7 @@ class RequestEntries:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
         depth, quality = request.meta.get("depth", 0), request.meta.get(QUALITY)
         # a spider may use these keys for another purpose
-        if not (isinstance(depth, int) and 0 <= depth <= MAX_DEPTH):
+        if not _is_depth(depth):
             depth = 0
         if not (isinstance(quality, int | float) and 0 <= quality < inf):
             quality = self._quality.quality(request.url, depth)
@@ -70,14 +70,25 @@ class RequestEntries:
             return None
 
     def start(self, entry: Entry, *, is_last: bool) -> Request | None:
-        """The request to send now; None if it is invalid. ``is_last``: last of its session."""
+        """The request to send now; None if it is invalid. ``is_last``: last of its session.
+
+        Stats: ``frontier/bad_depth``.
+        """
         request = self.read(entry)
         if request is None:
             return None
         meta = request.meta
         meta.setdefault(QUALITY, entry.quality)
+        if not _is_depth(depth := meta.get("depth", 0)):  # Scrapy and ``Links`` add 1 to it
+            self._stats.inc_value("frontier/bad_depth")
+            self._lines.log(logging.ERROR, "meta['depth'] = %.100r of %s is no depth: taken for 0", depth, request.url)
+            meta["depth"] = 0
         if is_last:
             meta[LAST_OF_SESSION] = True
         else:
             meta.pop(LAST_OF_SESSION, None)  # left from the request that this one was copied from
         return request
+
+
+def _is_depth(depth: object) -> bool:
+    return isinstance(depth, int) and 0 <= depth <= MAX_DEPTH

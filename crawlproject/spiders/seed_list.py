@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import sys
+import zlib
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -15,15 +17,18 @@ _RESERVED = frozenset(("example", "invalid", "localhost", "test"))
 
 _WHAT = "a URL begins with http:// or https://"
 
+#: The first bytes of a gzip file.
+_GZIP = b"\x1f\x8b"
+
 _is_path = re.compile(r"[./~\\]").match
 
 
 def seed_lines(seeds: str) -> list[str]:
     """The lines of a file or of standard input (``-``), or comma-separated URLs. O(length).
 
-    An entry with a scheme is a URL; an existing path is a file; anything else must be an IP address or a host that
-    ends in a public suffix, optionally with port and path (``example.org/docs``).  Raises ValueError otherwise, and for
-    a file that cannot be read or contains no URL.
+    An entry with a scheme is a URL; an existing path is a file, which may be compressed by gzip; anything else must be
+    an IP address or a host that ends in a public suffix, optionally with port and path (``example.org/docs``).  Raises
+    ValueError otherwise, and for a file that cannot be read or contains no URL.
     """
     if not seeds.strip():
         raise ValueError(f"seeds={seeds!r}: must be URLs separated by commas, a file, or - for standard input")
@@ -48,9 +53,14 @@ def _exists(path: str) -> bool:
 
 def _read(path: str) -> list[str]:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+        data = Path(path).read_bytes()
+        if data.startswith(_GZIP):
+            data = gzip.decompress(data)
     except OSError as error:
-        raise ValueError(f"seeds={path!r}: {error.strerror}") from error
+        raise ValueError(f"seeds={path!r}: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"seeds={path!r}: not a complete gzip file: {error}") from error
+    return data.decode("utf-8", errors="replace").splitlines()
 
 
 def _with_urls(seeds: str, lines: list[str]) -> list[str]:

@@ -7,14 +7,17 @@ crawl in memory does not need it.
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager, suppress
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from rocksdict import Cache, Options, ReadOptions
 
@@ -82,7 +85,8 @@ class Batch:
 class Rocks:
     """An open database; every method raises StoreError if the disk or the database fails.
 
-    ``read_only``: the state at opening; another process may be writing to the database.  ``durable``: whether a write
+    ``read_only``: the state at opening; another process may be writing to the database, and this one need not be
+    allowed to.  ``durable``: whether a write
     survives a crash; otherwise it is neither logged nor synced.
     """
 
@@ -96,7 +100,10 @@ class Rocks:
         cache = Cache.new_hyper_clock_cache(BLOCK_CACHE, POINT_BLOCK)  # CLOCK: unlike LRU's, a hit moves nothing
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
+        self._links = ExitStack()
         with self._errors("cannot be opened"):
+            if read_only and path.is_dir() and not os.access(path, os.W_OK):
+                path = self._links.enter_context(_writable(path))
             if read_only:  # reading must not create tables that an older version did not have
                 present = Rdict.list_cf(str(path), _options())
                 tables = {name: options for name, options in tables.items() if name in present}
@@ -164,6 +171,7 @@ class Rocks:
             with suppress(StoreError), self._errors("cannot be closed"):
                 table.close()
         self._tables.clear()
+        self._links.close()
         if self.failure is not known:
             logger.error("%s; what was committed is safe", self.failure)
 
@@ -183,6 +191,19 @@ class Rocks:
             failure = StoreError(self._path, f"{what}: {error}")
             self.failure = self.failure or failure
             raise failure from error
+
+
+@contextmanager
+def _writable(path: Path) -> Iterator[Path]:
+    """A directory with links to the database in ``path``: RocksDB, and rocksdict, also write when they only read."""
+    with TemporaryDirectory(prefix="frontier-") as name:
+        for file in path.iterdir():
+            copy = Path(name, file.name)
+            if file.suffix == ".json":
+                copyfile(file, copy)
+            elif not file.name.startswith("LO"):  # LOCK, LOG, LOG.old.*
+                copy.symlink_to(file.absolute())
+        yield Path(name)
 
 
 def _options() -> Options:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.quantities import exact_duration
 from crawlproject.monitor.report.facts import REASONS
@@ -53,6 +54,15 @@ def test_samples_of_all_runs_come_back(tmp_path: Path) -> None:
         (5000.0, [1.0, 2.0]),
     ]
     assert series.runs[0].samples[0]["pages"] == 7
+
+
+def test_sums_of_the_greatest_qualities_come_back(tmp_path: Path) -> None:
+    """Above 1e18 all samples were damaged lines: the report had no curves."""
+    path = tmp_path / "series.jsonl"
+    written = sample(1.0, gathered=1e6 * MAX_QUALITY, waiting=1e20)
+    SeriesWriter(path, 1000.0).add(written)
+    series = read_series(path)
+    assert (series.damaged, series.runs[0].samples) == (0, [written])
 
 
 def test_a_week_stays_below_two_megabytes(tmp_path: Path) -> None:

@@ -53,3 +53,22 @@ def test_no_value_in_meta_raises(meta: dict[str, Any], quality: float, depth: in
     entries = RequestEntries(ChangedCode(), QUALITIES["constant"](), MemoryStatsCollector(get_crawler()))
     entry = entries.entry(Request("http://a.example/", meta=meta))
     assert (entry.quality, entry.depth) == (quality, depth)
+
+
+@pytest.mark.parametrize("depth", [None, "3", -1, 0.5])
+def test_a_page_is_not_lost_with_its_depth(depth: object, caplog: pytest.LogCaptureFixture) -> None:
+    """Scrapy and ``Links`` add 1 to it when the page has arrived."""
+
+    class Kept(ChangedCode):
+        def unpack(self, entry: Entry) -> Request:
+            return Request(entry.url, meta={"depth": depth})
+
+    stats = MemoryStatsCollector(get_crawler())
+    entries = RequestEntries(Kept(), QUALITIES["constant"](), stats)
+    request = entries.start(Entry("http://a.example/"), is_last=False)
+    assert request is not None
+    assert request.meta["depth"] == 0
+    assert stats.get_value("frontier/bad_depth") == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        f"meta['depth'] = {depth!r} of http://a.example/ is no depth: taken for 0"
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 from typing import TYPE_CHECKING
@@ -76,6 +77,17 @@ def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert seed_lines("example.org") == lines
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     assert seed_lines("-") == lines
+
+
+def test_compressed_file_of_seeds(tmp_path: Path) -> None:
+    """Whatever its name. Its bytes were read as lines, some of them as URLs."""
+    path = tmp_path / "seeds"
+    path.write_bytes(gzip.compress(b"http://example.org/ 0.5\nhttps://example.org/a\n"))
+    assert seed_lines(str(path)) == ["http://example.org/ 0.5", "https://example.org/a"]
+    for damaged in (path.read_bytes()[:-9], path.read_bytes()[:30] + bytes(30), b"\x1f\x8bexample.org"):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"^seeds={str(path)!r}: "):
+            seed_lines(str(path))
 
 
 @pytest.mark.parametrize(

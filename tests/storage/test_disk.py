@@ -2,8 +2,10 @@
 
 import json
 import multiprocessing
+import os
 import resource
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -246,3 +248,16 @@ def test_what_is_loaded_is_committed_at_once(path: Path) -> None:
     with DiskStore.read_only(path) as store:
         assert len(list(store.rocks.rows("urls", b""))) == 2500
         assert store.rocks.get("lengths", b"n") == b"1"
+
+
+def test_a_store_that_may_not_be_written_to_can_be_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system that is read-only, or of another user; nothing in it changes, and nothing is left elsewhere."""
+    before = contents(path)
+    monkeypatch.setattr(os, "access", lambda asked, _: asked != path / "db")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    assert seen_in(path) == KEYS[:3]
+    assert contents(path) == before
+    assert list((tmp_path / "tmp").iterdir()) == []

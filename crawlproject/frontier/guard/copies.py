@@ -34,6 +34,8 @@ class CopyRun:
     Memory: ``MAX_CONTENTS`` contents; the least recent one is dropped.
     """
 
+    __slots__ = ("_times",)
+
     def __init__(self) -> None:
         self._times: dict[int, int] = {}  # by content, the least recent one first
 
@@ -67,6 +69,8 @@ class SharedPages:
     mirrors.
     Memory: ``MAX_OTHERS`` servers; the one with the fewest shared pages is dropped.
     """
+
+    __slots__ = ("_pages", "is_mirror")
 
     def __init__(self) -> None:
         self.is_mirror = False  # found to be a mirror and demoted

@@ -56,6 +56,8 @@ class Family:
 class OtherNames:
     """The families of one server, by the form of their URLs (``urls.pattern.form_of``)."""
 
+    __slots__ = ("_families", "_has_some")
+
     def __init__(self) -> None:
         self._families: dict[str, Family] = {}
         self._has_some = False  # some family is or was of other names

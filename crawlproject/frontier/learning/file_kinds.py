@@ -61,6 +61,8 @@ def _directory(segment: str) -> str:
 class FileKinds:
     """For each kind of one server: number of answers that were not pages; ``PAGES`` once one was a page."""
 
+    __slots__ = ("_answers",)
+
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
 

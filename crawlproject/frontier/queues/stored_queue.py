@@ -196,10 +196,10 @@ class StoredUrlQueue:
                 found = self._of.rows.after(self.number, last, count)
                 kept_here = (sort_key for sort_key in self._volatile if sort_key > last)
                 sort_keys = sorted({*found, *kept_here})[:count]
-                if not sort_keys:
-                    return
-                self._judged = last = sort_keys[-1]
+                self._judged = last = sort_keys[-1] if sort_keys else last
                 yield self._replace(sort_keys, prefix, judge)
+                if len(sort_keys) < count:  # the end, even if further URLs are pushed there after each step
+                    return
         finally:
             self._judged = b""
 

@@ -69,6 +69,9 @@ HELD_BACK = (
     *("the crawl", "the store", "the process", "the operator", "the event", "the network"),
 )
 
+#: Columns with sums of qualities, each at most 3.4e38, and the limit of what is read there.
+QUALITIES, MAX_SUM = frozenset(("gathered", "waiting")), 1e60
+
 Sample = dict[str, float]
 
 
@@ -137,7 +140,7 @@ def read_series(path: Path) -> Series:
                 interval = found.get("interval", 0.0)
                 series.interval = min(MAX_INTERVAL, max(INTERVAL, float(interval))) if is_number(interval) else INTERVAL
                 series.runs.append(Run(float(found["at"])))
-            elif isinstance(found, list) and len(found) == len(columns) and all(map(is_number, found)):
+            elif isinstance(found, list) and len(found) == len(columns) and all(map(_is_of, columns, found)):
                 if not series.runs:
                     series.runs.append(Run(0.0))
                 series.runs[-1].samples.append(dict.fromkeys(COLUMNS, 0.0) | dict(zip(columns, found, strict=True)))
@@ -156,6 +159,11 @@ def _parsed(line: bytes) -> Any:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value from a file is a number that can be computed with: JSON has no limit."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
+
+
+def _is_of(column: str, value: object) -> bool:
+    """Whether a value can be of this column."""
+    return is_number(value) or (column in QUALITIES and isinstance(value, float) and abs(value) < MAX_SUM)
 
 
 class SeriesWriter:
