@@ -17,6 +17,7 @@ from testbed.children import free_port
 from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
 from testbed.redis_server import RunningRedis
+from tests.processes import share_server
 from tests.waiting import alarm
 
 # Half of the CPU time of collecting went to looking for garbage among thousands of tests and modules, which is none.
@@ -27,6 +28,12 @@ COMMON = settings(deadline=None, database=None, suppress_health_check=[HealthChe
 settings.register_profile("quick", COMMON, derandomize=True, max_examples=40)
 settings.register_profile("explore", COMMON, max_examples=400)
 settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes of pytest-xdist, which this one starts, share one server of forks."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        share_server()
 
 
 @pytest.hookimpl(wrapper=True)

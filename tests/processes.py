@@ -7,9 +7,9 @@
 
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
-one from scratch.  Each pytest process has one server, started with the first fork; it ends when pytest does.  The
-server forks further servers, which import more, for commands of ``scrapy`` and for simulations: a crawl's memory does
-not depend on the tests before it.
+one from scratch.  The server starts with the first fork and ends when pytest does; the processes of pytest-xdist share
+one, see ``share_server``.  The server forks further servers, which import more, for commands of ``scrapy`` and for
+simulations: a crawl's memory does not depend on the tests before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,6 +42,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Seconds after which a command is considered hung.  Polite waits are multiples of measured times: a machine with a
 #: load of 27 made a crawl of 20 s last 300.
 HUNG = 1_800.0
+
+#: Environment variable: path of the socket of the server that the processes of pytest-xdist share.
+SHARED = "TEST_FORK_SERVER"
 
 #: Modules of crawlproject that no crawl needs, and that take long to import.
 NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation")
@@ -175,22 +178,47 @@ def _ask_server() -> socket.socket:
 
 @cache
 def _start_server() -> socket.socket:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        server = subprocess.Popen(
-            [sys.executable, "-W", "ignore::ResourceWarning", "-m", "tests.processes", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            cwd=ROOT,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads must not fork
-        )
+    if SHARED in os.environ:
+        ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.connect(os.environ[SHARED])
+    else:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        _run_server(ours, theirs)
+    return ours
+
+
+def share_server() -> None:
+    """Start a server for the processes that this one is about to start: each of its own would import for 2 s or more.
+
+    It ends with this process, and what they have left running then.
+    """
+    folder = TemporaryDirectory(prefix="fork-server-")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(f"{folder.name}/socket")
+    listener.listen()
+    atexit.register(folder.cleanup)
+    _run_server(*socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET), listener)
+    os.environ[SHARED] = f"{folder.name}/socket"
+
+
+def _run_server(ours: socket.socket, theirs: socket.socket, *listeners: socket.socket) -> None:
+    """Start a server, which is asked at ``theirs``, and at connections to ``listeners``, until ``ours`` is closed."""
+    given = [each.detach() for each in (theirs, *listeners)]
+    server = subprocess.Popen(
+        [sys.executable, "-W", "ignore::ResourceWarning", "-m", "tests.processes", *map(str, given)],
+        pass_fds=given,
+        stdin=subprocess.DEVNULL,
+        cwd=ROOT,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # a process with threads must not fork
+    )
+    for descriptor in given:
+        os.close(descriptor)
 
     def stop() -> None:
         ours.close()
         server.wait()
 
     atexit.register(stop)
-    return ours
 
 
 def _kind(arguments: Sequence[str]) -> str:
@@ -200,8 +228,11 @@ def _kind(arguments: Sequence[str]) -> str:
     return "simulation" if arguments[2:] and arguments[2] in ("simulate", "pagerank") else "command"
 
 
-def serve(asked: socket.socket, kind: str = "crawl") -> None:
-    """Fork when asked to, tell how each process ended, until the other side closes; then kill what is left."""
+def serve(asked: socket.socket, *listeners: socket.socket, kind: str = "crawl") -> None:
+    """Fork when asked to, tell how each process ended, until the other side closes; then kill what is left.
+
+    Whoever connects to ``listeners`` may ask as well.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
     gc.disable()  # what is imported is no garbage: it takes half as long without looking for some
     PRELOADS[kind]()
@@ -211,16 +242,19 @@ def serve(asked: socket.socket, kind: str = "crawl") -> None:
     gc.enable()
     others: dict[str, tuple[int, socket.socket]] = {}
     with selectors.DefaultSelector() as selector:
-        selector.register(asked, selectors.EVENT_READ)
-        ended = False
-        while not ended:
+        for each in (asked, *listeners):
+            selector.register(each, selectors.EVENT_READ)
+        while asked.fileno() >= 0:
             for key, _ in selector.select():
-                if key.data is None:
-                    ended |= not _fork(asked, selector, kind, others)
-                else:
+                if key.data is not None:
                     selector.unregister(key.fd)
                     os.close(key.fd)
                     _report(*key.data)
+                elif key.fileobj in listeners:
+                    selector.register(key.fileobj.accept()[0], selectors.EVENT_READ)
+                elif not _fork(key.fileobj, selector, kind, others):
+                    selector.unregister(key.fileobj)
+                    key.fileobj.close()
         for key in list(selector.get_map().values()):
             if key.data is not None:
                 os.kill(key.data[0], signal.SIGKILL)
@@ -262,7 +296,7 @@ def _fork_server(kind: str) -> tuple[int, socket.socket]:
         try:
             os.dup2(theirs.fileno(), 3)
             os.closerange(4, 4096)
-            serve(socket.socket(fileno=3), kind)
+            serve(socket.socket(fileno=3), kind=kind)
         except BaseException:  # noqa: BLE001 - nothing may go back to the loop of the first server
             traceback.print_exc()
         finally:
@@ -376,4 +410,4 @@ def _modules(folder: Path, package: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(*(socket.socket(fileno=int(descriptor)) for descriptor in sys.argv[1:]))
