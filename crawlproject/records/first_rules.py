@@ -116,9 +116,7 @@ def _json_fields(one: dict[str, Any], path: str, name: str, depth: int = 1) -> I
         if key.startswith("@") or not value:
             continue
         step = key if _is_path(key) else json.dumps(key)
-        full, full_name = f"{path}{step}", sql_name(f"{name}{key}")
-        if full_name in RESERVED:
-            full_name = f"{full_name}_value"
+        full, full_name = f"{path}{step}", _field_name(f"{name}{key}")
         if isinstance(value, dict):
             if depth <= _MAX_DEPTH:
                 yield from _json_fields(value, f"{full}.", f"{full_name}_", depth + 1)

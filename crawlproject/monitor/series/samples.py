@@ -158,6 +158,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
 
 
+def number_of(value: object) -> float:
+    """A value from a file; 0 if it is no such number."""
+    return value if is_number(value) else 0
+
+
 class SeriesWriter:
     """Appends samples to the file of a crawl that may have had earlier runs."""
 
