@@ -69,16 +69,17 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        sessions = FrontierOptions.of(crawler)
+        sessions, ahead = FrontierOptions.of(crawler), NetworkOptions.of(crawler).prefetch
+        # This handler is made with the first request: the frontier exists, orders of the operator are in force already.
+        self._crawl = crawl = frontier_of(crawler)
+        self._count = stats_of(crawler).inc_value
+        self._is_closing = partial(is_closing, crawler)
         self._bind_address = normalize_bind_address(crawler.settings.get("DOWNLOAD_BIND_ADDRESS"))
         self._guard = crawl_guard(crawler)
         self._resolver = crawl_resolver(crawler)
         self._budget = crawl_budget(crawler)
-        self._prefetch = DnsPrefetch(self._resolver, self._upcoming, NetworkOptions.of(crawler).prefetch)
-        self._newcomers = self._admission(NetworkOptions.of(crawler).prefetch)
+        self._prefetch = DnsPrefetch(self._resolver, self._upcoming, ahead)
         self._max_parked = sessions.max_parked
-        crawl = frontier_of(crawler)
-        # This handler is made with the first request: orders of the operator are in force already.
         max_sessions = sessions.max_sessions if crawl is None else self._afford(crawl)
         self._pool = ConnectionPool(
             max_sessions + self._max_parked,
@@ -87,17 +88,26 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
                 self._resolver,
                 self._guard,
                 sessions.connect_timeout,
-                self._unsolicited,
+                partial(self._count, "downloader/unsolicited_data"),
             ),
             on_lost=self._lost,
         )
-        self._outages = self._new_outages(sessions.outage_failures)
-        self._patience = self._new_patience(sessions.patience)
+        self._newcomers: NewcomerNames | None = None
+        self._outages: Outages | None = None
+        self._patience: Patience | None = None
+        if crawl is not None:
+            if ahead and not crawl.admits_any and looks_up_names(crawler.settings):
+                self._newcomers = NewcomerNames(self._resolver, self._guard, crawl, ahead, self._count)
+            connects = partial(accepts, self._resolver, self._guard, self._bind_address)
+            self._outages = Outages(crawl, sessions.outage_failures, connects, self._resolver.works, self._count)
+            self._resolver.on_looked_up = self._outages.looked_up
+            if sessions.patience < inf:
+                self._patience = Patience(crawl, sessions.patience, self._give_way, self._count, self._is_closing)
         self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
         self._body_signals = BodySignals(crawler)
         self._connection_lost = Receivers(crawler, signals.connection_lost)
-        crawler.signals.connect(self._session_closed, signals.session_closed)
-        crawler.signals.connect(self._session_abandoned, signals.session_abandoned)
+        crawler.signals.connect(self._pool.close, signals.session_closed)
+        crawler.signals.connect(self._pool.abort, signals.session_abandoned)
         crawler.signals.connect(self._load, signals.load_asked)
         crawler.signals.connect(self._sessions_limited, signals.sessions_limited)
 
@@ -115,44 +125,16 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             )
         return possible
 
-    def _admission(self, ahead: int) -> NewcomerNames | None:
-        crawl = frontier_of(self.crawler)
-        if crawl is None or crawl.admits_any or not ahead or not looks_up_names(self.crawler.settings):
-            return None
-        return NewcomerNames(self._resolver, self._guard, crawl, ahead, stats_of(self.crawler).inc_value)
-
-    def _new_patience(self, seconds: float) -> Patience | None:
-        crawl = frontier_of(self.crawler)
-        if crawl is None or seconds == inf:
-            return None
-        count = stats_of(self.crawler).inc_value
-        return Patience(crawl, seconds, self._give_way, count, partial(is_closing, self.crawler))
-
     def _give_way(self, key: str) -> None:
         if self._outages is not None:
             self._outages.failed(key)
         self._pool.abort(key)
-
-    def _new_outages(self, least: int) -> Outages | None:
-        crawl = frontier_of(self.crawler)
-        if crawl is None:
-            return None
-        connects = partial(accepts, self._resolver, self._guard, self._bind_address)
-        outages = Outages(crawl, least, connects, self._resolver.works, stats_of(self.crawler).inc_value)
-        self._resolver.on_looked_up = outages.looked_up
-        return outages
 
     def _watch(self, request: Request, key: str) -> Watch | None:
         """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
         if self._patience is None or self._patience.is_known(key):
             return None
         return Watch(self._patience, key) if self._is_sent_again(request) else None
-
-    def _session_closed(self, server_key: str) -> None:
-        self._pool.close(server_key)
-
-    def _session_abandoned(self, server_key: str) -> None:
-        self._pool.abort(server_key)
 
     def _sessions_limited(self, limit: int) -> None:
         affordable_sessions(limit)
@@ -165,41 +147,31 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._connection_lost.look(("server_key",))
         self._connection_lost.send(server_key=server_key)
 
-    def _unsolicited(self) -> None:
-        stats_of(self.crawler).inc_value("downloader/unsolicited_data")
-
     def _upcoming(self, count: int, until: float) -> list[str]:
-        frontier = frontier_of(self.crawler)
-        if frontier is None:
+        if self._crawl is None:
             return []
-        upcoming = frontier.frontier.queue.upcoming(count, until)
-        if self._newcomers is None:
-            return upcoming
-        return [key for key in upcoming if frontier.frontier.servers[key].answered]
-
-    def _takes_proxy(self) -> None:
-        crawl = frontier_of(self.crawler)
-        if crawl is not None:
-            crawl.admits_all()
+        frontier = self._crawl.frontier
+        upcoming = frontier.queue.upcoming(count, until)
+        return upcoming if self._newcomers is None else [key for key in upcoming if frontier.servers[key].answered]
 
     async def _outage_over(self, request: Request, outages: Outages) -> None:
         """Delay a side request until an outage is over. One of a page in the browser fails: the page is rendered
         again."""
-        frontier = frontier_of(self.crawler)
-        if frontier is not None and frontier.is_side_request(request) and FOR_PAGE not in request.meta:
-            await outages.over(partial(is_closing, self.crawler))
+        if self._crawl is not None and self._crawl.is_side_request(request) and FOR_PAGE not in request.meta:
+            await outages.over(self._is_closing)
 
-    def _polite_wait(self, request: Request, frontier: CrawlFrontier | None) -> Callable[[], float] | None:
+    def _polite_wait(self, request: Request) -> Callable[[], float] | None:
         """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
-        if frontier is None or frontier.handed_out(request):
+        crawl = self._crawl
+        if crawl is None or crawl.handed_out(request):
             return None
 
         def wait() -> float:
-            longest = 0.0 if is_closing(self.crawler) else request.meta.get("download_timeout") or inf
+            longest = 0.0 if self._is_closing() else request.meta.get("download_timeout") or inf
             try:
-                return frontier.polite_wait(request, longest)
+                return crawl.polite_wait(request, longest)
             except IgnoreRequest:
-                stats_of(self.crawler).inc_value("frontier/awaited_unsent")
+                self._count("frontier/awaited_unsent")
                 raise
 
         return wait
@@ -216,8 +188,8 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         timing = request.meta[TIMING] = Timing(started=CLOCK())
         try:
             via = proxy_of(request)
-            if via is not None:
-                self._takes_proxy()
+            if via is not None and self._crawl is not None:
+                self._crawl.admits_all()
             response = await self._fetch_in_turn(request, timing, via)
         except IgnoreRequest:
             del request.meta[TIMING]
@@ -237,9 +209,8 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             share = request.meta.pop(SHARE, None)
             if share is not None:
                 share.end()
-            frontier = frontier_of(self.crawler)
-            if TIMING in request.meta and frontier is not None:
-                frontier.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
+            if TIMING in request.meta and self._crawl is not None:
+                self._crawl.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
         return response
 
     def _is_outage(self, request: Request, error: BaseException) -> bool:
@@ -249,8 +220,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
 
     def _is_sent_again(self, request: Request) -> bool:
         """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
-        crawl = frontier_of(self.crawler)
-        return crawl is not None and not crawl.is_side_request(request)
+        return self._crawl is not None and not self._crawl.is_side_request(request)
 
     async def _fetch_in_turn(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
         while True:
@@ -261,15 +231,14 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
 
     async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
         """Download ``request`` over its server's connection."""
-        key = server_key(request.url)
-        frontier = frontier_of(self.crawler)
-        last, keep = bool(request.meta.get(LAST_OF_SESSION)), frontier is not None and frontier.has_session(key)
+        key, crawl = server_key(request.url), self._crawl
+        last, keep = bool(request.meta.get(LAST_OF_SESSION)), crawl is not None and crawl.has_session(key)
         timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
         async with (
-            self._connection(request, key, frontier, keep=keep) as connection,
+            self._connection(request, key, keep=keep) as connection,
             _UnlessAborted(key, connection),
         ):
-            is_awaited = frontier is not None and not frontier.handed_out(request)
+            is_awaited = crawl is not None and not crawl.handed_out(request)
             share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
             await self._budget.wait(share)
             await connection.check()
@@ -304,33 +273,32 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             certificate = None if tls is None else tls.getpeercert(binary_form=True)
             return transfer.response(address=connection.address, certificate=certificate)
 
-    def _connection(self, request: Request, key: str, frontier: CrawlFrontier | None, *, keep: bool) -> Use:
+    def _connection(self, request: Request, key: str, *, keep: bool) -> Use:
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
-        wait = self._polite_wait(request, frontier)
+        wait = self._polite_wait(request)
         local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
-        if wait is None or frontier is None:
+        if wait is None or self._crawl is None:
             return self._pool.use(key, keep=keep, local_address=local)
-        most = partial(frontier.frontier.servers.side_connections, key)
+        most = partial(self._crawl.frontier.servers.side_connections, key)
         return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
-        frontier = frontier_of(self.crawler)
-        if frontier is None:
+        if self._crawl is None:
             return _always
-        if keep or frontier.handed_out(request):
-            return frontier.may_send
-        return partial(_unless_rest_began, frontier, server_key(request.url))
+        if keep or self._crawl.handed_out(request):
+            return self._crawl.may_send
+        return partial(_unless_rest_began, self._crawl, server_key(request.url))
 
     def _left(self, key: str) -> None:
         """The rest of a body is not read: its connection ends, and the session with it."""
-        if (frontier := frontier_of(self.crawler)) is not None:
-            frontier.end_session(key)
+        if self._crawl is not None:
+            self._crawl.end_session(key)
 
     async def close(self) -> None:
         """Close all connections."""
-        self.crawler.signals.disconnect(self._session_closed, signals.session_closed)
-        self.crawler.signals.disconnect(self._session_abandoned, signals.session_abandoned)
+        self.crawler.signals.disconnect(self._pool.close, signals.session_closed)
+        self.crawler.signals.disconnect(self._pool.abort, signals.session_abandoned)
         self._prefetch.close()
         if self._outages is not None:
             self._outages.close()

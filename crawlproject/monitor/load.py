@@ -17,8 +17,8 @@ from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.loop_lag import LoopLag
+from crawlproject.monitor.server_state import rest_reason
 from crawlproject.monitor.throttle import Throttle
-from crawlproject.monitor.waiting import waiting_words
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.signals import load_asked
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
+
+    from crawlproject.frontier.dispatch import Dispatcher
 
 logger = logging.getLogger(__name__)
 
@@ -207,3 +209,15 @@ class LoadMonitor:
         words = waiting_words(crawl.dispatcher, CLOCK())
         if words:
             logger.info("Waiting: %s", words)
+
+
+def waiting_words(dispatcher: Dispatcher, now: float) -> str:
+    """``3 servers rest; next https://a.example in 12 s (Crawl-delay 30 s)``; empty if nothing is queued."""
+    found = dispatcher.waits_for()
+    if found is None:
+        return ""
+    server, at = found
+    counts = dispatcher.frontier.counts()
+    resting = counts["resting"] + counts["waiting"] + counts["leased"]
+    servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
+    return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"

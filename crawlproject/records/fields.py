@@ -57,8 +57,7 @@ def field_rules(table: Table, depth: int = 1) -> tuple[FieldRule, ...]:
 
 
 def _field(fields: Table, name: str, depth: int) -> FieldRule:
-    written = fields.any(name)
-    table = Table({"css": written} if isinstance(written, str) else written, (*fields.path, name))
+    table = table_at(fields, name)
     chosen = selector(table)
     is_list, is_required = table.take("many", bool, False), table.take("required", bool, False)
     default, is_text = table.any("default"), table.any("type") in (None, "text")
@@ -70,7 +69,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
         convert = _converter(table, is_json=chosen is not None and chosen.path is not None and chosen.regex is None)
         if chosen is None:
             table.end()
-            raise RuleError(table.path, "needs one of css, xpath, json, regex")
+            raise missing_selector(table)
     table.end()
     return FieldRule(name, chosen, convert, is_list, is_text, is_required, default, nested)
 
@@ -106,6 +105,26 @@ def _problem_of(date_format: str) -> str:
     except ValueError as error:
         return "" if "does not match" in str(error) else str(error)
     return ""
+
+
+def table_at(fields: Table, key: str) -> Table:
+    """The table of a selector; a text stands for its ``css``."""
+    written = fields.any(key)
+    return Table({"css": written} if isinstance(written, str) else written, (*fields.path, key))
+
+
+def whole_selector(table: Table) -> Selector:
+    """The selector in a table that has nothing else. Raises RuleError."""
+    found = selector(table)
+    table.end()
+    if found is None:
+        raise missing_selector(table)
+    return found
+
+
+def missing_selector(table: Table) -> RuleError:
+    """The error to raise for a table without a selector."""
+    return RuleError(table.path, "needs one of css, xpath, json, regex")
 
 
 def selector(table: Table) -> Selector | None:

@@ -137,9 +137,7 @@ def _nested_json_fields(
         if key.startswith("@") or not value:
             continue
         step = key if _is_path(key) else json.dumps(key)
-        full, full_name = f"{path}{step}", sql_name(f"{name}{key}")
-        if full_name in RESERVED:
-            full_name = f"{full_name}_value"
+        full, full_name = f"{path}{step}", _field_name(f"{name}{key}")
         listed = isinstance(value, list)
         inner = next((each for each in _listed(value) if isinstance(each, (dict, list))), None)
         if isinstance(inner, dict):

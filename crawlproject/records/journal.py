@@ -18,7 +18,7 @@ from crawlproject.records.kinds import from_json, to_json
 from crawlproject.records.record import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 #: Bytes read at a time.
@@ -103,18 +103,14 @@ class Journal:
 
     def count(self) -> int:
         """Rows that the database does not have. O(length)."""
-        count, place = 0, self._done
-        while piece := os.pread(self._file, min(_PIECE, self._end - place), place):
-            count, place = count + piece.count(b"\n"), place + len(piece)
-        return count
+        return sum(piece.count(b"\n") for piece in _pieces(self._file, self._done, self._end))
 
     def absorb(self, other: Journal) -> None:
         """Append all rows of another journal and empty that. Raises OSError; then rows may be in both. O(length)."""
-        place = other._done
-        while piece := os.pread(other._file, min(_PIECE, other._end - place), place):
+        end = other._end
+        for piece in _pieces(other._file, other._done, end):
             self._append(piece)
-            place += len(piece)
-        other.done(place)
+        other.done(end)
 
     def close(self) -> None:
         """Close the file; remove it if it is empty, and a file rather than a device."""
@@ -128,10 +124,8 @@ class Journal:
             if other == self.path or not other.suffix[1:].isdecimal() or (file := _locked(other)) is None:
                 continue
             try:
-                place = 0
-                while piece := os.pread(file, _PIECE, place):
+                for piece in _pieces(file, 0, os.fstat(file).st_size):
                     self._append(piece)
-                    place += len(piece)
                 other.unlink()
             finally:
                 self._seal()
@@ -157,6 +151,13 @@ def _locked(path: Path) -> int | None:
             if os.path.samestat(path.stat(), os.fstat(file)):
                 return file
         os.close(file)  # its process has removed it meanwhile
+
+
+def _pieces(file: int, start: int, end: int) -> Iterator[bytes]:
+    """The bytes from ``start`` to ``end``."""
+    while piece := os.pread(file, min(_PIECE, end - start), start):
+        yield piece
+        start += len(piece)
 
 
 def _line(row: Row) -> bytes:

@@ -282,16 +282,14 @@ class _Reader:
         for row in rows:
             record: dict[str, Any] = {}
             is_complete = self._fields(rule.fields, row, record, rule.name)
-            if not any(value not in (None, []) for value in record.values()):
+            found = [name for name, value in record.items() if value not in (None, [])]
+            if not found:
                 continue
-            self._reading.found.update(name for name, value in record.items() if value is not None and value != [])
+            self._reading.found.update(found)
             if not is_complete:
                 self._reading.incomplete += 1
                 continue
-            for field in rule.fields:
-                if record[field.name] in (None, []) and field.default is not None:
-                    record[field.name] = field.default
-            self._reading.rows.append(record)
+            self._reading.rows.append(_with_defaults(record, rule.fields))
 
     def _fields(self, fields: tuple[FieldRule, ...], node: Any, record: dict[str, Any], name: str) -> bool:
         """Read ``fields`` into ``record``; whether all that are required are there."""
@@ -331,11 +329,8 @@ class _Reader:
     def _nested(self, field: FieldRule, node: Any, name: str) -> dict[str, Any] | None:
         record: dict[str, Any] = {}
         is_complete = self._fields(field.fields, node, record, name)
-        has_values = any(value is not None and value != [] for value in record.values())
-        for inner in field.fields:
-            if record[inner.name] in (None, []) and inner.default is not None:
-                record[inner.name] = inner.default
-        return record if is_complete and has_values else None
+        has_values = any(value not in (None, []) for value in record.values())
+        return _with_defaults(record, field.fields) if is_complete and has_values else None
 
     def _value(self, field: FieldRule, found: Any, name: str) -> Any:
         assert field.convert is not None
@@ -382,3 +377,11 @@ class _Reader:
         problems = self._reading.problems
         if len(problems) < MAX_PROBLEMS and problem not in problems:
             problems.append(problem)
+
+
+def _with_defaults(record: dict[str, Any], fields: tuple[FieldRule, ...]) -> dict[str, Any]:
+    """``record``, after what is missing was filled in."""
+    for field in fields:
+        if record[field.name] in (None, []) and field.default is not None:
+            record[field.name] = field.default
+    return record

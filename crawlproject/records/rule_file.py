@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.download.rendering.steps import wish
-from crawlproject.records.fields import field_rules, key_of, name_of, selector
+from crawlproject.records.fields import field_rules, key_of, name_of, table_at, whole_selector
 from crawlproject.records.rules import NO_PATTERNS, RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
 from crawlproject.records.toml_lines import error_line, line_of
@@ -94,13 +94,7 @@ def _site(table: Table, stem: str) -> SiteRules:
     follow = table.table("follow")
     allow, deny = _patterns(follow, "allow"), _patterns(follow, "deny")
     follow.end()
-    next_pages = None
-    if table.has("pagination"):
-        pagination = table.table("pagination")
-        next_pages = selector(pagination)
-        if next_pages is None:
-            raise RuleError(pagination.path, "needs one of css, xpath, json, regex")
-        pagination.end()
+    next_pages = whole_selector(table.table("pagination")) if table.has("pagination") else None
     render = _render(table)
     records = tuple(_records(table.table("records")))
     table.end()
@@ -149,14 +143,7 @@ def _records(records: Table) -> Iterator[RecordRule]:
         raise RuleError(records.path, "missing: at least one table [records.NAME.fields]")
     for name in records.keys():  # noqa: SIM118 - it is no dict
         table = records.table(name_of(name, (*records.path, name)))
-        rows = None
-        if table.has("rows"):
-            written = table.any("rows")
-            rows_table = Table({"css": written} if isinstance(written, str) else written, (*table.path, "rows"))
-            rows = selector(rows_table)
-            rows_table.end()
-            if rows is None:
-                raise RuleError(rows_table.path, "needs one of css, xpath, json, regex")
+        rows = whole_selector(table_at(table, "rows")) if table.has("rows") else None
         fields = field_rules(table.table("fields"))
         rule = RecordRule(name, fields, key_of(table, fields), rows, _patterns(table, "pages"))
         table.end()

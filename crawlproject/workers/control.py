@@ -22,6 +22,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.connection import LONG, is_full, policy_refusal
 from crawlproject.workers.scripts import (
     ADD,
@@ -40,7 +41,6 @@ from crawlproject.workers.scripts import (
     TAKE,
     digest,
 )
-from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY
-from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

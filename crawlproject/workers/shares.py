@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
+from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
-from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

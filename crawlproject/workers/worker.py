@@ -15,6 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.workers.clocks import RedisClock, boot_time
 from crawlproject.workers.control import AWAY, Beat, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import MAX_LAG, Lease
@@ -22,9 +23,7 @@ from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
 from crawlproject.workers.receiver import Receiver
-from crawlproject.workers.redis_clock import RedisClock
 from crawlproject.workers.shares import Shares, staying
-from crawlproject.workers.times import boot_time
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal, encode_message
+from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import Commit
 from crawlproject.workers.part import KEPT, PartState
 from crawlproject.workers.snapshots import write_snapshot
-from crawlproject.workers.times import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

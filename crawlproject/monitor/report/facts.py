@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.quantities import counted, exact_duration, size
-from crawlproject.monitor.series.samples import HELD_BACK, is_number
+from crawlproject.monitor.series.samples import HELD_BACK, is_number, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,8 +87,7 @@ class Facts:
 
     def stat(self, name: str) -> float:
         """A numeric stat of the last run; 0 if it is absent."""
-        value = self.stats.get(name, 0)
-        return value if is_number(value) else 0
+        return number_of(self.stats.get(name))
 
     @property
     def as_of(self) -> str:

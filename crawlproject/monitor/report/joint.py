@@ -8,7 +8,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.monitor.report.facts import COUNTS, Facts
-from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number
+from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
 from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
 
@@ -132,19 +132,19 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
         return {}
     rows = _servers(found)
     rest = {
-        name: sum(_number(_dict(each, "rest").get(name)) for each in found)
+        name: sum(number_of(_dict(each, "rest").get(name)) for each in found)
         for name in ("servers", "pages", "quality", "queued")
     }
     rest["servers"] += len(rows[MAX_SERVERS:])
     for name in ("pages", "quality", "queued"):
         place = SERVER_COLUMNS.index(name)
-        rest[name] += sum(_number(row[place]) for row in rows[MAX_SERVERS:])
+        rest[name] += sum(number_of(row[place]) for row in rows[MAX_SERVERS:])
     shortest, longest = ([each[name] for each in found if is_number(each.get(name))] for name in _WAITS)
     return {
         "columns": list(SERVER_COLUMNS),
         "servers": rows[:MAX_SERVERS],
         "rest": rest,
-        **{name: sum(_number(each.get(name)) for each in found) for name in ("guarded", "mirrors", "too_early")},
+        **{name: sum(number_of(each.get(name)) for each in found) for name in ("guarded", "mirrors", "too_early")},
         **_times(found),
         "shortest_wait": min(shortest, default=None),
         "longest_wait": max(longest, default=None),
@@ -169,9 +169,9 @@ def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
         for row in listed[:MAX_SERVERS]:
             if isinstance(row, list) and len(row) == len(SERVER_COLUMNS):
                 known = rows.get(str(row[0]))
-                if known is None or _number(row[pages]) > _number(known[pages]):
+                if known is None or number_of(row[pages]) > number_of(known[pages]):
                     rows[str(row[0])] = row
-    return sorted(rows.values(), key=lambda row: -_number(row[pages]))
+    return sorted(rows.values(), key=lambda row: -number_of(row[pages]))
 
 
 def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def joint_stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for stats in all_stats:
         for name, value in stats.items():
             if is_number(value):
-                known = _number(found.get(name))
+                known = number_of(found.get(name))
                 found[name] = max(known, value) if name.endswith(_MAXIMA) else known + value
             elif isinstance(value, str) and not is_number(found.get(name)):
                 texts = str(found.get(name, "")).split(", ") if name in found else []
@@ -211,10 +211,6 @@ def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _dict(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = snapshot.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _number(value: object) -> float:
-    return value if is_number(value) else 0
 
 
 def worker_facts(workers: Sequence[Worker]) -> list[tuple[str, Facts]]:

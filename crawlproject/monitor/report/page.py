@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.monitor.quantities import counted
 from crawlproject.monitor.report.charts import charts
 from crawlproject.monitor.report.facts import WORKER_HEADINGS, Facts, advice, summary, worker_row
-from crawlproject.monitor.series.samples import is_number
+from crawlproject.monitor.series.samples import is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES
 
@@ -119,44 +119,39 @@ def _list(sentences: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{text(each)}</li>' for each in sentences)}</ul>"
 
 
-def _chart(chart: Chart) -> str:
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in chart.names)
-    rows = "".join(
+def _table(headings: Iterable[str], rows: Iterable[Sequence[object]], kind: str = "") -> str:
+    """The first cell of each of ``rows`` is its name."""
+    head = "".join(f'<th scope="col">{text(title)}</th>' for title in headings)
+    body = "".join(
         f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(each)}</td>" for each in rest)}</tr>'
-        for first, *rest in chart.rows()
+        for first, *rest in rows
     )
+    return f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _scrolled(label: str, table: str) -> str:
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}">{table}</div>'
+
+
+def _chart(chart: Chart) -> str:
     return (
         f"<figure><figcaption><h3>{text(chart.title)}</h3>"
         f'<p id="chart-{chart.id}-words">{text(chart.words)}</p></figcaption>'
         f'<div class="chart" id="chart-{chart.id}" role="img" aria-label="{text(chart.title)}" '
         f'aria-describedby="chart-{chart.id}-words"></div>'
         f"<details><summary>Values: {text(chart.title)}</summary>"
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Values: {text(chart.title)}">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></details></figure>"
+        f"{_scrolled(f'Values: {chart.title}', _table(chart.names, chart.rows()))}</details></figure>"
     )
 
 
 def _pairs(name: str, value: str, rows: Mapping[str, object]) -> str:
-    if not rows:
-        return "<p>None.</p>"
-    body = "".join(f'<tr><th scope="row">{text(key)}</th><td>{text(each)}</td></tr>' for key, each in rows.items())
-    return (
-        f'<table class="pairs"><thead><tr><th scope="col">{text(name)}</th><th scope="col">{text(value)}</th></tr>'
-        f"</thead><tbody>{body}</tbody></table>"
-    )
+    return _table((name, value), rows.items(), ' class="pairs"') if rows else "<p>None.</p>"
 
 
 def _workers(workers: Sequence[tuple[str, Facts]]) -> str:
-    head = "".join(f'<th scope="col">{text(title)}</th>' for title in WORKER_HEADINGS)
-    body = "".join(
-        f'<tr><th scope="row">{text(name)}</th>{"".join(f"<td>{text(each)}</td>" for each in worker_row(facts))}</tr>'
-        for name, facts in workers
-    )
-    return (
-        f"<p>{text(counted(len(workers), 'worker'))}; the rest of this report has the sums of all.</p>"
-        '<div class="scroll" tabindex="0" role="region" aria-label="Workers">'
-        f'<table class="pairs"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    table = _table(WORKER_HEADINGS, [(name, *worker_row(facts)) for name, facts in workers], ' class="pairs"')
+    number = counted(len(workers), "worker")
+    return f"<p>{text(number)}; the rest of this report has the sums of all.</p>{_scrolled('Workers', table)}"
 
 
 def _shares(facts: Facts) -> dict[str, str]:
@@ -205,8 +200,8 @@ def _copies(facts: Facts) -> dict[str, str]:
         "pages compared": facts.stat("duplicates/pages"),
         "exact copies": facts.stat("duplicates/exact"),
         "near copies": facts.stat("duplicates/near"),
-        "mirrors": facts.stat("duplicates/mirrors") or _number(facts.snapshot.get("mirrors")),
-        "servers ranked last as traps": facts.stat("guard/servers") or _number(facts.snapshot.get("guarded")),
+        "mirrors": facts.stat("duplicates/mirrors") or number_of(facts.snapshot.get("mirrors")),
+        "servers ranked last as traps": facts.stat("guard/servers") or number_of(facts.snapshot.get("guarded")),
         "dropped patterns of URLs": facts.stat("guard/patterns"),
         "their URLs": facts.stat("guard/dropped"),
     }
@@ -229,8 +224,7 @@ def _servers(snapshot: Mapping[str, Any]) -> str:
         f"<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"
         '<p class="search"><label for="search">Search servers</label> '
         '<input id="search" type="search" autocomplete="off"> <span id="found" role="status"></span></p>'
-        '<div class="scroll" tabindex="0" role="region" aria-label="Servers">'
-        f'<table id="servers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        + _scrolled("Servers", f'<table id="servers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
     )
 
 
@@ -241,19 +235,15 @@ def _server(row: Sequence[Any]) -> str:
             shown = f"<bdi>{text(str(value)[:MAX_TEXT])}</bdi>"
             cells.append(f'<th scope="row">{shown}</th>' if name == "server" else f"<td>{shown}</td>")
         else:
-            number = _number(value)
+            number = number_of(value)
             shown = f"{number:,.3f}" if name in TIMES else f"{number:,.4g}"
             cells.append(f'<td class="number" data-value="{number!r}">{shown}</td>' if number else "<td></td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _number(value: object) -> float:
-    return value if is_number(value) else 0
-
-
 def _rest(rest: object, shown: int) -> str:
     given = rest if isinstance(rest, dict) else {}
-    counts = {name: _number(given.get(name)) for name in ("servers", "pages", "quality", "queued")}
+    counts = {name: number_of(given.get(name)) for name in ("servers", "pages", "quality", "queued")}
     servers = counts["servers"]
     if not servers:
         return f"All {shown:,} servers."

@@ -166,6 +166,11 @@ def _is_of(column: str, value: object) -> bool:
     return is_number(value) or (column in QUALITIES and isinstance(value, float) and abs(value) < MAX_SUM)
 
 
+def number_of(value: object) -> float:
+    """A value from a file; 0 if it is no such number."""
+    return value if is_number(value) else 0
+
+
 class SeriesWriter:
     """Appends samples to the file of a crawl that may have had earlier runs."""
 

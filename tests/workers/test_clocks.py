@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawlproject.workers.redis_clock import RedisClock
+from crawlproject.workers.clocks import RedisClock
 
 
 def followed(*beats: tuple[float, float, float]) -> float:
