@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from crawlproject.download.rendering.job import PageJob
     from crawlproject.download.rendering.tab import Tab
 
-#: Seconds after which a DOM that never stops to change is read, once the network is quiet.
+#: Seconds after which a DOM that never stops to change is read, once the network is quiet; and for a frame.
 MAX_CHANGING = 3.0
 
 #: Seconds of its own clock after which a page is read if it never stops asking its server.
@@ -94,7 +94,7 @@ class Quiet:
     async def _stays_unchanged(self) -> bool:
         """Whether it also is for the real time needed, or for a part of it."""
         if self._is_ahead:
-            if await self._tab.moves(self._quiet):
+            if await self._tab.moves(MAX_CHANGING):
                 self._needed = self._quiet
             scripts = await self._tab.script_time()
             await asyncio.sleep(min(max(self._rest(), MIN_WAIT), SHORTLY))

@@ -24,6 +24,9 @@ _MOVES = """() => new Promise(done => requestAnimationFrame(() => requestAnimati
     () => done(document.getAnimations().some(each => each.playState === 'running' && each.effect &&
         each.effect.getComputedTiming().endTime < 60000))))))"""
 
+#: Seconds in which a frame is drawn, and for which the clock runs if none was.
+FRAME, FRAME_CLOCK = 0.05, 0.1
+
 #: Documents that a script may put in place of each other while one question is asked.
 MAX_DOCUMENTS = 3
 
@@ -92,15 +95,23 @@ class Tab:
         raise RenderError("script", "its scripts replace its document repeatedly")
 
     async def moves(self, longest: float) -> bool:
-        """Whether the page has an animation that will end, once it has been drawn as it is now, or cannot be in time.
+        """Whether the page, once it has been drawn as it is now, has an animation that will end, or was drawn late.
 
-        Some scripts wait for either.
+        Some scripts wait for either.  The clock runs a little as long as no frame comes: Chromium often draws none
+        while it stands still.
         """
+        asked = asyncio.ensure_future(self.ask(_MOVES, ""))
+        is_late = False
         try:
             async with asyncio.timeout(longest):
-                return bool(await self.ask(_MOVES, ""))
+                while not (await asyncio.wait((asked,), timeout=FRAME))[0]:
+                    is_late = True
+                    await self.run(FRAME_CLOCK)
+                return bool(asked.result()) or is_late
         except TimeoutError:
             return True
+        finally:
+            asked.cancel()
 
     async def _ask(self, expression: str) -> Any:
         if self._world is None:

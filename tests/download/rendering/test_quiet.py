@@ -27,6 +27,8 @@ COMPLETE = {
     "timers in turn": "let n = 0; const i = setInterval(() => { add(++n + ' ');"
     "if (n === 10) { clearInterval(i); add('COMPLETE') } }, 200)",
     "animation frames": "let n = 0; const f = () => ++n > 20 ? add('COMPLETE') : requestAnimationFrame(f); f()",
+    "animation frames after a fetch": "const f = requestAnimationFrame;"
+    "fetch('/slow').then(() => f(() => f(() => f(() => add('COMPLETE')))))",
     "end of a transition": "const p = document.querySelector('p'); p.style.transition = 'opacity .2s'; p.offsetWidth;"
     "p.ontransitionend = () => add('COMPLETE'); requestAnimationFrame(() => { p.style.opacity = 0 })",
     "idle": "requestIdleCallback(() => add('COMPLETE'))",
