@@ -80,12 +80,8 @@ class FrontierScheduler(CrawlFrontierScheduler):
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
-<<<<<<< HEAD
-        frontier.queue.admits_newcomers = True
-=======
         self._lasting = LastingObjects(lambda: len(frontier.servers) + frontier.quality.pages)
-        frontier.admits_newcomers()
->>>>>>> scale2
+        frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._backend = open_backend(crawler, options, frontier, self._seen)
