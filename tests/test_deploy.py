@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -139,9 +140,13 @@ def user(tmp_path: Path) -> Iterator[User]:
 
 
 def follow(user: User) -> None:
-    """The document from "Start scrapyd" to "Resume"."""
+    """The document from "Start scrapyd" to "Resume"; the egg has the package and its templates, no tests or scripts."""
     with user.scrapyd():
-        assert '"status": "ok"' in user.type("Deploy")
+        told = json.loads(user.type("Deploy"))
+        assert (told["status"], told["spiders"] > 0) == ("ok", True)
+        names = zipfile.ZipFile(next((user.home / "scrapyd").rglob("*.egg"))).namelist()
+        assert "crawlproject/commands/templates/site.tmpl" in names
+        assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
         assert '"status": "ok"' in user.type("Schedule", f"{SLOW} {WITH_PROGRESS}")
         until(lambda: bool(fetches(user.web.records())))
         assert "Spider opened" in user.type("Look")

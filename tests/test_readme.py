@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -106,20 +105,6 @@ def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
         arguments = ("-a", f"seeds={seed}", "-a", f"allowed={seed.split('/')[2]}", "-O", "books.jsonl")
         run(*scrapy, "crawl", "books", *arguments, *ON_LOOPBACK, "-s", "FRONTIER_MIN_DELAY=0", cwd=checkout)
     assert (checkout / "books.jsonl").read_text().count("\n") > 1
-
-
-def test_egg_holds_the_package_and_its_templates_and_runs_zipped(checkout: Path, tmp_path: Path) -> None:
-    """What scrapyd gets: no tests, no scripts; its spiders can be listed straight from the egg."""
-    run(sys.executable, "setup.py", "-q", "bdist_egg", cwd=checkout, PYTHONWARNINGS="ignore")
-    egg = next((checkout / "dist").glob("*.egg"))
-    names = zipfile.ZipFile(egg).namelist()
-    assert "crawlproject/commands/templates/site.tmpl" in names
-    assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
-    listed = run(
-        sys.executable, "-m", "scrapy", "list",
-        cwd=tmp_path, PYTHONPATH=str(egg), SCRAPY_SETTINGS_MODULE="crawlproject.settings",
-    )  # fmt: skip
-    assert "web" in listed.split()
 
 
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:

@@ -115,9 +115,10 @@ def type_in(line: str, cwd: Path, server: PrivateRedis) -> str:
     cli = shutil.which("redis-cli") or str(Path(find_server()).with_name("redis-cli"))
     path = f"{Path(sys.executable).parent}:{Path(cli).parent}:{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
+    environment["PYTHONPATH"] = f"{ROOT}:{environment['PYTHONPATH']}"
     done = subprocess.run(
         ["bash", "-ec", typed],
-        cwd=cwd, env=environment | {"PATH": path, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        cwd=cwd, env=environment | {"PATH": path}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -50,8 +50,8 @@ REAL = {"SCRAPY_SETTINGS_MODULE": "crawlproject.settings"}
 def environment(folder: Path) -> dict[str, str]:
     """The project of the stand-ins; temporary files in ``folder``."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("REDIS")}
-    project = {"SCRAPY_SETTINGS_MODULE": "tests.commands.worker_project", "PYTHONPATH": str(ROOT)}
-    return {**kept, **project, "TMPDIR": str(folder)}
+    project = {"SCRAPY_SETTINGS_MODULE": "tests.commands.worker_project", "TMPDIR": str(folder)}
+    return {**kept, **project, "PYTHONPATH": f"{ROOT}:{kept['PYTHONPATH']}"}
 
 
 @pytest.fixture

@@ -68,8 +68,8 @@ class Server:
             action()
 
     def time_for(self, values: Any) -> float:
-        """Seconds that the bytes in ``values`` take. O(values)."""
-        return _bytes(values) / self.rate
+        """Seconds that the bytes in ``values`` take. O(values) at a finite rate."""
+        return 0.0 if self.rate == inf else _bytes(values) / self.rate
 
     def latency(self) -> float:
         """Seconds that something is under way."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -70,8 +69,8 @@ class RedisModel:
         value = self.data.get(key)
         if isinstance(value, Stream):
             value = Stream(dict(value.rows), value.last)
-        elif value is not None:
-            value = copy.copy(value)
+        elif isinstance(value, (dict, list, set)):
+            value = value.copy()
         self._undo.append((self._now(), key, value))
         while self._undo[0][0] < self._now() - UNDO:
             self._undo.popleft()

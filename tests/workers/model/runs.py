@@ -30,6 +30,7 @@ from crawlproject.workers.keys import Keys
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.scripts import JOIN
+from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
@@ -432,6 +433,10 @@ class Run:
 
     # the code under test
 
+    async def _write_snapshot(self, *given: Any) -> bool:
+        self.counts["snapshots"] += 1
+        return await write_snapshot(*given)
+
     @contextmanager
     def _patched(self) -> Iterator[None]:
         """Virtual clocks and names; small limits, so that everything happens in a short crawl."""
@@ -458,6 +463,7 @@ class Run:
             (receiver, "MAX_RECEIVED", 20),
             (receiver, "RECEIVED_AT_ONCE", 5),
             (outbox, "ENTRIES", 10),
+            (writer, "write_snapshot", self._write_snapshot),
             (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
             (part, "SMALL_JOURNAL", 1_000),
