@@ -13,6 +13,7 @@ from unittest import mock
 
 from crawlproject.workers import (
     blobs,
+    clocks,
     control,
     loading,
     outbox,
@@ -20,7 +21,6 @@ from crawlproject.workers import (
     receiver,
     shares,
     snapshots,
-    times,
     worker,
     writer,
 )
@@ -449,7 +449,7 @@ class Run:
             return f"elsewhere:{simulation.current.name[1:]}:0:{next(numbers)}"
 
         values = [
-            (times, "time", clock),
+            (clocks, "time", clock),
             (control, "new_id", new_id),
             (worker, "new_id", new_id),
             (shares, "may_run", self._may_run),
