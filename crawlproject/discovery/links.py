@@ -13,7 +13,14 @@ from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.links import LinkOptions
-from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, PAGE_LIMIT, QUALITY, SKIP_LINKS
+from crawlproject.requests.meta import (
+    CLOSED_TO_ROBOTS,
+    DUPLICATE_OF,
+    NEAR_DUPLICATE_OF,
+    PAGE_LIMIT,
+    QUALITY,
+    SKIP_LINKS,
+)
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
 from crawlproject.urls.known_urls import remembering
@@ -69,6 +76,8 @@ class _Source(NamedTuple):
     server_key: str | None
     internal: float
     external: float
+    #: A near-duplicate: the page that it resembles has added to its internal targets that are known.
+    is_near_copy: bool = False
 
     def gains(self, urls: list[str]) -> list[float]:
         """The quality added to each of the canonical ``urls``."""
@@ -77,6 +86,11 @@ class _Source(NamedTuple):
             return [external] * len(urls)
         start = self.server_key + "/"
         return [internal if url.startswith(start) else external for url in urls]
+
+    def raised(self, known: dict[str, float]) -> list[tuple[str, float]]:
+        """The ``known`` URLs whose quality rises, with what is added. O(length) each."""
+        own = f"{self.server_key}/" if self.is_near_copy else None
+        return [(url, gain) for url, gain in known.items() if gain and not (own and url.startswith(own))]
 
 
 class LinkIntake:
@@ -155,8 +169,8 @@ class LinkIntake:
             wanted, foreign = self._split(wanted, source, counts)
             new = list(compress(wanted, self._seen.urls_are_new(wanted)))
             counts["seen"] += len(wanted) - len(new)
-            raised = dict(zip(wanted, source.gains(wanted), strict=True))
-            gains = [raised.pop(url) for url in new]
+            known = dict(zip(wanted, source.gains(wanted), strict=True))
+            gains = [known.pop(url) for url in new]
             given = _given(links, urls[some], some.start)
             entries = self._entries(depth, payload, new, gains, given)
             sent = self._entries(depth, payload, list(foreign), list(foreign.values()), given) if foreign else []
@@ -167,7 +181,7 @@ class LinkIntake:
                 entries = self.guard.judge(guarded, entries)
                 counts["skipped/guard"] += len(new) - len(entries)
             counts["new"] += len(entries)
-            yield Found(entries, [item for item in raised.items() if item[1]], source.server_key, sent)
+            yield Found(entries, source.raised(known), source.server_key, sent)
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
 
@@ -253,9 +267,9 @@ class LinkIntake:
             self._record.add(page, distinct)
         if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds no quality
             return _Source(server_key(page), 0.0, 0.0)
-        return _Source(
-            server_key(page), *link_gains(self._quality, links.response.meta.get(QUALITY, 1.0), len(distinct))
-        )
+        meta = links.response.meta
+        gains = link_gains(self._quality, meta.get(QUALITY, 1.0), len(distinct))
+        return _Source(server_key(page), *gains, is_near_copy=NEAR_DUPLICATE_OF in meta)
 
 
 def in_steps(hrefs: Sequence[str]) -> list[slice]:
