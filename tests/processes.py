@@ -181,6 +181,7 @@ def _start_server() -> socket.socket:
     if SHARED in os.environ:
         ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.connect(os.environ[SHARED])
+        atexit.register(ours.close)
     else:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         _run_server(ours, theirs)
