@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -193,12 +194,16 @@ def test_line_behind_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parses < 30
 
 
+#: Python 3.12 alone reads a stray % as itself, so a date can have such a format there.
+STRAY_PERCENT = pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="Python 3.12 reads a stray % as itself")
+
+
 @pytest.mark.parametrize(
     ("date_format", "told"),
     [
         ("%Q", "'Q' is a bad directive in format '%Q'"),
         ("%d.%d.%Y", "'%d.%d.%Y': a directive is repeated"),
-        ("%d.%m.%", "stray % in format '%d.%m.%'"),
+        pytest.param("%d.%m.%", "stray % in format '%d.%m.%'", marks=STRAY_PERCENT),
     ],
 )
 def test_formats_that_no_date_has_are_refused(date_format: str, told: str) -> None:
