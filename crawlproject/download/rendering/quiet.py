@@ -23,6 +23,9 @@ SHORTLY = 0.15
 #: Seconds in which an animation, if there is one, is seen.
 MIN_WAIT = 0.05
 
+#: Seconds of its own clock in which a page handles what has come while the clock stood still.
+LATE = 0.01
+
 #: How often the DOM has changed, or null while the page is being parsed; the first call begins to watch.
 _CHANGES = """() => {
     if (!globalThis.crawlChanges) {
@@ -98,6 +101,7 @@ class Quiet:
                 self._needed = self._quiet
             scripts = await self._tab.script_time()
             await asyncio.sleep(min(max(self._rest(), MIN_WAIT), SHORTLY))
+            await self._tab.run(LATE)  # what has come meanwhile, such as stored data, waits for the clock
             if await self._has_changed():
                 return False
             if self._tab.has_others() or await self._tab.script_time() > scripts:
