@@ -57,7 +57,7 @@ _translator = HTMLTranslator()
 
 _decoder = json.JSONDecoder(strict=False)
 #: What scripts write before a value: ``window.__STATE__ =``, ``var data =``.
-_assigns = re.compile(r"""\s*(?:(?:var|let|const)\s+)?[\w$.\[\]'"]{1,200}\s*=\s*(?=[{\[])""").match
+_assigns = re.compile(r"""\s*(?:(?:var|let|const)\s+)?[\w$][\w$.\[\]'"]{0,199}\s*=\s*(?=[{\[])""").match
 
 
 def _parsed(text: str) -> Any:

@@ -86,8 +86,7 @@ class Rocks:
     """An open database; every method raises StoreError if the disk or the database fails.
 
     ``read_only``: the state at opening; another process may be writing to the database, and this one need not be
-    allowed to.  ``durable``: whether a write
-    survives a crash; otherwise it is neither logged nor synced.
+    allowed to.  ``durable``: whether a write survives a crash; otherwise it is neither logged nor synced.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:

@@ -147,6 +147,12 @@ def test_json_as_scripts_have_it(script: str) -> None:
     assert read(f"n = {rule}", f"<script>{script}</script>").rows == [{"n": "a b"}]
 
 
+def test_json_with_an_assignment_in_a_string_is_no_script() -> None:
+    """It begins with a bracket, which no variable does."""
+    rule = "{ css = 'script', json = '[0]', type = 'text' }"
+    assert read(f"n = {rule}", """<script>["a={b}", "c"]</script>""").rows == [{"n": "a={b}"}]
+
+
 def test_odd_pages_have_no_record() -> None:
     for page in ("", " ", "\0", "<", "<!--", "<h1>", "<script>", "\ud800", "<frameset>"):
         assert read("a = 'h1'\nb = { css = 'b', many = true }", page).rows == []
