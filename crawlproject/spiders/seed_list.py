@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import sys
 import zlib
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from crawlproject.urls import BadSeed, host_of, read_seeds, server_key
 from crawlproject.urls.server_key import has_public_suffix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 #: Top-level domains for tests and documentation (RFC 2606, RFC 6761), which are not in the public suffix list.
 _RESERVED = frozenset(("example", "invalid", "localhost", "test"))
@@ -20,10 +25,44 @@ _WHAT = "a URL begins with http:// or https://"
 #: The first bytes of a gzip file.
 _GZIP = b"\x1f\x8b"
 
+#: Bytes read at once to check a compressed file.
+_CHECKED_AT_ONCE = 1 << 20
+
 _is_path = re.compile(r"[./~\\]").match
 
 
-def seed_lines(seeds: str) -> list[str]:
+class SeedFile:
+    """The lines of a file, read anew by each iteration: as a list, two million of them take 250 MB.
+
+    What cannot be read twice, such as a pipe, is kept in memory.  Raises OSError; also EOFError or zlib.error if it is
+    not a complete gzip file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._data = None if path.is_file() else path.read_bytes()
+        self._is_compressed = False
+        with self._open() as file:
+            self._is_compressed = file.read(len(_GZIP)) == _GZIP
+        if self._is_compressed:
+            with self._open() as file:
+                while file.read(_CHECKED_AT_ONCE):
+                    pass
+
+    def __iter__(self) -> Iterator[str]:
+        with io.TextIOWrapper(self._open(), encoding="utf-8", errors="replace") as text:
+            for line in text:
+                yield from line.splitlines()
+
+    def _open(self) -> BinaryIO:
+        """The content, decompressed."""
+        source = self._path if self._data is None else io.BytesIO(self._data)
+        if self._is_compressed:
+            return cast("BinaryIO", gzip.open(source))
+        return source.open("rb") if isinstance(source, Path) else source
+
+
+def seed_lines(seeds: str) -> Iterable[str]:
     """The lines of a file or of standard input (``-``), or comma-separated URLs. O(length).
 
     An entry with a scheme is a URL; an existing path is a file, which may be compressed by gzip; anything else must be
@@ -35,7 +74,7 @@ def seed_lines(seeds: str) -> list[str]:
     if seeds == "-":
         return _with_urls(seeds, sys.stdin.read().splitlines())
     if "://" not in seeds and _exists(seeds):
-        return _with_urls(seeds, _read(seeds))
+        return _with_urls(seeds, _lines_of(seeds))
     entries = [entry for written in seeds.split(",") if (entry := written.strip())]
     for entry in entries:
         if "://" not in entry and not _is_host(entry):
@@ -51,19 +90,16 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _read(path: str) -> list[str]:
+def _lines_of(path: str) -> SeedFile:
     try:
-        data = Path(path).read_bytes()
-        if data.startswith(_GZIP):
-            data = gzip.decompress(data)
+        return SeedFile(Path(path))
     except OSError as error:
         raise ValueError(f"seeds={path!r}: {error.strerror or error}") from error
     except (EOFError, zlib.error) as error:
         raise ValueError(f"seeds={path!r}: not a complete gzip file: {error}") from error
-    return data.decode("utf-8", errors="replace").splitlines()
 
 
-def _with_urls(seeds: str, lines: list[str]) -> list[str]:
+def _with_urls(seeds: str, lines: Iterable[str]) -> Iterable[str]:
     """``lines``; raises ValueError if they contain no URL."""
     bad = None
     for seed in read_seeds(lines):

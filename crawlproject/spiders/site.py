@@ -105,10 +105,14 @@ class SiteSpider(WebSpider):
             yield links
             return
         plain: list[str] = []
-        for url in links.hrefs:
+        given = None if links.response is not None else links.quality
+        qualities: list[float] = []
+        for number, url in enumerate(links.hrefs):
             site: SiteRules | None = self.rules.of(url)
             if site is not None and site.render:
                 yield Request(url, meta={"render": site.render, BY_TYPE: True})
-            else:
-                plain.append(url)
-        yield Links(links.response, plain, quality=None if links.response else links.quality)
+                continue
+            plain.append(url)
+            if isinstance(given, tuple):
+                qualities.append(given[number])
+        yield Links(links.response, plain, quality=qualities if isinstance(given, tuple) else given)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlproject.spiders.seed_list import seed_lines
+from crawlproject.spiders.seed_list import SeedFile, seed_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 
 @pytest.mark.parametrize(
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 )
 def test_urls_and_hosts(seeds: str) -> None:
     """With a scheme, or a host as the Internet has them."""
-    assert seed_lines(seeds) == [entry.strip() for entry in seeds.split(",")]
+    assert list(seed_lines(seeds)) == [entry.strip() for entry in seeds.split(",")]
 
 
 @pytest.mark.parametrize(
@@ -72,22 +75,37 @@ def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["# mine", "http://example.org/ 0.5", "example"]
     for name in ("seeds.txt", "example.org"):
         (tmp_path / name).write_text("\n".join(lines))
-        assert seed_lines(str(tmp_path / name)) == lines
+        assert list(seed_lines(str(tmp_path / name))) == lines
     monkeypatch.chdir(tmp_path)
-    assert seed_lines("example.org") == lines
+    assert list(seed_lines("example.org")) == lines
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
-    assert seed_lines("-") == lines
+    assert list(seed_lines("-")) == lines
 
 
 def test_compressed_file_of_seeds(tmp_path: Path) -> None:
     """Whatever its name. Its bytes were read as lines, some of them as URLs."""
     path = tmp_path / "seeds"
     path.write_bytes(gzip.compress(b"http://example.org/ 0.5\nhttps://example.org/a\n"))
-    assert seed_lines(str(path)) == ["http://example.org/ 0.5", "https://example.org/a"]
+    assert list(seed_lines(str(path))) == ["http://example.org/ 0.5", "https://example.org/a"]
     for damaged in (path.read_bytes()[:-9], path.read_bytes()[:30] + bytes(30), b"\x1f\x8bexample.org"):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=f"^seeds={str(path)!r}: "):
             seed_lines(str(path))
+
+
+@pytest.mark.parametrize("content", [b"http://a.example/ 0.5\r\n\xff\rb\xe2\x80\xa8c\n\n", b"d"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_lines_of_a_file_are_those_of_its_text(content: bytes, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Although it is not read at once, and from a pipe as well."""
+    path = tmp_path / "seeds"
+    path.write_bytes(pack(content))
+    assert list(SeedFile(path)) == content.decode(errors="replace").splitlines()
+    reading, writing = os.pipe()
+    os.write(writing, pack(content))
+    os.close(writing)
+    lines = SeedFile(Path("/dev/fd", str(reading)))
+    os.close(reading)
+    assert list(lines) == list(lines) == list(SeedFile(path))
 
 
 @pytest.mark.parametrize(
