@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
@@ -49,7 +49,7 @@ class Action(NamedTuple):
     number: int
     #: Nobody had it before.
     id: str
-    #: Redis's clock, seconds.
+    #: When it was given, also if Redis has lost it since: Redis's clock, seconds.
     at: float
     #: Id of the worker at whose console it was given.
     by: str
@@ -142,11 +142,19 @@ class SharedOrders:
     def announced(self, mark: str) -> None:
         """A beat has reported the mark of the last action in Redis. O(1)."""
         self._announced = mark
-        if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
+        if self._apply is None or (self._is_known and self._is_applied(mark)):
             return
         self._is_behind = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._follow())
+
+    def _is_applied(self, mark: str) -> bool:
+        """Whether nothing is to be applied if ``mark`` is that of the last action in Redis. O(own actions)."""
+        return _parsed(mark) == (self.number, self._id) and not any(self._unseen())
+
+    def _unseen(self) -> Iterator[Action]:
+        """Own actions that were not read from the list yet."""
+        return (action for action in self._own if action.number > self.number)
 
     async def _follow(self) -> None:
         """Apply what is new; if Redis does not answer, the next beat tries again."""
@@ -182,7 +190,7 @@ class SharedOrders:
         assert self._control is not None
         missed = _parsed(self._announced or "")[0] - self.number
         mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
-        if _parsed(mark) == (self.number, self._id):
+        if self._is_applied(mark):
             return
         actions = [Action.read(row) for row in rows]
         missed = max(0, _parsed(mark)[0] - self.number)
@@ -196,12 +204,12 @@ class SharedOrders:
             for order, value in action.changes.items():
                 await self._change(order, value, "" if action.by == self._control.id else action.by)
             self.number, self._id = action.number, action.id
-            if action.by == self._control.id:  # now its time is known
-                self._own = deque((action if each.id == action.id else each for each in self._own), MAX_OWN)
 
     def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
-        """Those after the last one that was applied; None if that is not known."""
+        """Those after the last one that was applied; None if that is not known, or an own one is missing."""
         ids = ["" if action is None else action.id for action in actions]
+        if any(action.id not in ids for action in self._unseen()):
+            return None
         if self._id in ids:
             start = ids.index(self._id) + 1
         elif not self.number and actions and actions[0] is not None and actions[0].number == 1:
@@ -230,13 +238,13 @@ class SharedOrders:
         oldest = _parsed(mark)[0] - KEPT
         if len(found) < len(rows):  # damaged, not lost
             return
-        for action in list(self._own):
+        for action in sorted(self._own, key=lambda action: action.at):
             if action.id not in kept and action.number > oldest:
-                later = {order for other in found if other.at > action.at > 0 for order in other.changes}
+                later = {order for other in found if other.at > action.at for order in other.changes}
                 changes = {order: value for order, value in action.changes.items() if order not in later}
                 if changes:
                     logger.warning("Redis has lost an order of the console: it is sent again")
-                    await self._send(action._replace(changes=changes))
+                    await self._send(action._replace(id=token_hex(6), changes=changes))
                 with suppress(ValueError):  # there were ``MAX_OWN``
                     self._own.remove(action)
 
@@ -244,10 +252,10 @@ class SharedOrders:
         """Returns it with its number. Raises what a call to Redis raises, or ConnectionError."""
         assert self._control is not None
         text = json.dumps({"by": action.by, "changes": action.changes}, separators=(",", ":"))
-        number = await self._control.order(self._crawl, (action.id, text, KEPT), action.changes)
+        number, at = await self._control.order(self._crawl, (action.id, text, KEPT), action.changes, action.at)
         if not number:
             raise ConnectionError("Redis has lost this crawl")
-        self._own.append(sent := action._replace(number=number))
+        self._own.append(sent := action._replace(number=number, at=at))
         return sent
 
     async def _change(self, order: str, value: str | None, by: str) -> None:

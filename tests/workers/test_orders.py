@@ -238,6 +238,95 @@ def test_a_lost_order_is_not_given_again_over_a_later_one(model: RedisModel) -> 
     run(model, test)
 
 
+@pytest.mark.parametrize("has_new_order", [False, True])
+def test_an_order_given_again_hides_no_other_loss(redis_server: RunningRedis, has_new_order: bool) -> None:
+    """A worker that has applied it sees it again, and that what came before it is missing; whatever its number is."""
+
+    async def test() -> None:
+        crew = [Worker(redis.asyncio.Redis.from_url(redis_server.url)) for _ in range(3)]
+        one, other, _ = crew
+        await one.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        for worker in crew:
+            await worker.beat()
+            await worker.begin()
+        redis_server.client().save()
+        await one.copy.give({"block a.example": "1"})
+        await other.copy.give({"paused": "1"})
+        for worker in crew:
+            await worker.beat()
+            await worker.client.connection_pool.disconnect()
+        redis_server.kill()
+        redis_server.start()  # with the file of before
+        expected = {"block a.example": "1", "paused": "1"}
+        if has_new_order:  # takes the place of the first one
+            fourth = Worker(redis.asyncio.Redis.from_url(redis_server.url))
+            crew.append(fourth)
+            await fourth.beat()
+            await fourth.begin()
+            await fourth.copy.give({"sessions": "3"})
+            expected["sessions"] = "3"
+        for worker in (other, *crew, *crew):
+            await worker.beat()
+        assert [worker.orders for worker in crew] == [expected] * len(crew)
+        assert (await one.control.orders())[1] == expected
+        for worker in crew:
+            await worker.client.aclose()
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_lost_orders_the_later_one_holds(model: RedisModel, first: int) -> None:
+    """Whichever worker notices the loss first; a crawl that was resumed last does not stay paused."""
+    clock = model.clock  # type: ignore[attr-defined]
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        crew = [await join(), await join()]
+        clock[0] = 10.0
+        await crew[0].copy.give({"paused": "1"})
+        clock[0] = 11.0
+        await crew[1].copy.give({"paused": None})
+        for again in (12.0, 13.0):  # also if what was given again is lost
+            model.restart(lost=3.0)
+            clock[0] = again
+            for number in (first, 1 - first, first):
+                await crew[number].beat()
+            assert [worker.orders for worker in crew] == [{}, {}]
+            assert model.data.get(KEYS.orders, {}) == {}
+
+    run(model, test)
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ([], {"paused": "1"}),
+        ([{"sessions": "3"}], {"paused": "1", "sessions": "3"}),
+        ([{"paused": "1"}, {"paused": None}], {}),
+    ],
+)
+def test_an_order_lost_before_its_worker_has_read_it_is_given_again(
+    model: RedisModel, later: list[dict[str, str | None]], expected: dict[str, str]
+) -> None:
+    """Redis ended right after it was given; its number has been used again, or not."""
+    clock = model.clock  # type: ignore[attr-defined]
+
+    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
+        one, other = await join(), await join()
+        clock[0] = 10.0
+        with mock.patch.object(one.control, "actions", side_effect=RedisConnectionError):
+            await one.copy.give({"paused": "1"})
+        model.restart(lost=1.0)
+        clock[0] = 11.0
+        for changes in later:
+            await other.copy.give(changes)
+        for worker in (one, other):
+            await worker.beat()
+        assert one.orders == other.orders == expected
+
+    run(model, test)
+
+
 def test_a_damaged_mark_is_no_action(model: RedisModel) -> None:
     """However long it is."""
 

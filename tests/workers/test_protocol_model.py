@@ -282,8 +282,10 @@ async def _order_calls(calls: _Calls) -> None:
     await calls(one.orders())
     await one.commands([("RPUSH", KEYS.actions, "left of an earlier crawl")])
     for number in range(1, 5):
-        await calls(one.order("c1", (f"id{number}", "{}", 3), {"paused": "1", f"block {number}": "1"}))
-    await calls(other.order("c1", ("id5", "{}", 3), {"paused": None, "block 2": None, "never": None}))
+        at = 1_800_000_000.0 + number  # else it is now, which differs
+        await calls(one.order("c1", (f"id{number}", "{}", 3), {"paused": "1", f"block {number}": "1"}, at))
+    number, time = await other.order("c1", ("id5", "{}", 3), {"paused": None, "block 2": None, "never": None})
+    calls.answers.append([number, time > 0])
     await calls(other.order("another", ("id6", "{}", 3), {"paused": "1"}))
     for count in (1, 2, 100):
         mark, rows = await other.actions(count)
