@@ -119,6 +119,18 @@ class Drift:
                 yield fall
             share.crawl, share.window = _Count(), _Count()
 
+    def never_found(self, site: str, record: str) -> tuple[int, list[str]] | None:
+        """Pages of this crawl, and the fields found on none of them; None if an earlier crawl counted some.
+
+        To be asked before ``end``. O(all fields).
+        """
+        shares = {field: share for (s, r, field), share in self._shares.items() if (s, r) == (site, record)}
+        if any(share.earlier.pages for share in shares.values()):
+            return None
+        counts = {field: (share.crawl, share.window) for field, share in shares.items()}
+        pages = max((crawl.pages + window.pages for crawl, window in counts.values()), default=0.0)
+        return round(pages), [field for field, (crawl, window) in counts.items() if not crawl.found + window.found]
+
     def add_past(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
         """Counts of earlier crawls: site, record, field, pages, pages with the field; invalid rows are skipped."""
         for site, record, name, pages, found in rows:

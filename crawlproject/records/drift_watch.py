@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.records.drift import Fall
-    from crawlproject.records.rules import RecordRule
+    from crawlproject.records.rules import RecordRule, SiteRules
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,7 @@ SAVE_AFTER = 500
 class DriftWatch:
     """One per crawl (``DriftWatch.of``). Stat: ``records/drift``, fields that have fallen.
 
+    At the end of the first crawl of a site, it also logs what its rules have found on no page at all.
     The shares are kept in ``JOBDIR``; without it in the database, by its pipeline; else they last for this crawl.
     """
 
@@ -43,6 +44,7 @@ class DriftWatch:
         self._file = RecordOptions.of(crawler).drift_file
         self.drift = Drift()
         self._pages = 0
+        self._sites: dict[str, SiteRules] = {}
         if self._file is not None:
             self._load(self._file)
         crawler.signals.connect(self.close, signals.spider_closed)
@@ -59,17 +61,36 @@ class DriftWatch:
         """Whether a file keeps the shares."""
         return self._file is not None
 
-    def page(self, site: str, rule: RecordRule, found: set[str]) -> None:
+    def site(self, site: SiteRules) -> None:
+        """Know of a site, of which a page was read."""
+        self._sites[site.name] = site
+
+    def page(self, site: SiteRules, rule: RecordRule, found: set[str]) -> None:
         """Count a page that may have records of a kind."""
-        self._report(self.drift.page(site, rule.name, [field.name for field in rule.fields], found))
+        self._report(self.drift.page(site.name, rule.name, [field.name for field in rule.fields], found))
         self._pages += 1
         if self._pages % SAVE_AFTER == 0:
             self._save()
 
     def close(self) -> None:
         """Judge the last window, and save."""
+        for site in self._sites.values():
+            self._log_never_found(site)
+        self._sites.clear()
         self._report(self.drift.end())
         self._save()
+
+    def _log_never_found(self, site: SiteRules) -> None:
+        for rule in site.records:
+            found = self.drift.never_found(site.name, rule.name)
+            if found is None:
+                continue
+            pages, fields = found
+            if not pages:
+                logger.warning("%s: %s: no page has a URL that its patterns in pages match", site.name, rule.name)
+            elif fields:
+                names = ", ".join(fields)
+                logger.warning("%s: %s: found on none of %d pages: %.500s", site.name, rule.name, pages, names)
 
     def _report(self, falls: Iterable[Fall]) -> None:
         for fall in falls:

@@ -52,7 +52,7 @@ def field_rules(table: Table, depth: int = 1) -> tuple[FieldRule, ...]:
         raise RuleError(table.path, f"more than {MAX_DEPTH} tables within each other")
     names = table.keys()
     if not names or len(names) > MAX_FIELDS:
-        raise RuleError(table.path, f"{len(names)} fields: must be 1 to {MAX_FIELDS}")
+        raise RuleError(table.path, f"has {len(names)} fields: must be 1 to {MAX_FIELDS}")
     return tuple(_field(table, name_of(name, (*table.path, name)), depth) for name in names)
 
 
@@ -85,7 +85,7 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
         ("true", true, ("boolean",)),
     ):
         if value is not None and kind not in kinds:
-            raise table.wrong(key, f"only for type {' and '.join(kinds)}, not {kind}")
+            raise table.wrong(key, f"only for type {' or '.join(kinds)}, not {kind}")
     if locale is not None and not _is_locale(locale):
         raise table.wrong("locale", f"{locale!r:.80} is not a language such as de or de-CH")
     if locale is not None and kind != "number" and date_format is None and not reads_dates(locale):
@@ -98,6 +98,8 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
 
 def _problem_of(date_format: str) -> str:
     """Why no date can have this format; empty if one can."""
+    if "%" not in date_format:
+        return "has no directive; one for 2024-12-31 is %Y-%m-%d"
     try:
         datetime.strptime("", date_format)
     except re.error:
@@ -110,7 +112,10 @@ def _problem_of(date_format: str) -> str:
 def table_at(fields: Table, key: str) -> Table:
     """The table of a selector; a text stands for its ``css``."""
     written = fields.any(key)
-    return Table({"css": written} if isinstance(written, str) else written, (*fields.path, key))
+    path = (*fields.path, key)
+    if not isinstance(written, (str, dict)):
+        raise RuleError(path, f"must be a CSS selector or a table, not {written!r:.80}")
+    return Table({"css": written} if isinstance(written, str) else written, path)
 
 
 def whole_selector(table: Table) -> Selector:

@@ -68,6 +68,7 @@ class RecordIntake:
 
     async def read(self, source: Source, site: SiteRules) -> list[Record]:
         """The records of a page. One that is large or slow to read is read off the event loop."""
+        self._drift.site(site)
         rules = site.records_on(source.url)
         if not rules:
             return []
@@ -102,7 +103,7 @@ class RecordIntake:
         if reading.is_cut:
             self._stats.inc_value("records/pages_cut")
             self._note(site.name, rule.name, "cut", f"reading {url:.200} took too long; the rest of it is not read")
-        self._drift.page(site.name, rule, reading.found)
+        self._drift.page(site, rule, reading.found)
         return [
             Record({"record": rule.name, "url": url, **row}, site=site.name, keys_of=rule.key, place=place)
             for place, row in enumerate(reading.rows)

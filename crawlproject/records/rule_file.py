@@ -60,7 +60,9 @@ def read_site(text: str, file: Path) -> SiteRules:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason = str(error).partition(" (at ")[0]
-        raise ValueError(f"{file}, line {error_line(error, text)}: {reason}") from error
+        line = error_line(error, text)
+        written = text.split("\n")[line - 1].strip()
+        raise ValueError(f"{file}, line {line}: {reason}: {written:.80}") from error
     except RecursionError as error:
         raise ValueError(f"{file}: too many lists within each other") from error
     try:
@@ -86,6 +88,7 @@ def _text(file: Path) -> str:
 
 
 def _site(table: Table, stem: str) -> SiteRules:
+    table.only("name", "seeds", "domains", "follow", "pagination", "records", "render")
     name = table.take("name", str, stem)
     if not _is_name(name):
         raise table.wrong("name", f"{name!r:.80}: letters, digits, '_', '.' and '-', at most 100")
@@ -94,11 +97,14 @@ def _site(table: Table, stem: str) -> SiteRules:
     follow = table.table("follow")
     allow, deny = _patterns(follow, "allow"), _patterns(follow, "deny")
     follow.end()
-    next_pages = whole_selector(table.table("pagination")) if table.has("pagination") else None
+    next_pages = whole_selector(table_at(table, "pagination")) if table.has("pagination") else None
     render = _render(table)
     records = tuple(_records(table.table("records")))
-    table.end()
-    return SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+    site = SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+    outside = next((seed for seed in seeds if RuleSet((site,)).of(seed) is None), None)
+    if outside is not None:
+        raise table.wrong("seeds", f"{outside!r:.80} is in none of the domains: {', '.join(domains):.80}")
+    return site
 
 
 def _render(table: Table) -> Any:
@@ -114,7 +120,7 @@ def _render(table: Table) -> Any:
 def _seeds(table: Table) -> Iterator[str]:
     seeds = table.texts("seeds")
     if not seeds:
-        raise table.wrong("seeds", "missing: at least one URL")
+        raise table.wrong("seeds", "missing: at least one URL, above the first [table]")
     for seed in seeds:
         url = resolve(seed) if seed.startswith(("http://", "https://")) else None
         if url is None:
@@ -142,13 +148,16 @@ def _records(records: Table) -> Iterator[RecordRule]:
     if not records.keys():
         raise RuleError(records.path, "missing: at least one table [records.NAME.fields]")
     for name in records.keys():  # noqa: SIM118 - it is no dict
-        table = records.table(name_of(name, (*records.path, name)))
+        path = (*records.path, name)
+        if not isinstance(records.any(name), dict):
+            reason = f"must be a table [records.NAME], with its [records.NAME.fields], not {records.any(name)!r:.80}"
+            raise RuleError(path, reason)
+        table = records.table(name_of(name, path))
+        table.only("pages", "rows", "key", "fields", hint=f"; fields are in [{dotted(path)}.fields]")
         rows = whole_selector(table_at(table, "rows")) if table.has("rows") else None
         fields = field_rules(table.table("fields"))
         rule = RecordRule(name, fields, key_of(table, fields), rows, _patterns(table, "pages"))
-        table.end()
         yield rule
-    records.end()
 
 
 __all__ = ["NO_PATTERNS", "dotted", "read_rules", "read_site"]

@@ -238,7 +238,7 @@ def json_path(expression: str) -> Any:
     try:
         return jmespath.compile(expression)
     except (JMESPathError, RecursionError) as error:
-        raise ValueError(str(error).splitlines()[0]) from error
+        raise ValueError(str(error).splitlines()[0].removesuffix(", for expression:")) from error
 
 
 def regular_expression(expression: str) -> Any:

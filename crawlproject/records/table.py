@@ -25,7 +25,11 @@ class Table:
 
     def __init__(self, data: Any, path: Path = ()) -> None:
         if not isinstance(data, dict):
-            raise RuleError(path, f"must be a table, not {data!r:.80}")
+            is_doubled = isinstance(data, list) and data and all(isinstance(one, dict) for one in data)
+            name = dotted(path)
+            raise RuleError(
+                path, f"must be a table, not {f'[[{name}]], but [{name}]' if is_doubled else f'{data!r:.80}'}"
+            )
         self._data: dict[str, Any] = data
         self.path = path
         self._taken: list[str] = []
@@ -62,15 +66,20 @@ class Table:
 
     def table(self, key: str) -> Table:
         """The table below a key; empty if it is not given."""
-        return Table(self.take(key, dict, {}), (*self.path, key))
+        return Table({} if (value := self.any(key)) is None else value, (*self.path, key))
 
-    def end(self) -> None:
+    def only(self, *keys: str, hint: str = "") -> None:
+        """Raise RuleError for a key that is none of these; ``hint``: where it may belong."""
+        self._taken.extend(keys)
+        self.end(hint)
+
+    def end(self, hint: str = "") -> None:
         """Raise RuleError for a key that nobody has taken."""
         for key in self._data:
             if key not in self._taken:
                 meant = get_close_matches(key, self._taken, 1)
-                hint = f"did you mean {meant[0]}?" if meant else f"known keys: {', '.join(dict.fromkeys(self._taken))}"
-                raise self.wrong(key, f"unknown key; {hint}")
+                known = f"did you mean {meant[0]}?" if meant else f"known keys: {', '.join(dict.fromkeys(self._taken))}"
+                raise self.wrong(key, f"unknown key; {known}{hint}")
 
     def wrong(self, key: str, reason: str) -> RuleError:
         """The error to raise for the value of a key."""

@@ -105,6 +105,20 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
 
 
+def test_rules_that_find_nothing_are_named_at_the_first_end(tmp_path: Path) -> None:
+    """A field that is on no page, and a kind of record for which there is no page; not again by the next crawl."""
+    script: Script = {"1/list": page("/book/1", "/book/2"), "1/book/1": book("1", "1"), "1/book/2": book("2", "1")}
+    with shops(tmp_path, script, 1) as (site, rules):
+        file = tmp_path / "shop1.toml"
+        more = "bad = '.bad'\n[records.map]\npages = ['re:^/map']\n[records.map.fields]\nname = 'h1'\n"
+        file.write_text(f"{file.read_text()}{more}")
+        database = f"sqlite:///{tmp_path}/r.db"
+        first, again = (crawled(site, rules, RECORDS_DB=database).crawl.log for _ in range(2))
+    assert "WARNING: shop1: book: found on none of 2 pages: bad\n" in first
+    assert "WARNING: shop1: map: no page has a URL that its patterns in pages match\n" in first
+    assert "found on none" not in again
+
+
 def test_wrong_rules_end_the_start(tmp_path: Path) -> None:
     """In one line with the line of the file; without rules, too."""
     (tmp_path / "x.toml").write_text('seeds = ["http://127.4.0.1/"]\n[records.a.fields]\nb = { cs = "h1" }\n')

@@ -77,7 +77,7 @@ def test_good_file() -> None:
         ("required = true", 'required = "yes"', "line 20: records.book.fields.isbn.required: must be true or false"),
         ("required = true", "requird = true", "line 20: records.book.fields.isbn.requird: unknown key; did you mean"),
         ('title = "h1"', 'title = { type = "text" }', "line 21: records.book.fields.title: needs one of css, xpath"),
-        ('title = "h1"', "title = 3", "line 21: records.book.fields.title: must be a table, not 3"),
+        ('title = "h1"', "title = 3", "line 21: records.book.fields.title: must be a CSS selector or a table, not 3"),
         ('title = "h1"', 'Title = "h1"', "line 21: records.book.fields.Title: a name begins with"),
         ('title = "h1"', 'digest = "h1"', "line 21: records.book.fields.digest: digest is used by every record"),
         ('title = "h1"', 'title = { css = "h1", xpath = "//h1" }', "line 21: records.book.fields.title.xpath: css is"),
@@ -94,14 +94,32 @@ def test_good_file() -> None:
         ('seeds = ["http://shop.example/list"]', "", "line 1: seeds: missing: at least one URL"),
         ('"shop.example", "ex', '"shop example", "ex', "line 3: domains: not a domain"),
         ('[pagination]\ncss = "a.next::attr(href)"', "[pagination]", "line 9: pagination: needs one of css"),
-        ("[records.book]\npages", "[recods.book]\npages", "unknown key"),
+        ("[records.book]\npages", "[recods.book]\npages", "line 15: recods: unknown key; did you mean records?"),
+        (
+            "[records.book.fields]",
+            "[[records.book.fields]]",
+            "line 19: records.book.fields: must be a table, not [[rec",
+        ),
+        (
+            'pages = ["/book/*"]',
+            'name = "h1"',
+            "line 16: records.book.name: unknown key; known keys: pages, rows, key, fie",
+        ),
+        ('pages = ["/book/*"]', 'name = "h1"', "fields; fields are in [records.book.fields]"),
+        (
+            "shop.example/list",
+            "shop.test/list",
+            "line 2: seeds: 'http://shop.test/list' is in none of the domains: sho",
+        ),
+        ('type = "date"', 'type = "date", format = "D.M.Y"', "records.book.fields.on.format: 'D.M.Y': has no direct"),
+        ('title = "h1"', "title = h1", "line 21: Invalid value: title = h1"),
         ("# A shop.", 'sedes = "x"', "line 1: sedes: unknown key; did you mean seeds?"),
         ('name = "b"', 'name = "b:nope(3)"', "line 30: records.book.fields.authors.fields.name.css"),
         ("many = true", "many = true\nmany = false", "line 28: Cannot overwrite a value"),
         ("many = true", "many =", "line 27: Invalid value"),
         ("many = true", 'many = "x', "line 27: "),
         ('type = "date"', 'type = "date", locale = "zz"', "line 23: records.book.fields.on.locale: 'zz' is not a lang"),
-        ("[render]", "[records]", "line 13: records.steps: must be a table, not"),
+        ("[render]", "[records]", "line 13: records.steps: must be a table [records.NAME], with its"),
         (
             "steps = [",
             "step = [",
@@ -145,6 +163,7 @@ def test_folder_is_one_set(tmp_path: Path) -> None:
     """Each page is read by the rules of the nearest domain; no domain and no name belongs to two files."""
     for name, domain in (("a", "a.example"), ("b", "b.a.example"), ("c", "c.example:81")):
         text = GOOD.replace('"shop.example", "example.org:8080"', f'"{domain}"')
+        text = text.replace("http://shop.example/", f"http://{domain}/")
         (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
     rules = read_rules(tmp_path)
     urls = [

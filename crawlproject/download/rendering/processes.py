@@ -30,28 +30,28 @@ class BrowserProcesses:
 
     def __init__(self, mark: str) -> None:
         self._mark = mark.encode()
-        self._root: int | None = None
+        self._first: list[int] = []
         self._zygotes: list[int] = []  # they start those of pages
 
-    def root(self) -> int | None:
-        """The first process; None if it does not run. O(1) while it runs, else O(processes below this one)."""
-        if self._root is None or not self._is_root(self._root):
-            self._root = next((pid for pid in _below(os.getpid()) if self._is_root(pid)), None)
-            self._zygotes = []
-        return self._root
+    def first(self) -> list[int]:
+        """The first process, after the script that started it, if that still runs; empty if there is none.
 
-    def _is_root(self, pid: int) -> bool:
+        Debian's ``chromium-headless-shell`` is such a script: to end it alone leaves the browser. O(1) while pages are
+        rendered, else O(processes below this one).
+        """
+        if not self._zygotes or not all(map(self._is_first, self._first)):
+            self._first = [pid for pid in _below(os.getpid()) if self._is_first(pid)]
+            below = {pid: None for first in self._first for pid in _below(first)}  # each once, in order
+            self._zygotes = [pid for pid in below if b"--type=zygote" in _arguments(pid)]
+        return self._first
+
+    def _is_first(self, pid: int) -> bool:
         arguments = _arguments(pid)
         return self._mark in arguments and not any(part.startswith(b"--type=") for part in arguments)
 
     def usage(self) -> list[Usage]:
         """The first process of the browser and those of pages. O(processes), 0.1 ms each."""
-        root = self.root()
-        if root is None:
-            return []
-        if not self._zygotes:
-            self._zygotes = [pid for pid in _below(root) if b"--type=zygote" in _arguments(pid)]
-        pids = {root, *(pid for zygote in self._zygotes for pid in _started_by(zygote))}
+        pids = {*self.first(), *(pid for zygote in self._zygotes for pid in _started_by(zygote))}
         return [each for each in map(_usage, pids) if each is not None]
 
     def end_largest(self) -> None:
@@ -62,9 +62,8 @@ class BrowserProcesses:
 
     def end(self) -> None:
         """Kill the browser; its other processes end with it."""
-        root = self.root()
-        if root is not None:
-            _kill(root)
+        for pid in self.first():
+            _kill(pid)
 
 
 def total(usage: list[Usage]) -> int:

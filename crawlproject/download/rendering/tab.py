@@ -30,6 +30,9 @@ FRAME, FRAME_CLOCK = 0.05, 0.1
 #: Documents that a script may put in place of each other while one question is asked.
 MAX_DOCUMENTS = 3
 
+#: Seconds between two looks whether a tab belongs to its new page, and how often it is looked.
+HANDOVER, MAX_HANDOVERS = 0.01, 50
+
 
 class Tab:
     """One tab. Questions are evaluated in an isolated world, which the page's scripts cannot change.
@@ -72,9 +75,21 @@ class Tab:
         Neither cookies and storage, of whatever server, nor its history and ``window.name``.
         """
         await self.go("about:blank", timeout)
-        await self._session.send("Page.resetNavigationHistory")
-        await self._session.send("Runtime.evaluate", {"expression": "window.name = ''"})
         await self._session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+        await self._forget_history()
+        await self._session.send("Runtime.evaluate", {"expression": "window.name = ''"})
+
+    async def _forget_history(self) -> None:
+        """Once Chromium has handed the session on to the new page, which may be a moment after it has begun (156)."""
+        for _ in range(MAX_HANDOVERS):
+            try:
+                await self._session.send("Page.resetNavigationHistory")
+                return
+            except PlaywrightError as error:
+                if "active page" not in error.message:
+                    raise
+                await asyncio.sleep(HANDOVER)
+        raise RenderError("script", "the session is still that of the page that was left")
 
     async def set_cookies(self, url: str, cookies: Iterable[tuple[str, str]]) -> None:
         """Give cookies, as names and values, to the server of ``url``; those that are invalid are left out."""

@@ -33,9 +33,11 @@ def processes_of(crawl: Forked) -> list[psutil.Process]:
 
 
 def browser_of(crawl: Forked) -> psutil.Process:
-    """The first process of the browser."""
-    found = [one for one in processes_of(crawl) if "--remote-debugging-pipe" in (line := arguments(one)) and line]
-    return next(one for one in found if "--type=" not in arguments(one))
+    """The first process of the browser, which may have been started by a script with the same arguments."""
+    found = [one for one in processes_of(crawl) if "--remote-debugging-pipe" in arguments(one)]
+    found = [one for one in found if "--type=" not in arguments(one)]
+    starters = {one.ppid() for one in found}
+    return next(one for one in found if one.pid not in starters)
 
 
 def arguments(process: psutil.Process) -> str:
