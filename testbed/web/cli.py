@@ -47,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--log", metavar="FILE", help="write the access log to FILE")
     serve.add_argument("--scores", metavar="FILE", help="write URL<TAB>quality of every page to FILE")
     serve.add_argument("--quiet", action="store_true", help="no report at the end")
-    serve.add_argument("--until-eof", action="store_true", help="also stop at the end of standard input")
+    read = "read limits of the pages for a client from standard input, a number a line; also stop at its end"
+    serve.add_argument("--until-eof", action="store_true", help=read)
     _add_spec_options(serve.add_argument_group("the web"))
     shows = commands.add_parser("report", help="print a report on the log of a served web")
     shows.set_defaults(command=_report)
@@ -101,7 +102,7 @@ async def _run(local: LocalWeb, arguments: argparse.Namespace) -> None:
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGUSR1, _flush, local)
     if arguments.until_eof:
-        loop.add_reader(sys.stdin, lambda: None if os.read(sys.stdin.fileno(), 4096) else stop.set())
+        loop.add_reader(sys.stdin, _read_limit, local, stop)
     async with local:
         if arguments.scores:
             local.web.write_scores(arguments.scores)
@@ -115,6 +116,16 @@ def _flush(local: LocalWeb) -> None:
     """Flush the log to its file and print a line of JSON (SIGUSR1)."""
     local.log.flush()
     print(json.dumps({"flushed": True}), flush=True)
+
+
+def _read_limit(local: LocalWeb, stop: asyncio.Event) -> None:
+    """A line on standard input is a limit of pages, confirmed by a line of JSON; its end ends the server."""
+    line = os.read(sys.stdin.fileno(), 4096)
+    if not line:
+        stop.set()
+        return
+    local.limit(float(line))
+    print(json.dumps({"limited": True}), flush=True)
 
 
 def _report(arguments: argparse.Namespace) -> int:

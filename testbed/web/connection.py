@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from .log import AccessLog, Record
@@ -116,11 +117,22 @@ class Connection(asyncio.Protocol):
             self.requests += 1
             given = self._live.answer(taken.request, time.monotonic())
             self._taken = taken, given
-            delay = given.delay + (self._live.server.connect_cost if self.requests == 1 else 0.0)
+            if given.page and not self._register.allows(self):
+                return
+            delay = self._delay(given)
             if delay > 0:
                 self._timer = self._loop.call_later(delay, self._answer_late)
             else:
                 self._respond(taken.request, given)
+
+    def _delay(self, given: Answer) -> float:
+        """Seconds before the response to the current request."""
+        return given.delay + (self._live.server.connect_cost if self.requests == 1 else 0.0)
+
+    def go_on(self) -> None:
+        """Answer the request that was held back, if the limit now allows it."""
+        if self._taken is not None and self._register.allows(self):
+            self._timer = self._loop.call_later(self._delay(self._taken[1]), self._answer_late)
 
     def _answer_late(self) -> None:
         """The delay of the current request is over."""
@@ -226,7 +238,7 @@ class Connection(asyncio.Protocol):
 
 
 class Register:
-    """Counts open connections and logs their opening and closing in the clients' order.
+    """Counts open connections and logs their opening and closing in the clients' order; limits the pages of a client.
 
     If a client closes one connection and opens another, this process may accept the new one before it reads the end of
     the old one. Therefore, if a new connection would be the second to its server, or exceed the maximum so far,
@@ -239,6 +251,26 @@ class Register:
         self._by_server: defaultdict[str, dict[int, Connection]] = defaultdict(dict)
         self._opened = 0
         self._highest = 0
+        self._limit = math.inf
+        self._pages = Counter[str]()
+        """Pages given to each client, by address."""
+        self._held: list[Connection] = []
+
+    def allows(self, connection: Connection) -> bool:
+        """Whether its client may have another page now; otherwise it waits until the limit rises. O(1)."""
+        client = connection.client.rpartition(":")[0]
+        if self._pages[client] >= self._limit:
+            self._held.append(connection)
+            return False
+        self._pages[client] += 1
+        return True
+
+    def limit(self, pages: float) -> None:
+        """Answer each client at most so many requests for pages; those beyond wait."""
+        self._limit = pages
+        held, self._held = self._held, []
+        for connection in held:
+            connection.go_on()
 
     def open(self, connection: Connection) -> int:
         """Register a connection; returns its number. O(1), or O(open connections) at a new maximum."""

@@ -56,6 +56,16 @@ class RunningWeb:
         self.process.send_signal(signal.SIGUSR1)
         _read_message(self.process)
 
+    def limit(self, pages: float) -> None:
+        """From now on answer each client (an address) at most `pages` requests for pages in all; the others wait.
+
+        A crawl at its limit is stopped at a known place, however late this process notices. `math.inf`: no limit.
+        """
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{pages}\n")
+        self.process.stdin.flush()
+        _read_message(self.process)
+
 
 @contextmanager
 def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[RunningWeb]:

@@ -51,6 +51,10 @@ class LocalWeb:
         """URLs to start a crawl from."""
         return self.web.seeds()
 
+    def limit(self, pages: float) -> None:
+        """Answer each client (an address) at most so many requests for pages; the others wait until the next call."""
+        self._register.limit(pages)
+
     async def start(self) -> None:
         """Listen on every live server's address. Raises `OSError` if the port is in use."""
         live = [server for server in self.web.servers if not server.is_dead]

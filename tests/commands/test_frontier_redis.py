@@ -29,7 +29,8 @@ from testbed.web import RunningWeb, WebSpec, running_web
 from tests.crawl.workers import Workers, redis_settings, workers
 from tests.processes import run_python
 
-SPEC = WebSpec(servers=12, pages=400, seed=4, time_scale=0.3)
+#: More pages than are fetched before the workers are stopped, even if that takes long.
+SPEC = WebSpec(servers=12, pages=4_000, seed=4, time_scale=0.3)
 #: A user who may write nothing.
 READER = "user reader on >secret ~* resetchannels -@all +@read +@connection +time"
 

@@ -1,7 +1,11 @@
-"""The tools that judge a crawl by many workers: several independent crawls of one web are what they must find."""
+"""The tools that judge a crawl by many workers: several independent crawls of one web are what they must find.
+
+A web that gives no more pages for now (``limit``) keeps a crawl from ending before it is killed, paused or interrupted.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 
@@ -19,7 +23,7 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from tests.crawl.workers import WorkersError, workers
+from tests.crawl.workers import Workers, WorkersError, workers
 
 SPEC = WebSpec(servers=20, pages=200, seed=4, time_scale=0.05)
 
@@ -48,8 +52,11 @@ def test_independent_crawls_of_one_web_are_found_out(tmp_path: Path) -> None:
     rule = PolitenessRule("session", 1, 0.1, 1)
     polite = {"FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MIN_DELAY": 0.1, "FRONTIER_MAX_DELAY": 1}
     with running_web(spec) as web, workers(tmp_path, web, **polite) as crew:
+        web.limit(0)
         crew.add()
         crew.add()
+        crew.until(lambda: len(opened(crew)) == 2 * spec.seed_count, "both had reached the first servers")
+        web.limit(math.inf)
         crew.wait_all()
         records = crew.records()
     assert missing(web.web, records) == []
@@ -63,15 +70,22 @@ def test_independent_crawls_of_one_web_are_found_out(tmp_path: Path) -> None:
     assert unexplained_repeats(records, [], before=3) == repeats(records)
 
 
+def opened(crew: Workers) -> set[tuple[str, str]]:
+    """The servers to which workers have had a connection, with the worker's address."""
+    return {(each.server, each.target.partition(":")[0]) for each in crew.records() if each.kind == "open"}
+
+
 def test_killed_worker(tmp_path: Path) -> None:
     """Its pages are missing; another one, which begins from the start, repeats what is near the kill and what is not.
 
     Only what it had in flight or less than a second old is explained.
     """
     with running_web(SPEC) as web, workers(tmp_path, web, FRONTIER_MAX_SESSIONS=2) as crew:
+        web.limit(60)
         crew.add()
         crew.wait_for_pages(60)
         crew.kill(0)
+        web.limit(math.inf)
         assert crew.running() == []
         assert missing(web.web, crew.records())
         crew.add()
@@ -90,10 +104,12 @@ def test_paused_worker_does_nothing(tmp_path: Path) -> None:
     """What it had sent is answered, nothing else arrives; then it goes on. The pause is noted."""
     spec = WebSpec(servers=20, pages=200, seed=4, time_scale=0.05, idle_timeout=300)
     with running_web(spec) as web, workers(tmp_path, web, FRONTIER_MAX_SESSIONS=2) as crew:
+        web.limit(50)
         crew.add()
         crew.wait_for_pages(50)
         crew.pause(0)
         stopped = time.monotonic()
+        web.limit(math.inf)
         time.sleep(0.5)  # a worker that runs would fetch tens of pages
         assert crew.pages() < 200
         going_on = time.monotonic()  # before the signal, after which it runs, and this process may have to wait
@@ -110,9 +126,12 @@ def test_paused_worker_does_nothing(tmp_path: Path) -> None:
 def test_interrupted_worker_ends_properly(tmp_path: Path) -> None:
     """It writes its stats; the pages that it leaves are missing."""
     with running_web(SPEC) as web, workers(tmp_path, web, FRONTIER_MAX_SESSIONS=2) as crew:
+        web.limit(50)
         crew.add()
         crew.wait_for_pages(50)
         crew.interrupt(0)
+        crew.until(lambda: "Received SIGINT" in crew.all[0].log(), "the signal arrived")
+        web.limit(math.inf)
         assert crew.wait_all() == [0]
         assert crew.all[0].stats()["finish_reason"] == "shutdown"
         assert len(missing(web.web, crew.records())) == 200 - crew.pages()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from testbed.redis_server import RunningRedis
@@ -13,11 +14,16 @@ SPEC = WebSpec(servers=12, pages=120, seed=4, time_scale=0.1)
 
 def test_the_last_worker_sums_the_stats(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Requests and pages of all, also of one that left early; nothing of what says nothing as a sum."""
+    client = redis_server.client()
     with running_web(SPEC) as web, workers(tmp_path, web, **redis_settings(redis_server.url)) as crew:
+        web.limit(20)  # for each: the crawl does not end before the first has left
         crew.add()
         crew.add()
+        crew.until(lambda: client.hlen("{web}:workers") == 2, "both had joined")
         crew.wait_for_pages(20)
         crew.interrupt(0)
+        crew.until(lambda: "Received SIGINT" in crew.all[0].log(), "the signal arrived")
+        web.limit(math.inf)
         crew.wait_all()
     first, last = (worker.stats() for worker in crew.all)
     assert not [name for name in first if name.startswith("workers/total/")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -75,6 +76,27 @@ def test_running_web_says_when_it_cannot_start(capfd: pytest.CaptureFixture[str]
     ):
         pass
     assert "cannot listen on 127.1.0.1" in capfd.readouterr().err
+
+
+def test_pages_beyond_the_limit_of_a_client_wait() -> None:
+    """Until it rises; robots.txt, and pages for another address, do not."""
+    with running_web(fast()) as running:
+        running.limit(1)
+        held = http.client.HTTPConnection("127.1.0.1", running.port, timeout=60)
+        fetch_home(running.port, 1)
+        held.request("GET", "/robots.txt")
+        held.getresponse().read()
+        held.request("GET", "/")
+        other = http.client.HTTPConnection("127.1.0.1", running.port, timeout=60, source_address=("127.9.0.1", 0))
+        other.request("GET", "/")
+        assert other.getresponse().read()
+        assert paths(running) == ["/", "", "/"]
+        running.limit(math.inf)
+        assert held.getresponse().read()
+        fetch_home(running.port, 1)
+        held.close()
+        other.close()
+    assert paths(running) == ["/", "", "/", "/", "/"]
 
 
 def test_child_ends_with_its_parent() -> None:
