@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +81,8 @@ class Command:
 
     def redis(self) -> Redis:
         """A client of its private server."""
-        return Redis(unix_socket_path=str(until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None))))
+        path = until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None), self.process, lambda: self.told)
+        return Redis(unix_socket_path=str(path))
 
     def pids(self, number: int) -> set[int]:
         """Of that many workers, as soon as they have told of themselves and live."""
@@ -90,7 +92,7 @@ class Command:
                 info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
             return {figures["pid"] for figures in info.values() if psutil.pid_exists(figures["pid"])}
 
-        return until(lambda: pids if len(pids := alive()) == number else None)
+        return until(lambda: pids if len(pids := alive()) == number else None, self.process, lambda: self.told)
 
 
 @pytest.fixture
@@ -197,6 +199,21 @@ def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Comma
     until(kept)
     assert command.pids(1) == pids
     command.process.terminate()
+    assert command.process.wait() == 0, command.told
+
+
+def test_ctrl_z_does_not_stop_the_workers(start: Callable[..., Command]) -> None:
+    """Stopped for longer than it waits for signals: it goes on afterwards."""
+    command = start("-n", "1", "waiting")
+    (worker,) = command.pids(1)
+    command.process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)  # its wait, of a second, is over
+    command.process.send_signal(signal.SIGCONT)
+    os.kill(worker, signal.SIGKILL)
+    command.wait_for("started again")
+    command.pids(1)
+    assert "stopping" not in command.told
+    command.process.send_signal(signal.SIGINT)
     assert command.process.wait() == 0, command.told
 
 
