@@ -80,7 +80,7 @@ def test_parked_connection_is_closed_before_the_server_closes_it(seconds: int, c
 
 def test_interrupt_closes_parked_connections(tmp_path: Path) -> None:
     """Ctrl-C while all connections are parked: the crawl ends cleanly."""
-    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 3, "FRONTIER_MAX_PARKED": 2}
+    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 30, "FRONTIER_MAX_PARKED": 2}
     with scripted_site(1) as site:
         site.script = {"1/0": page("/1"), "1/1": page()}
         arguments = {"sites": ",".join(site.origins), "start": "1/0"}
