@@ -194,9 +194,7 @@ def test_delays_in_download_slots_hold() -> None:
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "DOWNLOAD_SLOTS": slots}
     ours = run(f"{LIMITS}.ManySpider", numbered(2, 4), servers=2, settings=settings, count="4")
     slow, fast = ([one.started for one in ours.site.of(server)] for server in (1, 2))
-    assert (
-        slow[-1] - slow[0] >= 1
-    )  # three times 0.5, less what the first one is late: at most until the second
+    assert slow[-1] - slow[0] >= 1  # three times 0.5, less what the first one is late: at most until the second
     assert fast[-1] < slow[2]
 
 
