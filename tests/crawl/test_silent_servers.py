@@ -39,7 +39,8 @@ def run(site: Site, silent: str, **settings: Any) -> Crawl:
 
     site.script = script | {silent: answer_late, "2/": page()}
     # the first server does not want the connection back while the second, a newcomer too, may be slow
-    return crawl(WEB, settings=ONCE | {"FRONTIER_MIN_BACKOFF": 3} | settings, seeds=f"{site.url('1/')},{site.url('2/')}")
+    settings = ONCE | {"FRONTIER_MIN_BACKOFF": 3} | settings
+    return crawl(WEB, settings=settings, seeds=f"{site.url('1/')},{site.url('2/')}")
 
 
 @pytest.mark.parametrize("obeys", [True, False])
