@@ -10,6 +10,7 @@ may have been fetched twice: they were in progress, or not yet committed.  Other
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -122,6 +123,7 @@ def crash_crawl(
     chance = random.Random(spec.seed)
     crashes = Crashes()
     with running_web(spec) as web:
+        web.limit(spec.pages // 2)  # so that the first run does not end before it is killed
         while len(crashes.kills) < kills and not crashes.ended:
             with Path(os.devnull).open("wb") as null:
                 process = start(_command(web, folder), cwd=ROOT, stderr=null)
@@ -129,7 +131,9 @@ def crash_crawl(
                 _wait_for_moment(process, web, chance)
             finally:
                 process.kill()
-            if process.wait() >= 0:
+            code = process.wait()
+            web.limit(math.inf)
+            if code >= 0:
                 crashes.ended += 1
             else:
                 crashes.kills.append(time.monotonic())

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
-#: Where processes begin to look for ports, so that few try the same ones.
-_offsets = count(os.getpid() * 53)
+#: Where processes begin to look for ports: hundreds apart if their numbers are close, so that none finds the same ones.
+_offsets = count(os.getpid() * 7417)
 
 
 def start_child(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import zipfile
@@ -19,6 +18,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, fetches, running_web
 from tests.processes import HUNG
@@ -129,10 +129,7 @@ def user(tmp_path: Path) -> Iterator[User]:
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build")
     checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored))
     (tmp_path / "home").mkdir()
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
-    user = User(checkout, tmp_path / "home", port, None)  # type: ignore[arg-type]
+    user = User(checkout, tmp_path / "home", free_port(), None)  # type: ignore[arg-type]
     config = checkout / "scrapy.cfg"
     config.write_text(config.read_text(encoding="utf-8").replace(PORT, str(user.port)), encoding="utf-8")
     with running_web(WEB) as user.web:

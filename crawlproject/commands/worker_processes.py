@@ -58,7 +58,8 @@ class Signals:
     def wait(self, seconds: float) -> Literal["stop", "child"] | None:
         """The next signal; None if there is none for ``seconds``."""
         received = signal.sigtimedwait(self._waited, seconds)
-        if received is None:
+        # Python returns what lies in memory if Ctrl-Z has interrupted the wait for longer than ``seconds``.
+        if received is None or received.si_signo not in self._waited:
             return None
         return "child" if received.si_signo == signal.SIGCHLD else "stop"
 

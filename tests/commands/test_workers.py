@@ -6,6 +6,7 @@ import fcntl
 import importlib.util
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +82,8 @@ class Command:
 
     def redis(self) -> Redis:
         """A client of its private server."""
-        return Redis(unix_socket_path=str(until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None))))
+        path = until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None), self.process, lambda: self.told)
+        return Redis(unix_socket_path=str(path))
 
     def pids(self, number: int) -> set[int]:
         """Of that many workers, as soon as they have told of themselves and live."""
@@ -90,7 +93,7 @@ class Command:
                 info = read_info(client.hgetall("{waiting}:info"))  # type: ignore[arg-type]
             return {figures["pid"] for figures in info.values() if psutil.pid_exists(figures["pid"])}
 
-        return until(lambda: pids if len(pids := alive()) == number else None)
+        return until(lambda: pids if len(pids := alive()) == number else None, self.process, lambda: self.told)
 
 
 @pytest.fixture
@@ -200,6 +203,21 @@ def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Comma
     assert command.process.wait() == 0, command.told
 
 
+def test_ctrl_z_does_not_stop_the_workers(start: Callable[..., Command]) -> None:
+    """Stopped for longer than it waits for signals: it goes on afterwards."""
+    command = start("-n", "1", "waiting")
+    (worker,) = command.pids(1)
+    command.process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)  # its wait, of a second, is over
+    command.process.send_signal(signal.SIGCONT)
+    os.kill(worker, signal.SIGKILL)
+    command.wait_for("started again")
+    command.pids(1)
+    assert "stopping" not in command.told
+    command.process.send_signal(signal.SIGINT)
+    assert command.process.wait() == 0, command.told
+
+
 @needs_server
 def test_a_worker_that_cannot_start_is_not_started_again(tmp_path: Path, short_path: Path) -> None:
     """Its error is shown, its log kept."""
@@ -226,6 +244,10 @@ def test_workers_share_the_redis_of_the_settings(tmp_path: Path, short_path: Pat
     assert f"1 worker of spider waiting over {server.url}; logs: crawl-1.log" in done.stderr
     assert [figures["pages"] for figures in info.values()] == [worker_project.PAGES]
     assert "Spider closed (finished)" in (tmp_path / "crawl-1.log").read_text()
+
+
+#: Or a server rests for a multiple of the time for which a page was held back.
+NO_RESTS = ("-s", "FRONTIER_DELAY_FACTOR=0")
 
 
 def real_crawl(web: RunningWeb, *options: str) -> list[str]:
@@ -268,19 +290,24 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
 ) -> None:
     """The same command in the same JOBDIR; no page is missing, and none repeated but those in flight at the kill."""
     with running_web(WebSpec(servers=8, pages=240, time_scale=0.2)) as web:
-        slow = real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2")
+        slow = real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2", *NO_RESTS)
         fetched = lambda count: lambda: len(first_fetches(web.records())) >= count  # noqa: E731
+        web.limit(60)  # the crawl does not end before it is stopped
         command = start(*slow, **REAL)
-        until(fetched(30))
+        until(fetched(30), command.process)
         command.process.send_signal(signal.SIGINT)
+        command.wait_for("stopping")
+        web.limit(math.inf)
         assert command.process.wait() == 0, command.told
         first = urls_in(tmp_path)
         assert 0 < len(first) < 240
         assert repeats(web.records()) == []
+        web.limit(len(first) + 60)
         command = start(*slow, **REAL)
-        until(fetched(len(first) + 30))
+        until(fetched(len(first) + 30), command.process)
         command.process.kill()
         command.process.wait()
+        web.limit(math.inf)
         done = run_python("-m", "scrapy", "workers", *slow, cwd=tmp_path, env=environment(short_path) | REAL)
         assert done.returncode == 0, done.stderr
         records = web.records()
@@ -298,11 +325,13 @@ def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
 ) -> None:
     """kill -9 of one: the other goes on, the new one takes over; no page is missing."""
     with running_web(WebSpec(servers=8, pages=160, time_scale=0.2)) as web:
-        command = start(*real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2", "-s", "FRONTIER_LEASE=3"), **REAL)
-        until(lambda: len(first_fetches(web.records())) >= 30)
+        web.limit(60)  # the crawl does not end before the kill
+        command = start(*real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2", "-s", "FRONTIER_LEASE=5", *NO_RESTS), **REAL)
+        until(lambda: len(first_fetches(web.records())) >= 30, command.process)
         with command.redis() as client:
             info = read_info(client.hgetall("{web}:info"))  # type: ignore[arg-type]
         os.kill(max(info.values(), key=lambda figures: figures["partitions"])["pid"], signal.SIGKILL)
+        web.limit(math.inf)
         assert command.process.wait() == 0, command.told
         assert missing(web.web, web.records()) == []
     assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)

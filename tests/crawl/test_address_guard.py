@@ -33,7 +33,7 @@ def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: b
         **IMPOLITE,
         "ALLOWED_NETWORKS": [f"{ALLOWED}/32"],
         "FRONTIER_DNS_SERVERS": [web.names.address],
-        "FRONTIER_CONNECT_TIMEOUT": 2,
+        "FRONTIER_CONNECT_TIMEOUT": 30,
         "RETRY_TIMES": 1,
         "LOG_LEVEL": "INFO",
         **settings,

@@ -312,7 +312,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
     leaves is gone from the table. Without Redis an action is refused, and the rest answers."""
     token, ports = "t" * 20, [free_port() for _ in range(3)]
     slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
-    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, **slow)
+    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=60, **slow)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
 

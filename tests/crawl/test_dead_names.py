@@ -92,7 +92,10 @@ def test_errbacks_are_told_that_the_name_is_missing(robots: bool) -> None:
 
 
 class LookUpsEnd:
-    """Delays the end of a crawl, after its frontier was closed, until no look-up is in progress."""
+    """Delays the end of a crawl, after its frontier was closed, until no look-up is in progress.
+
+    They get no answer before that: ``TEST_CLOSED`` is a file that this makes.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -104,6 +107,7 @@ class LookUpsEnd:
         return extension
 
     async def _closed(self) -> None:
+        Path(self._crawler.settings["TEST_CLOSED"]).touch()
         resolver = crawl_resolver(self._crawler)
         while resolver.in_flight:
             await asyncio.wait(resolver._in_flight.values())
@@ -114,8 +118,10 @@ def test_answers_that_come_after_the_end_of_a_crawl_change_nothing(tmp_path: Pat
     """The frontier on disk is closed by then; the next run asks again."""
     with scripted_site(1) as site, running_name_server() as names:
         script(site)
-        names.zone = {name: Name(rcode="NXDOMAIN", lost=1) for name in DEAD}  # asked again after 2 s
+        closed = tmp_path / "closed"
+        names.find = lambda _: Name(rcode="NXDOMAIN", lost=1 if closed.exists() else 1_000)  # asked every 2 s
         job = {"JOBDIR": str(tmp_path / "job"), "EXTENSIONS": {"tests.crawl.test_dead_names.LookUpsEnd": 1}}
+        job |= {"TEST_CLOSED": str(closed), "FRONTIER_DNS_TIMEOUT": 600}
         result = run(site, names, **job, CLOSESPIDER_PAGECOUNT=2)
         asked = sum(names.questions(name) > 1 for name in DEAD)
         again = run(site, names, **job)

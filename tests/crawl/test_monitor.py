@@ -12,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from testbed.children import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
-from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.crawl.scripted_site import Answer, Asked, page, scripted_site
+from tests.waiting import until
 
 SPIDERS = "tests.crawl.ordinary_spiders"
 FINE = page(title="fine")
@@ -66,7 +67,7 @@ def test_metrics_can_be_scraped_during_the_crawl(tmp_path: Path) -> None:
     port = free_port()
     settings = {**QUICK, "METRICS_HOST": "127.2.0.1", "METRICS_PORT": port, "MONITOR_INTERVAL": 0.1}
     with scripted_site(1) as site:
-        site.script = {"1/": page("/slow"), "1/slow": Answer(FINE.body, delay=30)}
+        site.script = {"1/": page("/slow"), "1/slow": Answer(FINE.body, delay=1000)}
         spider = f"{SPIDERS}.StartUrlsSpider"
         with crawling(spider, tmp_path, settings=settings, sites=site.origins[0]) as process:
             site.wait_for(2)
@@ -106,8 +107,15 @@ def test_switched_off() -> None:
     assert off.reason == stock.reason == "finished"
 
 
-def test_load_is_logged_periodically() -> None:
+def test_load_is_logged_periodically(tmp_path: Path) -> None:
     """As often as Scrapy's own line (LOGSTATS_INTERVAL)."""
-    settings = {**QUICK, "LOGSTATS_INTERVAL": 0.1, "MONITOR_INTERVAL": 0.1}
-    ours = run("StartUrlsSpider", {"/": Answer(FINE.body, delay=0.5)}, settings=settings)
-    assert "1 of 64 sessions, 1 connections" in ours.crawl.log
+    log = tmp_path / "log"
+    settings = {**QUICK, "LOGSTATS_INTERVAL": 0.1, "MONITOR_INTERVAL": 0.1, "LOG_FILE": str(log)}
+
+    def answer(_: Asked) -> Answer:
+        until(lambda: "1 of 64 sessions, 1 connections" in log.read_text())
+        return FINE
+
+    ours = run("StartUrlsSpider", {"/": answer}, settings=settings)
+    assert ours.reason == "finished"
+    assert "1 of 64 sessions, 1 connections" in log.read_text()

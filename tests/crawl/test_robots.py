@@ -28,7 +28,7 @@ OUTAGES: dict[int, list[Answer]] = {
     2: [Answer(status=500), Answer("User-agent: *\nAllow: /\n", status=502)],
     3: [Answer(status=429, headers={"Retry-After": "1"})],
     4: [Answer(reset=True), Answer(reset=True)],
-    5: [Answer(delay=1.0)],
+    5: [Answer(delay=1000)],
     6: [Answer("User-agent: *\n", headers={"Content-Length": "99"})],
     7: [Answer(status=999)],
 }
@@ -52,7 +52,7 @@ def asked_for_rules(run: Run, server: int) -> int:
 @pytest.fixture(scope="module")
 def outages() -> Run:
     """A crawl of servers whose robots.txt is unavailable at first."""
-    settings = {**ROBOTS, "DOWNLOAD_TIMEOUT": 0.5, "FRONTIER_MIN_BACKOFF": 0.1, "FRONTIER_MAX_BACKOFF": 2}
+    settings = {**ROBOTS, "DOWNLOAD_TIMEOUT": 5, "FRONTIER_MIN_BACKOFF": 0.1, "FRONTIER_MAX_BACKOFF": 2}
     rules = {f"{server}/robots.txt": [*first, ALL] for server, first in OUTAGES.items()}
     return run(SPIDER, rules | pages(*OUTAGES), servers=len(OUTAGES), settings=settings, start=places(*OUTAGES))
 
@@ -187,7 +187,7 @@ def test_expired_copy_is_replaced() -> None:
     ours = run(SPIDER, script, settings={**ROBOTS, "ROBOTSTXT_CACHE_TIME": 0.9}, start=start)
     assert ours.asked() == {f"1/{number}": 1 for number in range(9)}
     assert asked_for_rules(ours, 1) >= 2
-    assert sum(gap >= 1 for gap in ours.site.gaps(1)) <= 3
+    assert sum(gap >= 1 for gap in ours.site.gaps(1)) <= 5  # all, at least 10, if it went on
 
 
 @pytest.mark.parametrize(("size", "again"), [(1, True), (100, False)])
@@ -221,7 +221,7 @@ def test_media_pipeline_fetches_robots_txt_once(tmp_path: Path, status: int) -> 
 
 def test_pages_wait_in_jobdir_for_the_next_run(tmp_path: Path) -> None:
     """A crawl that ends while robots.txt is unavailable has lost nothing: with JOBDIR the next one fetches all."""
-    settings = {**ROBOTS, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_TIMEOUT": 1, "FRONTIER_MAX_BACKOFF": 0.5}
+    settings = {**ROBOTS, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_TIMEOUT": 3, "FRONTIER_MAX_FAILURES": 0}
     with scripted_site(1) as site:
         site.script = {"/robots.txt": Answer(status=503), **pages(1)}
         first = run_on(site, SPIDER, settings={**settings, "ROBOTSTXT_MAX_FAILURES": 0}, start=places(1))

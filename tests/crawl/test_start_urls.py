@@ -146,7 +146,7 @@ def test_killed_before_they_are_stored(
     site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
 ) -> None:
     """They are in their key or in the frontier, at each moment; another worker fetches them."""
-    site.script = {"/": page()}
+    site.script = {"/": replace(page(), delay=1000)}  # or they may be stored and done when the kill comes
     settings = {"FRONTIER_LEASE": 3, "REDIS_URL": redis_server.url}
     waiting = {**SETTINGS, **settings, "FRONTIER_COMMIT_INTERVAL": 1, "FRONTIER_KEEP_RUNNING": True}
     with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings=waiting) as process:
@@ -156,6 +156,7 @@ def test_killed_before_they_are_stored(
         process.kill()
         process.wait()
     assert client.llen("pushed:start_urls") == 2 or stored(client) == 2
+    site.script = {"/": page()}
     site.asked.clear()
     done = work("PushedSpider", redis_server, FRONTIER_LEASE=settings["FRONTIER_LEASE"])
     assert done.stat("finish_reason") == "finished"
@@ -167,7 +168,7 @@ def test_killed_when_they_are_stored(
     site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
 ) -> None:
     """Their key is empty only when the frontier in Redis has them: another worker fetches them."""
-    site.script = {"/": replace(page(), delay=60)}
+    site.script = {"/": replace(page(), delay=1000)}
     client.lpush("pushed:start_urls", site.url("1/"), site.url("2/"))
     settings = {"FRONTIER_LEASE": 2, "REDIS_URL": redis_server.url}
     with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings={**SETTINGS, **settings}) as process:

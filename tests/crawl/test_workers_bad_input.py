@@ -24,7 +24,7 @@ from crawlproject.workers.partitions import Partitions
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
-from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 from tests.processes import Forked
 from tests.waiting import until
 
@@ -233,10 +233,20 @@ LONG = {f"1/{number}": replace(page(title=f"{number} {number**9}"), delay=0.03) 
 
 @contextmanager
 def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> Iterator[tuple[Forked, Path]]:
-    """A worker that fetches 151 pages, one after the other; the file of its log."""
-    site.script = {"1/": page(*(place[1:] for place in LONG)), **LONG}
+    """A worker that fetches 151 pages, one after the other; the file of its log.
+
+    After some it waits until the site has another script.
+    """
+
+    def held(asked: Asked) -> Answer:
+        while len(site.asked) > 30 and site.script is script and not site.stopping.is_set():
+            site.came.wait(0.02)
+        return LONG[asked.place]
+
+    script = site.script = {"1/": page(*(place[1:] for place in LONG)), **dict.fromkeys(LONG, held)}
     log = folder / "log"
     redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": PARTITIONS}
+    redis |= {"FRONTIER_REDIS_TIMEOUT": 60}  # it is away only if it refuses something
     quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": 2, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
     with crawling(
         SPIDER, folder, settings={**IMPOLITE, **redis, **quick, **settings}, sites=site.origins[0]
@@ -280,6 +290,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
         else:
             client.script_flush()
             reason = ""
+        site.script = dict(site.script)
         if reason:
             until(lambda: says + reason in log.read_text(), process, log)
             count = -1
@@ -324,7 +335,6 @@ def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tm
     payload = RequestCodec(spider, []).encode(unknown)
     inbox = f"{partition(site)}:i"
     with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
-        site.script = {**site.script, "1/sent": page()}
         messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
         messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
         messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
@@ -332,6 +342,7 @@ def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tm
             client.xadd(inbox, {"b": message})
         client.xadd(inbox, {"other": "field"})
         client.xadd(inbox, {"b": good})
+        site.script = {**site.script, "1/sent": page()}
         process.wait()
         done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
         assert done.stat("finish_reason") == "finished", done.log

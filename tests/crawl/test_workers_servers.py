@@ -28,6 +28,7 @@ SPIDER = "tests.crawl.start_urls_spiders.PushedSpider"
 KEY = "pushed:start_urls"
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "workers.md"
 QUICK = {**IMPOLITE, "FRONTIER_BACKEND": "redis", "FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_PARTITIONS": 16}
+QUICK |= {"FRONTIER_REDIS_TIMEOUT": 60}  # Redis is never away, however busy the machine is
 
 
 @pytest.fixture

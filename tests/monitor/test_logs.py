@@ -31,7 +31,7 @@ def scrapy_crawl(*settings: str) -> list[str]:
         site.script = SCRIPT
         options = [part for setting in settings for part in ("-s", setting)]
         seeds = f"seeds={site.origins[0]}/"
-        done = run_python("-m", "scrapy", "crawl", "web", "-a", seeds, *ON_LOOPBACK, *options, timeout=120)
+        done = run_python("-m", "scrapy", "crawl", "web", "-a", seeds, *ON_LOOPBACK, *options)
     assert done.returncode == 0, done.stderr
     return done.stderr.splitlines()
 

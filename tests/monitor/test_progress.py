@@ -268,10 +268,13 @@ def test_a_crawl_in_a_terminal_that_is_resized() -> None:
 def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
     """SIGHUP, and a descriptor that cannot be written to; the log in a file says so."""
     log = tmp_path / "log"
-    with terminal() as shown, crawl(shown.file, PROJECT, LOG_FILE=log) as process:
+    endless = {"FRONTIER_MIN_DELAY": 30, "CLOSESPIDER_TIMEOUT": 0}
+    with terminal() as shown, crawl(shown.file, PROJECT, LOG_FILE=log, **endless) as process:
         settled(shown.written, "Pages ", process)
         process.send_signal(signal.SIGHUP)
         shown.vanish()
+        until(lambda: "The terminal was closed" in log.read_text(), process, log)
+        process.send_signal(signal.SIGINT)
         assert process.wait(HUNG) == 0
     told = log.read_text()
     assert told.count("The terminal was closed; the crawl continues without it") == 1
