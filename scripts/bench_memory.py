@@ -44,8 +44,8 @@ def queued(way: str, urls: int, servers: int, folder: Path) -> Stats:
         more: dict[str, Any] = {"JOBDIR": job} if way.endswith("+disk") else {}
         if way.startswith("seeds"):
             seeds.write_text("".join(f"{url_of(number, number % servers)}\n" for number in range(urls)))
-            return measure(settings | more | {"BENCH_WAIT": "frontier/links/new"}, spider, seeds=str(seeds))
-        more |= {"BENCH_PAGES": [urls, servers], "BENCH_WAIT": "frontier/links/new"}
+            return measure(settings | more | {"BENCH_WAIT": urls}, spider, seeds=str(seeds))
+        more |= {"BENCH_PAGES": [urls, servers], "BENCH_WAIT": urls}
         return measure(settings | more, spider, seeds="http://www.host-0.example/")
 
 

@@ -59,7 +59,7 @@ def pages(urls: int, servers: int) -> Iterator[tuple[str, list[str]]]:
 class Measure:
     """Extension: holds all requests back, measures, and ends the crawl.
 
-    ``BENCH_PAGES = [urls, servers]``: finds so many URLs on pages.  ``BENCH_WAIT``: a stat to wait for instead.
+    ``BENCH_PAGES = [urls, servers]``: finds so many URLs on pages.  ``BENCH_WAIT``: number of queued URLs to wait for.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -86,10 +86,10 @@ class Measure:
         self._task = asyncio.ensure_future(self._measure())
 
     async def _measure(self) -> None:
-        settings, stats = self.crawler.settings, self.crawler.stats
+        settings = self.crawler.settings
         if settings["BENCH_PAGES"]:
             await self._find(*settings["BENCH_PAGES"])
-        while settings["BENCH_WAIT"] and stats.get_value(settings["BENCH_WAIT"]) is None:
+        while len(self._crawl.frontier) < settings.getint("BENCH_WAIT"):
             await asyncio.sleep(0.05)
         self._set("urls", len(self._crawl.frontier))
         self._set("servers", self._crawl.frontier.counts()["servers"])

@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between two looks whether another server waits.
 PERIOD = 1.0
 
+#: Seconds by which a timer is late if the process was held up.
+LATE = 0.2
+
 #: A first answer may take this many times as long as nearly all answers of the crawl so far.
 SLOWER = 3.0
 NEARLY_ALL = 0.99
@@ -82,13 +85,18 @@ class Patience:
 
 
 class Watch:
-    """A timer over one request that is sent now; ``cancel`` must be called when it ends."""
+    """A timer over one request that is sent now; ``cancel`` must be called when it ends.
 
-    __slots__ = ("_key", "_patience", "_started", "_timer")
+    If the timer is called late, this process was held up, and the answer may have come meanwhile: the server gets as
+    many seconds again; all together at most about as many as it has anyway, because a process may always be late.
+    """
+
+    __slots__ = ("_due", "_key", "_late", "_patience", "_started", "_timer")
 
     def __init__(self, patience: Patience, key: str) -> None:
         self._patience, self._key = patience, key
         self._started = CLOCK()
+        self._late = 0.0
         self._wait(patience.time_for(key))
 
     def cancel(self) -> None:
@@ -96,11 +104,18 @@ class Watch:
         self._timer.cancel()
 
     def _wait(self, seconds: float) -> None:
+        self._due = CLOCK() + seconds
         self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
 
     def _look(self) -> None:
-        left = self._started + self._patience.time_for(self._key) - CLOCK()  # others have answered meanwhile
+        now = CLOCK()
+        late = now - self._due
+        has = self._patience.time_for(self._key)
+        left = self._started + has - now  # others have answered meanwhile
         if left > 0:
             self._wait(left)
+        elif late > LATE and self._late < has:
+            self._late += late
+            self._wait(late)
         elif not self._patience.put_off(self._key):
             self._wait(PERIOD)
