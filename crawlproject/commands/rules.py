@@ -189,6 +189,7 @@ def _shown(site: SiteRules, url: str, readings: list[Reading]) -> Iterator[str]:
         width = max(len(field.name) for field in rule.fields)
         for field in rule.fields:
             yield f"  {field.name:{width}}  {_field(field, reading)}\n"
+            yield from _within(field, rows, "    ")
         for problem in reading.problems[:20]:
             if problem.kind != "required":
                 yield f"  ! {problem.name}: {problem.reason}\n"
@@ -202,7 +203,26 @@ def _field(field: FieldRule, reading: Reading) -> str:
         return f"- nothing matched: {written}{default}"
     if not values:
         return "found, but no record is complete"
+    return _first_of(values, len(reading.rows))
+
+
+def _within(field: FieldRule, records: list[dict[str, Any]], indent: str) -> Iterator[str]:
+    """A line for each field within a field."""
+    found = [value for record in records if (value := record[field.name]) is not None]
+    parts = [part for value in found for part in (value if isinstance(value, list) else [value])]
+    if not parts:
+        return
+    width = max((len(inner.name) for inner in field.fields), default=0)
+    for inner in field.fields:
+        values = [part[inner.name] for part in parts if part[inner.name] not in (None, [])]
+        written = inner.selector.text if inner.selector is not None else "the match"
+        shown = _first_of(values, len(parts)) if values else f"- nothing matched: {written}"
+        yield f"{indent}{inner.name:{width}}  {shown}\n"
+        yield from _within(inner, parts, f"{indent}  ")
+
+
+def _first_of(values: list[Any], records: int) -> str:
     shown = repr(values[0])
     shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
     count = f" ({len(values[0])} values)" if isinstance(values[0], list) else ""
-    return shown + count + (f"; in {len(values)} of {len(reading.rows)}" if len(reading.rows) > 1 else "")
+    return shown + count + (f"; in {len(values)} of {records}" if records > 1 else "")
