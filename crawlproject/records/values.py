@@ -53,6 +53,8 @@ _internet_date = re2.compile(
     rf"(?:[A-Za-z]{{3,9}},?\s+)?\d{{1,2}}[\s-][A-Za-z]{{3}}[\s-]\d{{2,4}}{_clock}(?:{_zone})?(?:\s*\([^()]*\))?"
     rf"|[A-Za-z]{{3}}\s+[A-Za-z]{{3}}\s+\d{{1,2}}{_clock}(?:{_zone})?\s+\d{{4}}"
 )
+_is_thai = re2.compile(r"\p{Thai}").search
+_thai_year = re2.compile(r"(?:[พค]\.?\s?ศ\.?\s?)?\b(\d{4})\b")
 _TRUE = frozenset(("1", "on", "true", "y", "yes"))
 _FALSE = frozenset(("", "0", "false", "n", "no", "off"))
 
@@ -191,6 +193,12 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
     return {"locales": [full]} if known else {"languages": [language.lower()]}
 
 
+def _christian(text: str) -> str:
+    """A Thai date whose year, from 2400 on, is counted as elsewhere: 543 less; dateparser takes it as it is."""
+    digits = "".join(str(unicodedata.decimal(char, char)) for char in text)
+    return str(_thai_year.sub(lambda match: str((year := int(match[1])) - 543 * (year >= 2400)), digits))
+
+
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
 
@@ -213,6 +221,8 @@ def _moment(text: str, date_format: str | None, locale: str | None, _minute: int
             continue
     with needs_extra("a date without a format", "records"):
         import dateparser
+    if _is_thai(text) or (locale is not None and _language(locale) == "th"):
+        text = _christian(text)
     try:
         found = dateparser.parse(text, **_dateparser_locale(locale))
     except Exception as error:
