@@ -44,13 +44,14 @@ class OnePage(Spider):
 
     name = "rules"
 
-    def __init__(self, url: str, kept: list[Response | str], **kwargs: Any) -> None:
+    def __init__(self, url: str, kept: list[Response | str], render: Any = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._url, self._kept = url, kept
+        self._meta = {"render": render} if render else None
 
     async def start(self) -> AsyncIterator[Request]:
         """The page."""
-        yield Request(self._url, dont_filter=True, errback=self.failed)
+        yield Request(self._url, meta=self._meta, dont_filter=True, errback=self.failed)
 
     def parse(self, response: Response, **kwargs: Any) -> None:
         """Keep it."""
@@ -122,7 +123,8 @@ class Command(Described, ScrapyCommand):
         if page is None:
             sys.stdout.writelines(_summary(rules.sites))
             return
-        text, url, kind = self._page(page, opts.url or rules.sites[0].seeds[0])
+        owner = rules.of(page)
+        text, url, kind = self._page(page, opts.url or rules.sites[0].seeds[0], owner.render if owner else None)
         site = rules.of(url)
         if site is None:
             raise ValueError(f"{url}: no rules for its domain; domains: {', '.join(_domains(rules))}")
@@ -136,8 +138,11 @@ class Command(Described, ScrapyCommand):
         if not any(reading.rows for reading in readings):
             self.exitcode = 1
 
-    def _page(self, page: str, url: str) -> tuple[str, str, str]:
-        """Text, URL and kind of a page: fetched, or a file with the given ``url``. Raises ValueError."""
+    def _page(self, page: str, url: str, render: Any = None) -> tuple[str, str, str]:
+        """Text, URL and kind of a page: fetched, and rendered as ``render`` says, or a file. Raises ValueError.
+
+        A file has the given ``url``.
+        """
         from crawlproject.discovery.page_reading import saved_text
 
         if not page.startswith(("http://", "https://")):
@@ -155,7 +160,7 @@ class Command(Described, ScrapyCommand):
         kept: list[Response | str] = []
         assert self.crawler_process is not None
         self.crawler_process.settings.setdict(SETTINGS, priority="cmdline")
-        self.crawler_process.crawl(OnePage, url=page, kept=kept)
+        self.crawler_process.crawl(OnePage, url=page, kept=kept, render=render)
         self.crawler_process.start()
         response = kept[0] if kept else "the crawl did not start"
         if isinstance(response, str):
@@ -189,6 +194,7 @@ def _shown(site: SiteRules, url: str, readings: list[Reading]) -> Iterator[str]:
         width = max(len(field.name) for field in rule.fields)
         for field in rule.fields:
             yield f"  {field.name:{width}}  {_field(field, reading)}\n"
+            yield from _within(field, rows, "    ")
         for problem in reading.problems[:20]:
             if problem.kind != "required":
                 yield f"  ! {problem.name}: {problem.reason}\n"
@@ -202,7 +208,26 @@ def _field(field: FieldRule, reading: Reading) -> str:
         return f"- nothing matched: {written}{default}"
     if not values:
         return "found, but no record is complete"
+    return _first_of(values, len(reading.rows))
+
+
+def _within(field: FieldRule, records: list[dict[str, Any]], indent: str) -> Iterator[str]:
+    """A line for each field within a field."""
+    found = [value for record in records if (value := record[field.name]) is not None]
+    parts = [part for value in found for part in (value if isinstance(value, list) else [value])]
+    if not parts:
+        return
+    width = max((len(inner.name) for inner in field.fields), default=0)
+    for inner in field.fields:
+        values = [part[inner.name] for part in parts if part[inner.name] not in (None, [])]
+        written = inner.selector.text if inner.selector is not None else "the match"
+        shown = _first_of(values, len(parts)) if values else f"- nothing matched: {written}"
+        yield f"{indent}{inner.name:{width}}  {shown}\n"
+        yield from _within(inner, parts, f"{indent}  ")
+
+
+def _first_of(values: list[Any], records: int) -> str:
     shown = repr(values[0])
     shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 3]}..."
     count = f" ({len(values[0])} values)" if isinstance(values[0], list) else ""
-    return shown + count + (f"; in {len(values)} of {len(reading.rows)}" if len(reading.rows) > 1 else "")
+    return shown + count + (f"; in {len(values)} of {records}" if records > 1 else "")

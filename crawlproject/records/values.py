@@ -46,6 +46,15 @@ _digits = re2.compile(r"(?:\d+(?:[.,'’٬٫]\d+|\s\d\d\d\b)*|[.,]\d+)(?:[eE][-+
 #: Before the digits: a sign that is no hyphen, perhaps with a currency between.
 _minus = re2.compile(r"(?:^|[\s(:])[-−][^\w]{0,3}$|^[-−][A-Z]{0,3}\s?$")
 _separators = re2.compile(r"['’٬\s]")
+# Dates of mail and HTTP (RFC 5322, 850, asctime).  The library's parser ignores whatever else is there, "pm" included.
+_clock = r"\s+\d{1,2}:\d\d(?::\d\d)?"
+_zone = r"\s*(?:[+-]\d{4}|UTC?|GMT|Z|[ECMP][SD]T)"
+_internet_date = re2.compile(
+    rf"(?:[A-Za-z]{{3,9}},?\s+)?\d{{1,2}}[\s-][A-Za-z]{{3}}[\s-]\d{{2,4}}{_clock}(?:{_zone})?(?:\s*\([^()]*\))?"
+    rf"|[A-Za-z]{{3}}\s+[A-Za-z]{{3}}\s+\d{{1,2}}{_clock}(?:{_zone})?\s+\d{{4}}"
+)
+_is_thai = re2.compile(r"\p{Thai}").search
+_thai_year = re2.compile(r"(?:[พค]\.?\s?ศ\.?\s?)?\b(\d{4})\b")
 _TRUE = frozenset(("1", "on", "true", "y", "yes"))
 _FALSE = frozenset(("", "0", "false", "n", "no", "off"))
 
@@ -184,6 +193,12 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
     return {"locales": [full]} if known else {"languages": [language.lower()]}
 
 
+def _christian(text: str) -> str:
+    """A Thai date whose year, from 2400 on, is counted as elsewhere: 543 less; dateparser takes it as it is."""
+    digits = "".join(str(unicodedata.decimal(char, char)) for char in text)
+    return str(_thai_year.sub(lambda match: str((year := int(match[1])) - 543 * (year >= 2400)), digits))
+
+
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
 
@@ -196,14 +211,18 @@ def _moment(text: str, date_format: str | None, locale: str | None, _minute: int
     """
     if date_format is not None:
         return datetime.strptime(text, date_format)
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    readers: list[Callable[[str], datetime]] = [datetime.fromisoformat]
+    if _internet_date.fullmatch(text):
+        readers.append(parsedate_to_datetime)
+    for read in readers:
         try:
-            moment: datetime = read(text)
-            return moment
+            return read(text)
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
     with needs_extra("a date without a format", "records"):
         import dateparser
+    if _is_thai(text) or (locale is not None and _language(locale) == "th"):
+        text = _christian(text)
     try:
         found = dateparser.parse(text, **_dateparser_locale(locale))
     except Exception as error:

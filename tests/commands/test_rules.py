@@ -39,6 +39,7 @@ RULES = """seeds = ["http://127.4.0.1/"]
 title = "h1"
 price = { css = ".price", type = "number" }
 none = ".none"
+parts = { css = "li", many = true, fields.name = "b", fields.size = "i" }
 """
 
 
@@ -52,15 +53,16 @@ def rules(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
 def test_check_shows_each_field(tmp_path: Path) -> None:
     """Of a saved page and of one that is fetched; what matched nothing is said with its selector."""
     (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
-    page = "<meta charset=windows-1251><h1>Красный</h1><p class=price>1,50</p>".encode("cp1251")
-    (tmp_path / "p.html").write_bytes(page)
+    page = "<meta charset=windows-1251><h1>Красный</h1><p class=price>1,50</p><li><b>1</b><li><b>2</b><li>"
+    (tmp_path / "p.html").write_bytes(page.encode("cp1251"))
     (tmp_path / "s.toml").write_text(RULES.replace("127.4.0.1", "other.example"), encoding="utf-8")
     shown = rules("check", str(tmp_path), f"{tmp_path}/p.html").stdout
     assert "other.example" not in shown  # of forty sites, only the one of the page
     for line in ("book: 1 record", "  title  'Красный'", "  price  1.5", "  none   - nothing matched: css = .none"):
         assert line in shown
+    assert "    name  '1'; in 2 of 2\n    size  - nothing matched: css = i\n" in shown
     with scripted_site() as site:
-        site.script = {"/book": Answer(page, headers={"Content-Type": "text/html"})}
+        site.script = {"/book": Answer(page.encode("cp1251"), headers={"Content-Type": "text/html"})}
         fetched = rules("check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book")
     assert shown.split("book:")[1] == fetched.stdout.split("book:")[1]
     assert fetched.stderr.count("INFO") <= 1

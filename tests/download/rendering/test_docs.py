@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.crawl.scripted_site import Answer, scripted_site
 from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +36,19 @@ def test_first_run(chromium: str, tmp_path: Path) -> None:
             assert sorted(titles) == sorted(["All items", *(f"Item {number}" for number in range(1, 12))])
         finally:
             server.terminate()
+
+
+@pytest.mark.long
+def test_rules_are_checked_on_the_page_as_the_crawl_renders_it(chromium: str, tmp_path: Path) -> None:
+    """By the key ``render`` of the rules."""
+    with scripted_site() as site:
+        script = "document.body.innerHTML = '<h1>Red</h1>'"
+        site.script = {"/book": Answer(f"<body><script>{script}</script>", headers={"Content-Type": "text/html"})}
+        text = f'seeds = ["{site.origins[0]}/book"]\nrender = "always"\n[records.book.fields]\ntitle = "h1"\n'
+        (tmp_path / "r.toml").write_text(text, encoding="utf-8")
+        command = ("-m", "scrapy", "rules", "check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book")
+        done = run_python(*command, "-s", "ALLOWED_NETWORKS=127.0.0.0/8", cwd=ROOT)
+    assert "title  'Red'" in done.stdout, done.stderr
 
 
 @pytest.mark.long
