@@ -36,15 +36,15 @@ def test_a_parameter_without_effect() -> None:
 
 
 def test_a_parameter_that_selects_pages() -> None:
-    """Some of them are copies; the server has pages with it that are none."""
+    """One of two languages is that of the page without it."""
     additions = Additions()
-    highlighted(additions, 1)
-    for n in range(2 * COUNT):
-        learn(additions, f"/t?hl=x&id=a{n}")
-    highlighted(additions, COUNT)
-    assert additions.is_empty
-    highlighted(additions, 2 * COUNT)
-    assert not additions.is_empty
+    for n in range(3 * COUNT):
+        learn(additions, f"/{n}?lang=en", f"/{n}")
+        learn(additions, f"/{n}?lang=de")
+    assert not is_idle(additions, "/new?lang=de", "/new")
+    for n in range(10 * COUNT):
+        learn(additions, f"/only-english/{n}?lang=de", f"/only-english/{n}")
+    assert is_idle(additions, "/new?lang=de", "/new")
 
 
 def test_copies_that_differ_in_more_than_what_is_added_are_no_evidence() -> None:

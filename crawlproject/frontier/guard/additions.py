@@ -22,11 +22,14 @@ MAX_ADDITIONS, MAX_LENGTH = 64, 40
 class Additions:
     """The additions of one server: parameters (``?highlight``), last segments (``/raw``), extensions (``.ics``).
 
-    A parameter is idle if pages with it are copies of the page without it, or the reverse, more often than not.  A
-    segment or an extension is idle if every answer with it was a copy, or no HTML.
+    A parameter is idle if nearly all pages with it are copies of the page without it, or the reverse.  A segment or an
+    extension is idle if every answer with it was a copy, or no HTML.
     """
 
     MIN_PAGES: ClassVar[int] = 10
+    #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
+    #: of the pages may be copies where a parameter selects one of two languages.
+    EXCEPTIONS: ClassVar[float] = 0.25
 
     __slots__ = ("_counts", "_idle")
 
@@ -96,7 +99,9 @@ class Additions:
         """Count a page that shows ``name`` to be idle; returns whether it has become so."""
         if name not in self._counts:
             if len(self._counts) >= MAX_ADDITIONS:
-                del self._counts[min(self._counts, key=lambda each: sum(self._counts[each]))]
+                forgotten = min(self._counts, key=lambda each: sum(self._counts[each]))
+                del self._counts[forgotten]
+                self._idle.discard(forgotten)
             self._counts[name] = [0, 0]
         self._counts[name][0] += 1
         was_idle = name in self._idle
@@ -105,7 +110,7 @@ class Additions:
 
     def _judge(self, name: str) -> None:
         idle, others = self._counts[name]
-        is_idle = idle >= self.MIN_PAGES and others <= (idle if name.startswith("?") else 0)
+        is_idle = idle >= self.MIN_PAGES and others <= (idle * self.EXCEPTIONS if name.startswith("?") else 0)
         (self._idle.add if is_idle else self._idle.discard)(name)
 
 
