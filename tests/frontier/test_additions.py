@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawlproject.frontier.guard.additions import MAX_ADDITIONS, MAX_LENGTH, Additions
+from crawlproject.frontier.guard.additions import MAX_ADDITIONS, MAX_LENGTH, MAX_PARAMETERS, Additions
 
 SITE = "http://a.example"
 COUNT = Additions.MIN_PAGES
@@ -48,11 +48,12 @@ def test_a_parameter_that_selects_pages() -> None:
 
 
 def test_copies_that_differ_in_more_than_what_is_added_are_no_evidence() -> None:
-    """Another page, another value, another path."""
+    """Another page, another value, another path; or too many parameters at once."""
     additions = Additions()
     for n in range(2 * COUNT):
         learn(additions, f"/t?id={n}", "/t?id=0")
         learn(additions, f"/a{n}?x=1", "/b")
+        learn(additions, f"/t?{'&'.join(f'x{each}=1' for each in range(MAX_PARAMETERS + 1))}", "/t")
     assert additions.to_state() == []
 
 

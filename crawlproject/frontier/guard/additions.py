@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Additions counted per server, and their length (characters); the one with the fewest pages is forgotten.
 MAX_ADDITIONS, MAX_LENGTH = 64, 40
+#: Parameters added at once; more prove nothing of each.
+MAX_PARAMETERS = 4
 
 
 class Additions:
@@ -66,16 +68,18 @@ class Additions:
         addition.
         """
         path, _, query = url.partition("?")
-        first_path, _, first_query = (first or "").partition("?")
-        parameters, first_parameters = _parameters(query), _parameters(first_query)
+        parameters = _parameters(query)
         if first is None and is_page:
             for name in {*map(_name, parameters), *_ends(path)} & self._counts.keys():
                 self._counts[name][1] += 1
                 self._judge(name)
             return False
+        first_path, _, first_query = (first or "").partition("?")
+        first_parameters = _parameters(first_query)
         idle: set[str] = set()
         if path == first_path and (parameters < first_parameters or first_parameters < parameters):
-            idle = {_name(parameter) for parameter in parameters ^ first_parameters}
+            added = parameters ^ first_parameters
+            idle = set(map(_name, added)) if len(added) <= MAX_PARAMETERS else set()
         elif not query:
             idle = set(_ends(path))
         return True in [self._count(name) for name in idle]
