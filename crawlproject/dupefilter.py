@@ -154,6 +154,10 @@ class SeenDupeFilter(BaseDupeFilter):
         """Whether the canonical ``url`` is new; marks it as seen."""
         return self.urls_are_new((url,))[0]
 
+    def url_is_seen(self, url: str) -> bool:
+        """Whether the canonical ``url`` was seen before; does not remember it. O(length)."""
+        return self.key_of(url) in self.seen
+
     def key_of(self, met: Request | str) -> int:
         """The key in the seen-set of a request, or of the canonical URL of a link. O(length)."""
         return self._url_keys((met,))[0] if isinstance(met, str) else self._request_key(met)

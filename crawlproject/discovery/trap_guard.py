@@ -19,6 +19,7 @@ from crawlproject.frontier.guard.watched_patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
 from crawlproject.options.traps import TrapOptions
+from crawlproject.requests.answers import is_unread
 from crawlproject.requests.meta import (
     CANONICAL,
     CLOSED_TO_ROBOTS,
@@ -78,9 +79,10 @@ class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
     Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped patterns),
-    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots),
-    ``guard/other_names`` (families of URLs that are other names of known pages), ``guard/visit_ids`` (parameters found
-    to be visit ids), ``guard/merged`` (queued URLs equal to another one without its visit id).
+    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots, or not read),
+    ``guard/other_names`` (families of URLs that are other names of known pages), ``guard/additions`` (found to be
+    idle), ``guard/visit_ids`` (parameters found to be visit ids), ``guard/merged`` (queued URLs equal to another one
+    without its visit id).
     """
 
     def __init__(
@@ -121,7 +123,8 @@ class TrapGuard:
         """An object to judge the links of the page at the canonical ``url`` (None: follow all), and its canonical
         ``links`` without visit ids."""
         meta = response.meta
-        if CLOSED_TO_ROBOTS in meta:
+        self._learn_addition(url, response)
+        if CLOSED_TO_ROBOTS in meta or is_unread(response):
             self._learn_closed(url)
             return None, links
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
@@ -144,7 +147,7 @@ class TrapGuard:
         """Learn from the page's new links and return those to queue. O(length) each."""
         urls = [entry.url for entry in entries]
         last = page.learn(urls)
-        names = page.other_names(urls)
+        names = page.other_names(urls) | page.with_additions(urls, self._seen.url_is_seen)
         if last or names:
             self._stats.inc_value("guard/demoted", len(last | names))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
@@ -286,6 +289,26 @@ class TrapGuard:
         self._stats.inc_value("guard/other_names")
         names = server.guard.other_names
         self._rewrite(server, lambda entry: self._named(names, entry), "guard/dropped")
+
+    def _learn_addition(self, url: str, response: Response) -> None:
+        """Learn what links add to addresses in vain; demote the queued URLs that have it."""
+        meta = response.meta
+        if FETCHED_BEFORE in meta or response.status != 200:
+            return
+        first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
+        first = self._seen.canonicalizer.canonical(first) if first else None
+        server = self._guard.learn_addition(url, first, is_page=is_html(response))
+        if server is None or server.guard is None:
+            return
+        self._frontier.servers.changed(server)
+        self._stats.inc_value("guard/additions")
+        additions = server.guard.additions
+
+        def put(entry: Entry) -> Entry:
+            is_idle = self._backend.is_link(entry) and additions.is_idle(entry.url, self._seen.url_is_seen)
+            return _as_other_name(entry) if is_idle else entry
+
+        self._rewrite(server, put, "guard/dropped")
 
     def _named(self, names: OtherNames, entry: Entry) -> Entry:
         return _as_other_name(entry) if self._backend.is_link(entry) and entry.url in names else entry

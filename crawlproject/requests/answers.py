@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.politeness import http_time, retry_after_seconds
 
 if TYPE_CHECKING:
-    from scrapy.http import Headers
+    from scrapy.http import Headers, Response
 
 #: Statuses of a redirect, if there is a ``Location``.
 REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -22,6 +22,11 @@ UNCHANGED = 304
 
 #: Media types parsed as HTML.
 HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
+
+
+def is_unread(response: Response) -> bool:
+    """Whether its download was stopped after the headers: its media type is not one of ``LINKS_TYPES``."""
+    return "download_stopped" in response.flags
 
 
 def has_header(headers: Headers, name: bytes) -> bool:

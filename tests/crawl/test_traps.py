@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from crawlproject.frontier.guard.additions import Additions
 from crawlproject.frontier.guard.other_names import Family
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from testbed.web import WebSpec, into_traps, running_web
@@ -84,23 +87,30 @@ def test_trap_is_remembered_after_a_restart(tmp_path: Path) -> None:
     assert third.items == []
 
 
-def wiki(articles: int) -> dict[str, Answer]:
-    """Articles that link to the next one, and to pages for editing that are closed to robots, three of them each."""
+#: A page that is closed to robots, and a file whose type the crawl does not read.
+CLOSED = Answer(
+    '<meta name="robots" content="noindex,nofollow"><p>text</p><a href="/never">link</a>',
+    headers={"Content-Type": "text/html"},
+)
+UNREAD = Answer("archive", headers={"Content-Type": "application/x-gzip"})
+
+
+def wiki(articles: int, closed: Answer) -> dict[str, Answer]:
+    """Articles that link to the next one, and to pages for editing that answer ``closed``, three of them each."""
     script = {"1/": script_page("/w?title=0")}
     for n in range(articles):
         own = [f"/w?title={n}&action=edit&section={section}" for section in range(3)]
         next_ones = [edit.replace(f"title={n}&", f"title={n + 1}&") for edit in own]
         script[f"1/w?title={n}"] = script_page(*own, *next_ones, f"/w?title={n + 1}", title=words(n, 30))
-        for edit in own:
-            body = f'<meta name="robots" content="noindex,nofollow"><p>{edit}</p><a href="/never">link</a>'
-            script[f"1{edit}"] = Answer(body, headers={"Content-Type": "text/html"})
+        script |= {f"1{edit}": closed for edit in own}
     return script
 
 
-def test_pages_closed_to_robots_come_last() -> None:
+@pytest.mark.parametrize("closed", [CLOSED, UNREAD], ids=["closed", "unread"])
+def test_pages_closed_to_robots_and_unread_files_come_last(closed: Answer) -> None:
     """The articles come before most pages that a wiki excludes from indexes; those are fetched, too."""
     with scripted_site(1) as site:
-        site.script = wiki(40)
+        site.script = wiki(40, closed)
         ours = run_on(site, WEB, settings=IMPOLITE, seeds=f"{site.origins[0]}/")
     places = [place for place in ours.site.places() if "title" in place]
     articles = [number for number, place in enumerate(places) if "edit" not in place]
@@ -108,6 +118,34 @@ def test_pages_closed_to_robots_come_last() -> None:
     assert articles[-1] < 40 + 2 * GuardLimits.CLOSED_FROM
     assert len(places) == 40 + 1 + 3 * 41
     assert ours.stat("guard/closed_patterns") == 1
+
+
+def archive(count: int) -> dict[str, Answer]:
+    """Messages that link to the next one and to two views of it: its source, and the message in other colours."""
+    names = [words(n, 2).replace(" ", "@") for n in range(count)]
+    script = {"1/": script_page(f"/m/{names[0]}/")}
+    for n, name in enumerate(names):
+        views = [f"/m/{each}/{view}" for each in names[n : n + 2] for view in ("raw", "?colour=2")]
+        message = script_page(*views, *(f"/m/{each}/" for each in names[n + 1 : n + 2]), title=words(n, 60))
+        script |= {f"1/m/{name}/": message, f"1/m/{name}/?colour=2": message}
+        script[f"1/m/{name}/raw"] = Answer(words(n, 60), headers={"Content-Type": "text/plain"})
+    return script
+
+
+def test_views_of_a_page_come_last(tmp_path: Path) -> None:
+    """Once ten showed nothing else, although each has a pattern of its own; also after a restart. None is lost."""
+    with scripted_site(1) as site:
+        site.script = archive(40)
+        settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
+        runs = [
+            run_on(site, WEB, settings=settings, seeds=f"{site.origins[0]}/", max_pages=pages) for pages in ("45", "0")
+        ]
+    places = [place for place in runs[-1].site.places() if "/m/" in place]  # of both runs
+    messages = [number for number, place in enumerate(places) if place.endswith("/")]
+    assert len(messages) == 40
+    assert messages[-1] < 40 + 3 * Additions.MIN_PAGES
+    assert len(places) == 3 * 40
+    assert runs[0].stat("guard/additions") == 2
 
 
 def forum(topics: int) -> dict[str, Answer]:

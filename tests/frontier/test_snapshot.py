@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
+from crawlproject.frontier.guard.additions import Additions
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
 from crawlproject.frontier.guard.other_names import Family, OtherNames
 from crawlproject.frontier.guard.visit_ids import VisitIds
@@ -105,7 +106,8 @@ def guard() -> ServerGuard:
     values = {"closed": {"/q?edit": 3}, "refused": 1, "listed": 2, "spent": ["/r"], "visit_ids": visit_ids()}
     families = {"/t?pid=#": Family(declared=100, copies=60, confirmed=30, leading=2, own=1)}
     names = filled(OtherNames(), _families=families, _has_some=True)
-    return filled(ServerGuard(), patterns={"/q?": pattern()}, other_names=names, **values)
+    additions = filled(Additions(), _counts={"?hl": [12, 1], "/raw": [3, 0]}, _idle={"?hl"})
+    return filled(ServerGuard(), patterns={"/q?": pattern()}, other_names=names, additions=additions, **values)
 
 
 #: Class -> how one is filled, and how it comes back.
@@ -305,6 +307,8 @@ WRONG: list[tuple[str, Any]] = [
     ("guard.closed", [["/q?edit", -1]]),
     ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4]]),
     ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4, -1]]),
+    ("guard.additions", [["/raw", 1]]),
+    ("guard.additions", [["/raw", 1, -1]]),
     ("guard.visit_ids.learned", {}),
 ]
 

@@ -156,6 +156,21 @@ class Guard:
         server.guard = server.guard or ServerGuard()
         return server if server.guard.other_names.learn(url, canonical, first) else None
 
+    def learn_addition(self, url: str, first: str | None, *, is_page: bool) -> Server | None:
+        """Learn from the answer at the canonical ``url`` what the server's links add to addresses in vain.
+
+        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  Returns its server if something has
+        become idle.  O(length).
+        """
+        key = server_key(url)
+        server = self.server_of(key)
+        if server is None or self.is_released(key) or (server.guard is None and first is None and is_page):
+            return None
+        if first is not None and server_key(first) != key:
+            first = None
+        server.guard = server.guard or ServerGuard()
+        return server if server.guard.additions.learn(url, first, is_page=is_page) else None
+
     def restored(self, known: ServerGuard) -> None:
         """Count the patterns of a restored server in the budget. O(patterns)."""
         for pattern in known.patterns.values():
@@ -334,6 +349,16 @@ class GuardedPage:
             return set()
         known.other_names.learn_new(self._url, self._canonical, new, is_copy=self._is_copy)
         return {url for url in new if self.is_own(url) and url in known.other_names}
+
+    def with_additions(self, new: list[str], is_seen: Callable[[str], bool]) -> set[str]:
+        """Those of its ``new`` links that only add something idle to the URL of a page for which ``is_seen`` is true.
+
+        O(length) each, if something idle is known.
+        """
+        known = self.server.guard
+        if known is None or known.additions.is_empty:
+            return set()
+        return {url for url in new if self.is_own(url) and known.additions.is_idle(url, is_seen)}
 
     def _is_sideways(self, name: str) -> bool:
         """Whether ``name`` is the page's own pattern, or one of the same script."""

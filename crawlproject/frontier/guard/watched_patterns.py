@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
+from crawlproject.frontier.guard.additions import Additions
 from crawlproject.frontier.guard.other_names import OtherNames
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.urls.pattern import is_of_dates, script_of
@@ -230,7 +231,7 @@ class Pattern:
 class ServerGuard:
     """A server's watched patterns, its other names of pages, its visit ids, and the number of refused URLs."""
 
-    __slots__ = ("closed", "listed", "other_names", "patterns", "refused", "spent", "visit_ids")
+    __slots__ = ("additions", "closed", "listed", "other_names", "patterns", "refused", "spent", "visit_ids")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
@@ -241,6 +242,7 @@ class ServerGuard:
         self.spent: list[str] = []  # dropped patterns
         self.visit_ids = VisitIds()
         self.other_names = OtherNames()
+        self.additions = Additions()
 
     def to_state(self) -> dict[str, Any]:
         """As plain values."""
@@ -252,6 +254,7 @@ class ServerGuard:
             "dropped": self.spent,
             "visit_ids": self.visit_ids.to_state(),
             "other_names": self.other_names.to_state(),
+            "additions": self.additions.to_state(),
         }
 
     @classmethod
@@ -263,6 +266,7 @@ class ServerGuard:
         guard.spent = state.texts("dropped")
         guard.closed = dict(map(_closed_row, state.items("closed")))
         guard.other_names = OtherNames.from_state(state)
+        guard.additions = Additions.from_state(state)
         visit_ids = state.part("visit_ids")
         if visit_ids is not None:
             guard.visit_ids = VisitIds.from_state(visit_ids)
