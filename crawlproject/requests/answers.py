@@ -25,8 +25,8 @@ HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def is_unread(response: Response) -> bool:
-    """Whether its download was stopped after the headers: its media type is not one of ``LINKS_TYPES``."""
-    return "download_stopped" in response.flags
+    """Whether its download was stopped after the headers, as by ``LINKS_TYPES``; not one cut off at some size."""
+    return "download_stopped" in response.flags and not response.body
 
 
 def has_header(headers: Headers, name: bytes) -> bool:

@@ -6,9 +6,9 @@ import time
 from email.utils import formatdate
 
 import pytest
-from scrapy.http import Headers
+from scrapy.http import Headers, HtmlResponse
 
-from crawlproject.requests.answers import retry_after
+from crawlproject.requests.answers import is_unread, retry_after
 
 
 @pytest.mark.parametrize("wrong", [-86_400.0, 0.0, 86_400.0])
@@ -30,3 +30,11 @@ def test_without_a_date_it_counts_from_ours(date: dict[str, str]) -> None:
 def test_seconds_need_no_clock() -> None:
     assert retry_after(Headers({"Date": "today", "Retry-After": "7"})) == 7.0
     assert retry_after(Headers({})) is None
+
+
+def test_a_page_cut_off_at_some_size_was_read() -> None:
+    """A project's own ``StopDownload`` after some bytes has the flag of those stopped after their headers, too."""
+    stopped = HtmlResponse("http://example.org/", flags=["download_stopped"])
+    assert is_unread(stopped)
+    assert not is_unread(stopped.replace(body=b"<p>the first part"))
+    assert not is_unread(stopped.replace(flags=[]))
