@@ -127,7 +127,7 @@ class User:
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[User]:
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build")
-    checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored))
+    checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored, symlinks=True))
     (tmp_path / "home").mkdir()
     user = User(checkout, tmp_path / "home", free_port(), None)  # type: ignore[arg-type]
     config = checkout / "scrapy.cfg"

@@ -88,7 +88,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist, and the wheel built from it."""
     folder = tmp_path_factory.mktemp("archives")
     ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "var")
-    copy = Path(shutil.copytree(ROOT, folder / "checkout", ignore=ignored))
+    copy = Path(shutil.copytree(ROOT, folder / "checkout", ignore=ignored, symlinks=True))
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy))
     return folder
 

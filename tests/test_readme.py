@@ -32,7 +32,7 @@ def checkout(tmp_path: Path) -> Path:
     """A copy of the project to work in, compiled, with the environment that this test runs in as its own."""
     copy = tmp_path / "crawlproject-copy"
     ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "*.jsonl")
-    shutil.copytree(ROOT, copy, ignore=ignored)
+    shutil.copytree(ROOT, copy, ignore=ignored, symlinks=True)  # those of ``web`` may lead nowhere
     (copy / ".venv").symlink_to(sys.prefix)
     return copy
 
