@@ -80,6 +80,9 @@ class Additions:
         if path == first_path and (parameters < first_parameters or first_parameters < parameters):
             added = parameters ^ first_parameters
             idle = set(map(_name, added)) if len(added) <= MAX_PARAMETERS else set()
+            if parameters < first_parameters:  # the earlier page has it, and was counted as another one
+                for name in idle & self._counts.keys():
+                    self._counts[name][1] = max(0, self._counts[name][1] - 1)
         elif not query:
             idle = set(_ends(path))
         return True in [self._count(name) for name in idle]
