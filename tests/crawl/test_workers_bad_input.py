@@ -228,7 +228,11 @@ def test_redis_goes_while_the_crawl_starts(redis_server: RunningRedis) -> None:
 
 # while it runs
 
+#: Seconds. In its last fifth nothing is handed out: what is in progress at its end would be asked for again.
+LEASE = 10.0
 LONG = {f"1/{number}": replace(page(title=f"{number} {number**9}"), delay=0.03) for number in range(150)}
+#: So slow that few of them are fetched within a lease.
+SLOW = {place: replace(answer, delay=LEASE / 40) for place, answer in LONG.items()}
 
 
 @contextmanager
@@ -247,7 +251,7 @@ def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> 
     log = folder / "log"
     redis = {"FRONTIER_BACKEND": "redis", "REDIS_URL": server.url, "FRONTIER_PARTITIONS": PARTITIONS}
     redis |= {"FRONTIER_REDIS_TIMEOUT": 60}  # it is away only if it refuses something
-    quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": 2, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
+    quick = {"FRONTIER_COMMIT_INTERVAL": 0.1, "FRONTIER_LEASE": LEASE, "LOG_LEVEL": "INFO", "LOG_FILE": str(log)}
     with crawling(
         SPIDER, folder, settings={**IMPOLITE, **redis, **quick, **settings}, sites=site.origins[0]
     ) as process:
@@ -290,8 +294,8 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
         else:
             client.script_flush()
             reason = ""
-        site.script = dict(site.script)
         if reason:
+            site.script = {**site.script, **SLOW}
             until(lambda: says + reason in log.read_text(), process, log)
             count = -1
             while count != (count := len(site.places())):  # the lease is over: nothing is handed out
@@ -301,6 +305,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
             client.config_set("maxmemory", 0)
             client.replicaof("NO", "ONE")
             client.execute_command("ACL", "SETUSER", "default", "+evalsha")
+        site.script = {**site.script, **LONG}
         done = finished(process, tmp_path, site)
     assert done.log.count(says) == (1 if reason else 0)
     assert done.stat("workers/redis_away") == (1 if reason else 0)

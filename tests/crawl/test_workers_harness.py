@@ -150,6 +150,7 @@ def test_failing_worker_is_reported_with_its_log(tmp_path: Path) -> None:
 def test_workers_do_not_outlive_the_block(tmp_path: Path) -> None:
     """Neither running nor paused ones."""
     with running_web(SPEC) as web, workers(tmp_path, web) as crew:
+        web.limit(0)
         crew.add()
         crew.add()
         crew.pause(1)
