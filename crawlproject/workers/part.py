@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
 
 #: Seconds for which confirmed commits are kept: Redis may lose the last ones when it is started again.
 KEPT = 30.0
-#: Seconds of writes that Redis may lose, and some more.
-MAY_LOSE = 3.0
 #: Bytes of confirmed commits kept for a partition; without them a snapshot fills the gap.
 KEPT_BYTES = 4 << 20
 #: Bytes of a journal that need no snapshot, however small the last one is: a snapshot costs four round trips.
@@ -48,8 +45,6 @@ class Part:
     loading: asyncio.Task[None] | None = None
     #: When it began to leave (``boot_time``).
     leaving_at: float = 0.0
-    #: When Redis got changes in a snapshot only, not in a commit that is kept (``boot_time``).
-    unkept_at: float = -inf
     #: Id of the last message read from the inbox.
     last: bytes = b""
     #: Ids of messages that were applied since the last cut.

@@ -15,7 +15,7 @@ from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
 from crawlproject.workers.loading import read_partition
-from crawlproject.workers.part import MAY_LOSE, Part, PartState
+from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.snapshots import write_snapshot
 
 if TYPE_CHECKING:
@@ -295,8 +295,6 @@ class Shares:
         patient = boot_time() - self._lease  # requests in memory may wait for servers that leave as well
         under_way |= {part.number for part in closed if part.number in waiting and part.leaving_at > patient}
         under_way |= self._stays()
-        # if Redis lost them after the release, nobody would send them again
-        under_way |= {part.number for part in closed if boot_time() < part.unkept_at + MAY_LOSE}
         closed = [part for part in closed if part.number not in under_way]
         for _ in range(2):  # links of the last pages, then their acknowledgements
             if self._writer.unsent_partitions().isdisjoint(part.number for part in closed):

@@ -308,7 +308,6 @@ class Writer:
         part.stored = -1  # the next commit says it
         if not await write_snapshot(self._control, self._local, part):
             self.lose(part)
-        part.unkept_at = boot_time()
 
     async def replay(self) -> None:
         """Redis was started again and may have lost the last seconds: send all of them again.

@@ -1,8 +1,7 @@
-"""What a worker says while it may take nothing, and when it gives back."""
+"""What a worker says while it may take nothing."""
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -11,7 +10,6 @@ import pytest
 
 from crawlproject.workers import shares
 from crawlproject.workers.control import Beat
-from crawlproject.workers.part import MAY_LOSE, Part, PartState
 from crawlproject.workers.shares import Shares
 
 
@@ -38,22 +36,3 @@ def test_a_long_wait_for_workers_that_have_not_noticed_a_loss_is_logged_once(cap
         wait(5, "new")
         wait(60, "old")
         assert len(caplog.records) == 2
-
-
-def test_changes_that_redis_may_lose_and_nobody_keeps_hold_a_partition_back() -> None:
-    """Those that were too many for a commit are in a snapshot only: lost after the release, pages were missing."""
-    options = SimpleNamespace(partitions=8, lease=15.0, download_timeout=180.0)
-    local = mock.Mock(**{"keys_of.return_value": [], "partitions_of.side_effect": lambda _: set()})
-    parts = {number: Part(number, 1, 1, "", PartState.LEAVING) for number in (3, 5)}
-    control = mock.Mock(release=mock.AsyncMock())
-    fields = {"control": control, "local": local, "outbox": None, "crawl": mock.Mock(), "parts": parts}
-    holdings: Any = SimpleNamespace(options=options, **fields)
-    with mock.patch.object(shares, "boot_time", return_value=1000.0) as clock:
-        writer = mock.Mock(**{"unsent_partitions.return_value": set()})
-        made: Any = Shares(holdings, writer, mock.AsyncMock())
-        parts[3].unkept_at = 1000.0
-        asyncio.run(made._give_back())
-        control.release.assert_awaited_once_with({5: 1})
-        clock.return_value += MAY_LOSE
-        asyncio.run(made._give_back())
-        control.release.assert_awaited_with({3: 1, 5: 1})
