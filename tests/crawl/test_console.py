@@ -319,6 +319,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         def add(number: int) -> None:
             crew.add(CONSOLE_PORT=ports[number], JOBDIR=tmp_path / "job" / f"worker-{number + 1}")
 
+        web.limit(1_000)  # for each worker: the crawl does not end
         add(0)
         add(1)
         crew.wait_for_pages(10)
@@ -374,6 +375,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         until(lambda: applied(6, 3))
         assert not any(client.get("state")["orders"]["paused"] for client in clients)
         until(lambda: clients[2].get("state")["figures"]["pages"] > 0)
+        web.limit(1_200)  # what they have in progress ends
         for number in (1, 2):
             crew.interrupt(number)
         assert until(lambda: seen(0))[0]["own"] == first["own"]

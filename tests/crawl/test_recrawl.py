@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -229,6 +230,18 @@ def make_old(folder: Path, seconds: int) -> None:
 def test_killed_recrawl_continues(tmp_path: Path) -> None:
     """Unfinished pages are still queued, once; finished ones are not requested again."""
     paths = [f"/{number}" for number in range(120)]
+    most = math.inf  # requests, until the crawl is killed
+
+    def slow(answer: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+        """An answer that takes 20 ms."""
+
+        def answered(asked: Asked) -> Answer:
+            while len(site.asked) > most and not site.stopping.is_set():
+                site.came.wait(0.02)
+            return replace(answer(asked), delay=0.02)
+
+        return answered
+
     script: dict[str, Any] = {"1/": tagged("home", *paths), **{f"1{path}": slow(tagged(path)) for path in paths}}
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05)
     runs = []
@@ -239,11 +252,13 @@ def test_killed_recrawl_continues(tmp_path: Path) -> None:
         make_old(tmp_path, 86_400)
         site.asked.clear()
         for asked in (60, 90):
+            most = asked + 10
             with crawling(WEB, tmp_path, settings=settings, **arguments) as process:
                 site.wait_for(asked)
                 process.kill()
                 process.wait()
             runs.append(site.places()[sum(map(len, runs)) :])
+        most = math.inf
         last = crawl(WEB, settings=settings, **arguments)
         assert set(site.places()) == set(script)
         assert all(one.headers.get("if-none-match") for one in site.asked)
@@ -254,11 +269,6 @@ def test_killed_recrawl_continues(tmp_path: Path) -> None:
         again = [any(place in after for after in runs[number:]) for place in run_before]
         assert again == sorted(again), "only the last ones before a kill, which were not committed, are asked for again"
         assert not all(again)
-
-
-def slow(answer: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
-    """An answer that takes 20 ms."""
-    return lambda asked: replace(answer(asked), delay=0.02)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import redis
 
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling, read_results
-from tests.crawl.scripted_site import Site, page, scripted_site
+from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 from tests.waiting import until
 
 SPIDERS = "tests.crawl.start_urls_spiders"
@@ -109,7 +109,14 @@ def test_taken_while_the_worker_is_busy(
     site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
 ) -> None:
     """Not only when it is idle, as by scrapy-redis."""
-    site.script = {"1/": page(*(f"/{number}" for number in range(3_000)))}
+
+    def answer(_: Asked) -> Answer:
+        while len(site.asked) > 2_000 and not site.places(2) and not site.stopping.is_set():
+            site.came.wait(0.02)
+        return Answer(status=404)
+
+    pages = [f"/{number}" for number in range(3_000)]
+    site.script = {"1/": page(*pages), **{f"1{path}": answer for path in pages}}
     settings = {**SETTINGS, "REDIS_URL": redis_server.url, "FRONTIER_MAX_SESSIONS": 2, "CLOSESPIDER_PAGECOUNT": 0}
     client.lpush("old:start_urls", json.dumps({"url": site.url("1/")}))
     with crawling(f"{SPIDERS}.OldSpider", tmp_path, settings=settings) as process:
