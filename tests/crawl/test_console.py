@@ -372,6 +372,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "sessions", "0", timeout=TIMEOUT)
         assert wrong.stderr == "scrapy console: worker-1: limit: must be a whole number from 1 to 10000\n"
         clients[2].post("resume")
+        web.limit(1_100)  # what the first two have in progress ends, so that they hand servers over
         until(lambda: applied(6, 3))
         assert not any(client.get("state")["orders"]["paused"] for client in clients)
         until(lambda: clients[2].get("state")["figures"]["pages"] > 0)
