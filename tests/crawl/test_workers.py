@@ -236,7 +236,8 @@ def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
     spec = WebSpec(servers=40, pages=2000, seed=4, time_scale=1, idle_timeout=300)
     with running_web(spec) as web, crew_of(tmp_path, web, redis_server.url) as crew:
         start_two(crew)
-        wait_for_share(crew, 1)
+        for number in (0, 1):  # one that joins afterwards begins a new crawl
+            wait_for_share(crew, number)
         client = redis_server.client()
         client.flushall()
         for worker in crew.all:
