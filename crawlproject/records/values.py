@@ -194,7 +194,7 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
 
 
 def _christian(text: str) -> str:
-    """A Thai date whose year, from 2400 on, is counted as elsewhere: 543 less; dateparser takes it as it is."""
+    """Subtract 543 from each year of the Buddhist era (2400 or later) in a Thai date; dateparser does not."""
     digits = "".join(str(unicodedata.decimal(char, char)) for char in text)
     return str(_thai_year.sub(lambda match: str((year := int(match[1])) - 543 * (year >= 2400)), digits))
 

@@ -32,7 +32,7 @@ _is_path = re.compile(r"[./~\\]").match
 
 
 class SeedFile:
-    """The lines of a file, read anew by each iteration: as a list, two million of them take 250 MB.
+    """The lines of a file. Each iteration reads the file again, because a list of two million lines takes 250 MB.
 
     What cannot be read twice, such as a pipe, is kept in memory.  Raises OSError; also EOFError or zlib.error if it is
     not a complete gzip file.

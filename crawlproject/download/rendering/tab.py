@@ -30,7 +30,7 @@ FRAME, FRAME_CLOCK = 0.05, 0.1
 #: Documents that a script may put in place of each other while one question is asked.
 MAX_DOCUMENTS = 3
 
-#: Seconds between two looks whether a tab belongs to its new page, and how often it is looked.
+#: Seconds between two checks whether a tab belongs to its new page, and the maximum number of checks.
 HANDOVER, MAX_HANDOVERS = 0.01, 50
 
 
