@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.util import find_spec
@@ -21,7 +23,6 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_instal
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.engine import download_delay_of
-from crawlproject.late_signals import ignore_late_signals
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
@@ -267,3 +268,20 @@ def _set_in(settings: BaseSettings, name: str, key: str, value: Any) -> None:
     chosen = settings.getdict(name)
     if key not in chosen:
         settings.set(name, {**chosen, key: value}, priority=settings.getpriority(name) or 0)
+
+
+def ignore_late_signals() -> None:
+    """Let SIGINT and SIGTERM do nothing once Python exits, if a crawl handles them until then. Again without effect.
+
+    While Python exits, which takes up to a second, it gives handled signals their default action back.  A worker that
+    had done all its work, and got a second Ctrl-C then, was reported as killed by it (exit code -2).
+    """
+    atexit.unregister(_ignore_handled)
+    atexit.register(_ignore_handled)
+
+
+def _ignore_handled() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handler = signal.getsignal(number)
+        if callable(handler) and handler is not signal.default_int_handler:
+            signal.signal(number, signal.SIG_IGN)

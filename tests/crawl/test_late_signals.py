@@ -26,7 +26,7 @@ execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "ALLOWED_
 """
 NO_CRAWL = """
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-from crawlproject.late_signals import ignore_late_signals
+from crawlproject.addon import ignore_late_signals
 ignore_late_signals()
 """
 
