@@ -148,7 +148,7 @@ class SeenDupeFilter(BaseDupeFilter):
         """
         if self._by_urls is None or self._withheld:
             return self._add_new(self._url_keys(urls))
-        return self._by_urls.add_new_urls(urls, self._url_keys)
+        return self._by_urls.add_new_named(urls, self._url_keys)
 
     def url_is_new(self, url: str) -> bool:
         """Whether the canonical ``url`` is new; marks it as seen."""

@@ -124,7 +124,7 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
     message = read_message(files.path(row.file), row.offset)
     if row.record_type != "revisit":
         return message
-    original = index.original_row(row.digest) if row.digest is not None else None
+    original = index.original(row.digest) if row.digest is not None else None
     if original is None:
         raise ValueError(f"the page of {iso(row.fetched_at)} repeats an earlier page, which is not in this repository")
     return message._replace(body=read_message(files.path(original.file), original.offset).body)

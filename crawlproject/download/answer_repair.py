@@ -91,11 +91,6 @@ class AnswerReader:
         self.surplus = False
 
     @property
-    def contradicts(self) -> bool:
-        """Whether the headers contradict each other about where the body ends."""
-        return self.head is not None and self.head.contradicts
-
-    @property
     def complete(self) -> bool:
         """Whether the whole response has arrived."""
         return self._body is not None and self._body.complete

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
@@ -40,6 +41,9 @@ MIN_PROGRESS = 80_000
 
 #: The release of responses with smaller bodies (bytes) is not tracked: 64 of them are 4 MB.
 MIN_WATCHED = 1 << 16
+
+
+_size_of = attrgetter("size")
 
 
 class Share:
@@ -227,13 +231,13 @@ class BodyBudget:
                 _go_on(share)
         else:
             if self._leader is None:
-                self._lead(max(self._leading(self._waiting()), key=_size, default=None))
+                self._lead(max(self._leading(self._waiting()), key=_size_of, default=None))
             _go_on(self._leader)
 
     def _look(self) -> None:
         """Called every ``GRACE`` seconds while bodies wait: choose a leader, or abort one without progress."""
         self._timer = None
-        waiting = max(self._waiting(), key=_size, default=None)
+        waiting = max(self._waiting(), key=_size_of, default=None)
         if waiting is None:
             return
         self._timer = asyncio.get_running_loop().call_later(GRACE, self._look)
@@ -262,10 +266,6 @@ def _drop_tracebacks(error: BaseException | None) -> None:
         met.add(id(error))
         error.__traceback__ = None
         error = error.__cause__ or error.__context__
-
-
-def _size(share: Share) -> int:
-    return share.size
 
 
 def _go_on(share: Share | None) -> None:

@@ -135,7 +135,9 @@ class ConnectionPool:
         connection.users -= 1
         if not connection.users:
             connection.unused.set()
-            self._left(server_key, connection)
+            is_wanted = self._strangers and self._places.locked() and not self._closing  # its place, by others
+            if is_wanted or not connection.is_kept:
+                self._drop(server_key, connection)
 
     def noted(self, server_key: str, connection: Connection, timing: Timing) -> tuple[str, ...]:
         """The head of an answer has arrived on the connection; returns the version of TLS."""
@@ -173,27 +175,16 @@ class ConnectionPool:
             try:
                 if self._places.locked() and not self._closing:
                     idle = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
-                    self._evict(next(idle, None))
+                    if (item := next(idle, None)) is not None:
+                        self._drop(*item)  # its session reopens it when needed
                 await self._places.acquire()
             finally:
                 self._strangers -= 1
         connection.has_place = True
 
-    def _left(self, server_key: str, connection: Connection) -> None:
-        """The last user of the connection has finished."""
-        if not connection.is_kept:
-            self._drop(server_key, connection)
-        elif self._strangers and self._places.locked() and not self._closing:
-            self._evict((server_key, connection))
-
     def _lost(self, server_key: str, connection: Connection) -> None:
         if connection.is_kept and self._connections.get(server_key) is connection:
             self._on_lost(server_key)
-
-    def _evict(self, idle: tuple[str, Connection] | None) -> None:
-        """Close a session's idle connection; the session reopens it when needed."""
-        if idle is not None:
-            self._drop(*idle)
 
     def _drop(self, server_key: str, connection: Connection) -> None:
         if self._connections.get(server_key) is connection:

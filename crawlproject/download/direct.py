@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+from contextlib import suppress
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -30,38 +31,6 @@ MAX_EARLY = 1 << 18
 
 #: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
 TURN = 0.01
-
-
-def is_readable(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether the socket holds data, or its end."""
-    sock = transport.get_extra_info("socket") if transport is not None else None
-    if sock is None or sock.fileno() < 0:
-        return False
-    poll = select.poll()
-    poll.register(sock.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
-
-
-async def count_unread(transport: asyncio.BaseTransport | None, on_unsolicited: Callable[[], None]) -> None:
-    """Call ``on_unsolicited`` if the socket, for which ``is_readable`` is true, holds data.
-
-    TLS's close message is no data: its protocol tells.
-    """
-    sock = transport.get_extra_info("socket") if transport is not None else None
-    if sock is not None and transport is not None and transport.get_extra_info("ssl_object") is None:
-        with socket.socket(fileno=socket.dup(sock.fileno())) as same:
-            if _holds_data(same):
-                on_unsolicited()
-    else:
-        for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
-            await asyncio.sleep(0)
-
-
-def _holds_data(sock: socket.socket) -> bool:
-    try:
-        return bool(sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-    except OSError:
-        return False
 
 
 class Answer(Protocol):
@@ -107,7 +76,6 @@ class DirectProtocol(asyncio.Protocol):
         self.closed: asyncio.Future[None] = loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
         self.transport = transport  # type: ignore[assignment]
 
     @property
@@ -128,7 +96,6 @@ class DirectProtocol(asyncio.Protocol):
             self.data_received(early)
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
         if self._turn is not None:  # the answer has read on by itself
             self._unread += data
             assert self.transport is not None
@@ -203,8 +170,8 @@ class DirectProtocol(asyncio.Protocol):
 
     def _end(self, answer: Answer, reader: AnswerReader) -> None:
         """The answer is complete."""
-        self._answer = None
-        if reader.surplus or reader.contradicts or (reader.head is not None and reader.head.closes):
+        self._answer, head = None, reader.head
+        if reader.surplus or (head is not None and (head.contradicts or head.closes)):
             self.abort()
         answer.end()
 
@@ -220,7 +187,6 @@ class DirectProtocol(asyncio.Protocol):
             answer.broken(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
         if not self.closed.done():
             self.closed.set_result(None)
         if self._turn is None:
@@ -250,11 +216,24 @@ class DirectProtocol(asyncio.Protocol):
 
     def is_readable(self) -> bool:
         """Whether the idle connection's socket holds data, or its end, that the event loop has not read yet."""
-        return self._reader is not None and is_readable(self.transport)
+        sock = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if self._reader is None or sock is None or sock.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     async def close_readable(self) -> None:
         """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
-        await count_unread(self.transport, self._on_unsolicited)
+        assert self.transport is not None
+        if self.transport.get_extra_info("ssl_object") is None:
+            number = self.transport.get_extra_info("socket").fileno()
+            with socket.socket(fileno=socket.dup(number)) as same, suppress(OSError):
+                if same.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                    self._on_unsolicited()
+        else:
+            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
+                await asyncio.sleep(0)
         self.abort()
 
 

@@ -285,7 +285,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
         if self._crawl is None:
-            return _always
+            return lambda: True
         if keep or self._crawl.handed_out(request):
             return self._crawl.may_send
         return partial(_unless_rest_began, self._crawl, server_key(request.url))
@@ -307,10 +307,6 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)
-
-
-def _always() -> bool:
-    return True
 
 
 def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:

@@ -133,9 +133,8 @@ class NameLookup:
             raise NameLookupError(name, next(kinds, "malformed"), _negative_ttl(error)) from error
         found = [answer for answer in answers if answer.addresses]
         if not found:
-            raise NameLookupError(name, "no_address", min((answer.ttl for answer in answers), default=None))
-        answers = found
-        return Answer(tuple(each for answer in answers for each in answer.addresses), min(a.ttl for a in answers))
+            raise NameLookupError(name, "no_address", min(answer.ttl for answer in answers))
+        return Answer(tuple(each for answer in found for each in answer.addresses), min(a.ttl for a in found))
 
     async def _ask(self, name: str) -> list[Answer]:
         if not self._has_ipv6:  # without a route, query IPv6 only if there is no IPv4 address

@@ -41,7 +41,6 @@ class Tunnel(asyncio.Protocol):
         self.answered: asyncio.Future[Head] = loop.create_future()
 
     def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
         if self.answered.done():
             return
         try:
@@ -53,7 +52,6 @@ class Tunnel(asyncio.Protocol):
                 self.answered.set_result(self._reader.head)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
         if not self.answered.done():
             self.answered.set_exception(exc or ServerDisconnectedError())
 

@@ -77,10 +77,12 @@ class Receivers:
         self._calls = [(instead(receiver), _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
         self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
-    def look(self, names: Sequence[str]) -> None:
-        """``read`` if the receivers have changed since. O(receivers)."""
-        if self._connections.have_changed():
+    def look(self, names: Sequence[str]) -> bool:
+        """``read`` if the receivers have changed since; whether they have. O(receivers)."""
+        has_changed = self._connections.have_changed()
+        if has_changed:
             self.read(names)
+        return has_changed
 
     def are_methods_of(self, kind: type) -> bool:
         """Whether each receiver found is a method of a ``kind``."""

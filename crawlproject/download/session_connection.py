@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.clock import CLOCK
 from crawlproject.download.address_guard import GuardedSockets
 from crawlproject.download.direct import DirectProtocol, peer_of
-from crawlproject.download.timing import correct_lag, kernel_times, tls_protocols
+from crawlproject.download.timing import correct_lag, tls_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,9 +122,7 @@ class Connection:
         if protocol.transport is not self.transport:
             self.transport = protocol.transport
             protocol.closed.add_done_callback(partial(self._lost, protocol.transport, on_lost))
-        kernel = kernel_times(protocol.transport.get_extra_info("socket"))
-        if kernel is not None:
-            correct_lag(timing, kernel, CLOCK())
+        correct_lag(timing, protocol.transport.get_extra_info("socket"), CLOCK())
         return tls_protocols(self.ssl_object)
 
     def _lost(self, transport: asyncio.Transport, on_lost: Callable[[], None], _: asyncio.Future[None]) -> None:

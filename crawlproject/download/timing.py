@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: The first 24 counters of Linux's ``struct tcp_info``, after 8 single bytes.
 _TCP_INFO = struct.Struct("8x24I")
-_LAST_DATA_SENT, _LAST_DATA_RECV, _RTT = 9, 11, 15
+_LAST_DATA_SENT, _LAST_DATA_RECV = 9, 11
 
 #: The kernel's resolution, seconds: for smaller differences the process's clock is more accurate.
 KERNEL_TICK = 0.008
@@ -66,20 +66,15 @@ class Timing:
             self.connect_time = now - self.connect_started
 
 
-def kernel_times(sock: Any) -> tuple[float, float] | None:
-    """(seconds from the last byte sent to the last byte received, round-trip time) by TCP_INFO; None if unavailable."""
+def correct_lag(timing: Timing, sock: Any, now: float) -> None:
+    """Note how late the process noticed the response at ``now``, by the TCP_INFO of its socket if there is one."""
     if sock is None or not hasattr(socket, "TCP_INFO"):
-        return None
+        return
     try:
         fields = _TCP_INFO.unpack(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size))
     except (OSError, struct.error):
-        return None
-    return (fields[_LAST_DATA_SENT] - fields[_LAST_DATA_RECV]) / 1e3, fields[_RTT] / 1e6
-
-
-def correct_lag(timing: Timing, kernel: tuple[float, float], now: float) -> None:
-    """Note how late the process noticed the response at ``now``."""
-    first_byte = kernel[0]
+        return
+    first_byte = (fields[_LAST_DATA_SENT] - fields[_LAST_DATA_RECV]) / 1e3  # seconds after the last one sent
     if first_byte >= 0 and timing.sent:
         lag = now - timing.sent - first_byte
         timing.lag = lag if lag > KERNEL_TICK else 0.0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -27,12 +26,8 @@ if TYPE_CHECKING:
 #: What decompressors raise for invalid data; UnicodeError is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
 
-#: The decompressed body, or the error; None: not decompressed yet.
-_Decoded: TypeAlias = "bytes | Exception | None"
-
 #: Encodings of one response that are decoded, the limit of curl: each may take as long as a whole body.
 MAX_ENCODINGS = 5
-
 
 #: Bytes that are decompressed on the event loop: a small body may hold any number of them.
 ON_LOOP = 4_000_000
@@ -56,62 +51,15 @@ def _gunzip(body: bytes, max_size: int) -> bytes | None:
     return content if decoder.eof and not decoder.unused_data else None
 
 
-class TolerantCompressionMiddleware(HttpCompressionMiddleware):
-    """Counts bodies that cannot be decompressed.
+class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
+    """Decompresses within the memory budget, and large bodies off the event loop; counts failures.
 
     Stats: ``httpcompression/broken`` and ``httpcompression/too_large`` (the response is ignored),
     ``httpcompression/truncated`` (the part received is kept).
     """
 
-    _decoded: _Decoded = None  # the body of the current response, if decompressed before
-
-    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Decompress."""
-        if not has_header(response.headers, b"Content-Encoding"):
-            return response
-        is_gzip = response.headers.getlist(b"Content-Encoding") in _GZIP
-        try:
-            answer = super().process_response(request, response)
-        except _BROKEN as error:
-            self._count("broken")
-            raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
-        except IgnoreRequest as error:
-            if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
-                self._count("too_large")
-            raise
-        if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
-            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
-        return answer
-
-    def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
-        to_decode, to_keep = self._split_encodings(content_encoding)
-        if len(to_decode) > MAX_ENCODINGS:
-            raise OSError(f"more than {MAX_ENCODINGS} encodings")
-        decoded = self._decoded
-        if decoded is None and to_decode in _GZIP:
-            decoded = _gunzip(body, max_size)
-        if decoded is None:
-            try:
-                return super()._handle_encoding(body, content_encoding, max_size)
-            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-                failed = error.with_traceback(None)  # its frames hold the decompressed data, up to the size limit
-            raise failed
-        if isinstance(decoded, Exception):
-            raise decoded
-        return decoded, to_keep
-
-    @staticmethod
-    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
-        check_parts(body, encoding.decode("latin-1"))
-        return HttpCompressionMiddleware._decode(body, encoding, max_size)
-
-    def _count(self, what: str) -> None:
-        if self.stats is not None:  # None if built without a crawler
-            self.stats.inc_value(f"httpcompression/{what}")
-
-
-class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
-    """Waits for memory from the budget; decompresses large bodies off the event loop."""
+    #: The body of the current response, decompressed, or the error; None if no encoding of it is known.
+    _decoded: bytes | Exception | None = None
 
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
         super().__init__(stats, crawler=crawler)
@@ -128,36 +76,66 @@ class OffLoopCompressionMiddleware(TolerantCompressionMiddleware):
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
         with budget.resumed(response) as share:
             await budget.wait(share)
-            answer = await self._decompress(request, response)
+            decoded = await self._decompress(request, response) if request.method != "HEAD" else None
+            answer = self._replace(request, response, decoded)
             if isinstance(answer, Response):
                 share.grow(len(answer.body) - share.size)
                 budget.hold(answer, share)
         return answer
 
-    async def _decompress(self, request: Request, response: Response) -> Request | Response:
+    async def _decompress(self, request: Request, response: Response) -> bytes | Exception | None:
+        """See ``_decoded``."""
         encodings = response.headers.getlist(b"Content-Encoding")
-        decoded: _Decoded = None
-        layers = len(self._split_encodings(encodings)[0]) if request.method != "HEAD" else 0
+        layers, _ = self._split_encodings(encodings)
+        if not layers:
+            return None
+        if len(layers) > MAX_ENCODINGS:
+            return OSError(f"more than {MAX_ENCODINGS} encodings")
         max_size = request.meta.get("download_maxsize", self._max_size)
-        if layers == 1 and len(response.body) <= LARGE:
-            decoded = self._decode_small(response.body, encodings, max_size)
-        if 1 <= layers <= MAX_ENCODINGS and decoded is None:
-            try:
-                decode = partial(HttpCompressionMiddleware._handle_encoding, self)  # uses no shared state
-                decoded, _ = await off_loop(decode, response.body, encodings, max_size)
-            except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-                decoded = error.with_traceback(None)  # as in _handle_encoding
+        decode = super()._handle_encoding  # uses no shared state
+        try:
+            if len(layers) == 1 and len(response.body) <= LARGE:
+                least = min(max_size or ON_LOOP, ON_LOOP)
+                content = _gunzip(response.body, least) if layers in _GZIP else None
+                try:
+                    return decode(response.body, encodings, least)[0] if content is None else content
+                except _DecompressionMaxSizeExceeded:
+                    if 0 < max_size <= ON_LOOP:
+                        raise
+            return (await off_loop(decode, response.body, encodings, max_size))[0]
+        except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+            return error.with_traceback(None)  # its frames hold the decompressed data, up to the size limit
+
+    def _replace(self, request: Request, response: Response, decoded: bytes | Exception | None) -> Request | Response:
+        is_gzip = response.headers.getlist(b"Content-Encoding") in _GZIP
         self._decoded = decoded
         try:
-            return super().process_response(request, response)
+            answer = super().process_response(request, response)
+        except _BROKEN as error:
+            self._count("broken")
+            raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
+        except IgnoreRequest as error:
+            if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
+                self._count("too_large")
+            raise
         finally:
             self._decoded = None
+        if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
+            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+        return answer
 
-    def _decode_small(self, body: bytes, encodings: list[bytes], max_size: int) -> _Decoded:
-        """The decompressed body, or the error; None if it is too large for the event loop."""
-        try:
-            return self._handle_encoding(body, encodings, min(max_size or ON_LOOP, ON_LOOP))[0]
-        except _DecompressionMaxSizeExceeded as error:
-            return None if not 0 < max_size <= ON_LOOP else error.with_traceback(None)
-        except _BROKEN as error:
-            return error.with_traceback(None)  # as in _handle_encoding
+    def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
+        if isinstance(self._decoded, Exception):
+            raise self._decoded
+        if self._decoded is None:
+            return super()._handle_encoding(body, content_encoding, max_size)
+        return self._decoded, self._split_encodings(content_encoding)[1]
+
+    @staticmethod
+    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
+        check_parts(body, encoding.decode("latin-1"))
+        return HttpCompressionMiddleware._decode(body, encoding, max_size)
+
+    def _count(self, what: str) -> None:
+        assert self.stats is not None
+        self.stats.inc_value(f"httpcompression/{what}")

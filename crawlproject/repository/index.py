@@ -59,15 +59,6 @@ class PageRow(NamedTuple):
     record_length: int
 
 
-class Original(NamedTuple):
-    """The page that stores the body of later revisits."""
-
-    record_id: str
-    url: str
-    fetched_at: float
-    digest: str | None
-
-
 COLUMNS = PageRow._fields
 REALS = ("fetched_at", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time")
 INTEGERS = ("status", "length", "depth", "offset", "record_length")
@@ -84,8 +75,7 @@ PRAGMA user_version = {FORMAT};
 _INSERT = f"INSERT OR IGNORE INTO pages VALUES ({', '.join('?' * len(COLUMNS))})"
 _ROWS = f"""SELECT {", ".join("f.name" if name == "file" else f'p."{name}"' for name in COLUMNS)}
 FROM pages p JOIN files f ON f.id = p.file"""
-_ORIGINAL = """SELECT record_id, url, fetched_at, digest FROM pages
-WHERE digest = ? AND record_type = 'response' AND truncated IS NULL LIMIT 1"""
+_ORIGINAL = f"{_ROWS} WHERE p.digest = ? AND p.record_type = 'response' AND p.truncated IS NULL LIMIT 1"
 _UNCHANGED = "SELECT digest FROM pages WHERE url = ? AND status = 200 ORDER BY fetched_at DESC LIMIT 1"
 #: The pages of one server are a range of URLs: they share a prefix that ends in "/".
 _FILTERS = {"url": "p.url = ?", "server": "p.url >= ? || '/' AND p.url < ? || '0'", "status": "p.status = ?"}
@@ -114,7 +104,7 @@ class PageIndex:
             )
         self._files: dict[str, int] = {}
         self._waiting: list[PageRow] = []
-        self._by_digest: dict[str, Original] = {}
+        self._by_digest: dict[str, PageRow] = {}
         self._by_url: dict[str, str | None] = {}  # digest of the newest with status 200
         try:
             self._database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT, isolation_level=None)
@@ -172,7 +162,7 @@ class PageIndex:
         """Add a page; stored with the next ``commit``. O(1)."""
         self._waiting.append(row)
         if row.digest is not None and row.record_type == "response" and row.truncated is None:
-            self._by_digest.setdefault(row.digest, Original(row.record_id, row.url, row.fetched_at, row.digest))
+            self._by_digest.setdefault(row.digest, row)
         if row.status == 200:
             self._by_url[row.url] = row.digest
 
@@ -208,15 +198,15 @@ class PageIndex:
 
     # Looking up
 
-    def original(self, digest: str) -> Original | None:
-        """A page with this body. O(log pages)."""
+    def original(self, digest: str) -> PageRow | None:
+        """The page that stores the body with this digest. O(log pages)."""
         waiting = self._by_digest.get(digest)
         if waiting is not None:
             return waiting
         row = self._database.execute(_ORIGINAL, (digest,)).fetchone()
-        return None if row is None else Original(*row)
+        return None if row is None else PageRow._make(row)
 
-    def unchanged(self, url: str) -> Original | None:
+    def unchanged(self, url: str) -> PageRow | None:
         """The page that stores the last body of a URL. O(log pages)."""
         if url in self._by_url:
             digest = self._by_url[url]
@@ -234,12 +224,6 @@ class PageIndex:
         order = "p.url, p.fetched_at" + (" DESC" if newest_first else "")
         with closing(self._database.execute(f"{_ROWS} WHERE {where or 1} ORDER BY {order}", values)) as found:
             yield from map(PageRow._make, found)
-
-    def original_row(self, digest: str) -> PageRow | None:
-        """The row of the page that stores the body with this digest. O(log pages)."""
-        where = "p.digest = ? AND p.record_type = 'response' AND p.truncated IS NULL"
-        row = self._database.execute(f"{_ROWS} WHERE {where} LIMIT 1", (digest,)).fetchone()
-        return None if row is None else PageRow._make(row)
 
     def files(self) -> dict[str, tuple[bool, int]]:
         """File name -> (whether fully indexed, number of pages). O(pages)."""

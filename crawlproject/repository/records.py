@@ -17,7 +17,7 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from crawlproject.repository.index import Original
+    from crawlproject.repository.index import PageRow
 
 REVISIT = "http://netpreserve.org/warc/1.1/revisit/"
 RESPONSE_TYPE = "application/http; msgtype=response"
@@ -105,9 +105,7 @@ def new_id() -> str:
     return f"uuid:{uuid4()}"
 
 
-def page_records(
-    capture: Capture, response_id: str, digest: str | None, original: Original | None
-) -> tuple[bytes, ...]:
+def page_records(capture: Capture, response_id: str, digest: str | None, original: PageRow | None) -> tuple[bytes, ...]:
     """The records of one page: response or revisit, request, metadata. O(length of the body).
 
     A revisit contains only the headers; ``original`` is the earlier page that stores its body.
@@ -150,7 +148,7 @@ def warcinfo_record(file_name: str, time: float, fields: Mapping[str, str | None
 
 
 def _response(
-    capture: Capture, record_id: str, headers: list[tuple[str, str | None]], original: Original | None
+    capture: Capture, record_id: str, headers: list[tuple[str, str | None]], original: PageRow | None
 ) -> bytes:
     if original is None and capture.status != 304:
         headers += [("WARC-Truncated", capture.truncated), ("Content-Type", RESPONSE_TYPE)]

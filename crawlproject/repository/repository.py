@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from crawlproject.repository.compression import Compression
-    from crawlproject.repository.index import Original
     from crawlproject.repository.records import Capture
     from crawlproject.repository.warc_file import OpenFile
 
@@ -159,7 +158,7 @@ class Repository:
             await asyncio.to_thread(full.finish)
             self._count("repository/files", 1)
 
-    def _original(self, capture: Capture, digest: str) -> Original | None:
+    def _original(self, capture: Capture, digest: str) -> PageRow | None:
         """An earlier page with the same body; None if there is none, or if the index cannot be read."""
         try:
             if capture.status == 304:
@@ -169,7 +168,7 @@ class Repository:
             self._index_failed(error)
             return None
 
-    def _pack(self, capture: Capture, body_digest: str, original: Original | None) -> _Packed:
+    def _pack(self, capture: Capture, body_digest: str, original: PageRow | None) -> _Packed:
         is_revisit = original is not None or capture.status == 304
         digest: str | None = body_digest
         if capture.status == 304:  # the body is the URL's last one

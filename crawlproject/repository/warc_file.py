@@ -33,12 +33,7 @@ class OpenFile:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         except FileExistsError:
             return None
-        if (
-            not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0
-        ):  # another process took it for abandoned and removed it
-            os.close(descriptor)
-            return None
-        return cls(path, descriptor)
+        return cls._locked(path, descriptor)
 
     @classmethod
     def abandoned(cls, path: Path) -> Self | None:
@@ -47,10 +42,17 @@ class OpenFile:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
-        if not _lock(descriptor) or os.fstat(descriptor).st_nlink == 0:
-            os.close(descriptor)
-            return None
-        return cls(path, descriptor)
+        return cls._locked(path, descriptor)
+
+    @classmethod
+    def _locked(cls, path: Path, descriptor: int) -> Self | None:
+        """None if another process has locked the file, or has taken it for abandoned and removed it."""
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink:
+                return cls(path, descriptor)
+        os.close(descriptor)
+        return None
 
     def append(self, records: bytes) -> int:
         """Append ``records`` and return their offset; the operating system has the data when this returns.
@@ -121,14 +123,6 @@ class WarcFiles:
         """Path of a file, finished or open."""
         path = self.directory / name
         return path if path.exists() else path.with_name(name + OPEN)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _sync_directory(path: Path) -> None:

@@ -86,7 +86,10 @@ class RequestCodec:
         payload: bytes = entry.payload
         if payload[:1] != REQUEST:
             raise ValueError(f"unknown kind of request: {payload[:1]!r}")
-        values = self._values.decode(_loads(payload[1:])) if payload[1:] else {}
+        try:
+            values = self._values.decode(json.loads(payload[1:])) if payload[1:] else {}
+        except RecursionError as error:
+            raise ValueError("values nested too deep") from error
         kind = _request_class(values.pop("_class")) if "_class" in values else Request
         for name in ("callback", "errback"):
             if values.get(name) is not None:
@@ -141,10 +144,3 @@ def _request_class(path: object) -> type[Request]:
     if not (isinstance(found, type) and issubclass(found, Request)):
         raise NotSerializableError(f"{path}, which is not a known class of requests")
     return found
-
-
-def _loads(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("values nested too deep") from error

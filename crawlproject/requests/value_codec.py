@@ -125,13 +125,6 @@ class ValueCodec:
             return self._encode_collection(value, kind, depth + 1)
         return self._encode_object(value, kind, depth + 1)
 
-    def decode(self, value: Any) -> Any:
-        """The value that was encoded. Raises ValueError for input not from ``encode``."""
-        try:
-            return self._decode(value)
-        except RecursionError as error:
-            raise ValueError("values nested too deep") from error
-
     def _encode_dict(self, value: dict[Any, Any], depth: int) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {key: self.encode(item, depth) for key, item in value.items()}
@@ -204,38 +197,39 @@ class ValueCodec:
             raise ValueError(f"{path!r} is not a class of values in this project")
         return found
 
-    def _decode(self, value: Any) -> Any:
+    def decode(self, value: Any) -> Any:
+        """The value that was encoded. Raises ValueError, or RecursionError, for input not from ``encode``."""
         if isinstance(value, list):
-            return [self._decode(item) for item in value]
+            return [self.decode(item) for item in value]
         if not isinstance(value, dict):
             return value
         if len(value) == 1:
             [(key, item)] = value.items()
             if key.startswith("$"):
                 return self._decode_tagged(key, item)
-        return {key: self._decode(item) for key, item in value.items()}
+        return {key: self.decode(item) for key, item in value.items()}
 
     def _decode_tagged(self, tag: str, value: Any) -> Any:
         try:
             if tag in _COLLECTIONS:
-                return _COLLECTIONS[tag](self._decode(each) for each in value)
+                return _COLLECTIONS[tag](self.decode(each) for each in value)
             if tag == "$d":
-                return {self._decode(name): self._decode(each) for name, each in value}
+                return {self.decode(name): self.decode(each) for name, each in value}
             if tag in ("$ordered", "$counter"):
-                return _MADE[tag]({self._decode(name): self._decode(each) for name, each in value})
+                return _MADE[tag]({self.decode(name): self.decode(each) for name, each in value})
             if tag == "$default":
                 name, pairs = value
-                return defaultdict(_FACTORIES[name], self._decode({"$d": pairs}))
+                return defaultdict(_FACTORIES[name], self.decode({"$d": pairs}))
             if tag == "$deque":
                 items, length = value
-                return deque(self._decode(items), length)
+                return deque(self.decode(items), length)
             if tag in _DECODERS:
                 return _DECODERS[tag](value)
             if tag == "$page_method":
-                return _decode_page_method(self._decode(value))
+                return _decode_page_method(self.decode(value))
             if tag in ("$enum", "$named", "$item"):
                 path, content = value
-                return self._decode_object(tag, path, self._decode(content))
+                return self._decode_object(tag, path, self.decode(content))
         except _MALFORMED as error:
             raise ValueError(f"malformed value {tag}: {error}") from error
         raise ValueError(f"unknown kind of value: {tag!r}")

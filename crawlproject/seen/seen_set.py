@@ -62,7 +62,7 @@ class SeenUrls(Protocol):
 
 
 class SeenSet:
-    """Exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
+    """``SeenUrls``, exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
 
     In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``scripts/bench_seen.py``).
     """
@@ -77,18 +77,14 @@ class SeenSet:
             bloom.fill(store)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; for each, True if it was neither known nor earlier in ``keys``.
+        """O(1) each, plus one ``add`` and one ``add_new`` of the store."""
+        return self.add_new_named(keys, list)
 
-        O(1) each, plus one ``add`` and one ``add_new`` of the store.
+    def add_new_named(self, names: Sequence[T], keys_of: Callable[[Sequence[T]], list[int]]) -> list[bool]:
+        """``add_new`` of the keys of ``names``, such as canonical URLs; ``keys_of`` is asked only for those not cached.
+
+        A URL and its key may both be cached: each means "seen".
         """
-        return self._add_new(keys, list)
-
-    def add_new_urls(self, urls: Sequence[str], keys_of: Callable[[Sequence[str]], list[int]]) -> list[bool]:
-        """``add_new`` of the keys of canonical ``urls``; ``keys_of`` is asked only for those that are not cached."""
-        return self._add_new(urls, keys_of)
-
-    def _add_new(self, names: Sequence[T], keys_of: Callable[[Sequence[T]], list[int]]) -> list[bool]:
-        """The cache knows ``names``: URLs, or keys.  A URL and its key may both be cached: each means "seen"."""
         if self._cache is None:
             return self._add_uncached(keys_of(names))
         missed = self._cache.missed(names)
@@ -128,12 +124,10 @@ class SeenSet:
             self._bloom.fill(keys)
 
     def loaded(self, keys: Iterable[int]) -> None:
-        """See ``SeenUrls``."""
         if self._bloom is not None:
             self._bloom.fill(keys)
 
     def dropped(self) -> None:
-        """See ``SeenUrls``."""
         if self._cache is not None:
             self._cache.clear()
 
@@ -156,11 +150,12 @@ class SeenSet:
 
 
 class BloomSeenSet:
-    """A Bloom filter alone: about 2.4 bytes per URL at an error rate of 0.001; loses new URLs at up to that rate."""
+    """``SeenUrls``, a Bloom filter alone: 2.4 bytes per URL at an error rate of 0.001; loses up to that share."""
 
     def __init__(self, bloom: UrlBloom) -> None:
         self._bloom = bloom
-        self._lost = 0.0
+        #: Expected number of new URLs that were taken for seen, and so never fetched.
+        self.lost = 0.0
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
         """Add ``keys``; True for those that are certainly new; others may be new at the filter's error rate.
@@ -171,7 +166,7 @@ class BloomSeenSet:
         new = sum(answers)
         if new:
             rate = self._bloom.false_positive_rate
-            self._lost += new * rate / (1.0 - rate)
+            self.lost += new * rate / (1.0 - rate)
         return answers
 
     def fill(self, keys: Sequence[int]) -> None:
@@ -179,21 +174,15 @@ class BloomSeenSet:
         self.add_new(keys)
 
     def loaded(self, keys: Iterable[int]) -> None:
-        """See ``SeenUrls``."""
         self.add_new(list(keys))
 
     def dropped(self) -> None:
-        """See ``SeenUrls``."""
-
-    @property
-    def lost(self) -> float:
-        """Expected number of new URLs that were taken for seen, and so never fetched."""
-        return self._lost
+        pass
 
     def counts(self) -> dict[str, float]:
         """Number of known ``urls``, expected number ``lost``, and the latter's share of both (``loss_rate``)."""
-        met = len(self) + self._lost
-        return {"urls": len(self), "lost": self._lost, "loss_rate": self._lost / met if met else 0.0}
+        met = len(self) + self.lost
+        return {"urls": len(self), "lost": self.lost, "loss_rate": self.lost / met if met else 0.0}
 
     def __contains__(self, key: int) -> bool:
         return key in self._bloom

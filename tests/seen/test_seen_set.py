@@ -100,7 +100,7 @@ def test_urls_are_answered_as_their_keys(
     answers = []
     for number, batch in enumerate(batches):
         spelled = [f"{key}{'/' * (place % 2)}" for place, key in enumerate(batch)]
-        answers.append(seen.add_new_urls(spelled, numbers) if number % 3 else seen.add_new(batch))
+        answers.append(seen.add_new_named(spelled, numbers) if number % 3 else seen.add_new(batch))
     assert answers == model_answers(batches)
 
 
@@ -118,8 +118,8 @@ def test_only_urls_that_are_not_cached_need_a_key() -> None:
         return numbers(urls)
 
     seen = SeenSet(ListStore(), cache=ClockCache(9))
-    assert seen.add_new_urls(["1", "2", "1"], keys_of) == [True, True, False]
-    assert seen.add_new_urls(["2", "3"], keys_of) == [False, True]
+    assert seen.add_new_named(["1", "2", "1"], keys_of) == [True, True, False]
+    assert seen.add_new_named(["2", "3"], keys_of) == [False, True]
     assert asked == ["1", "2", "3"]
 
 

@@ -89,16 +89,9 @@ REQUEST_SIGNALS: dict[object, frozenset[str]] = {
     signals.response_downloaded: _BACKENDS,
     signals.response_received: frozenset((_CORE_STATS, _CLOSE_SPIDER, "crawlproject.discovery.discovery.Discovery")),
 }
-ITEM_SIGNALS: dict[object, frozenset[str]] = {
-    signals.item_scraped: frozenset((_CORE_STATS, _CLOSE_SPIDER, "scrapy.extensions.feedexport.FeedExporter")),
-}
-NAMES = {
-    signals.request_reached_downloader: "request_reached_downloader",
-    signals.request_left_downloader: "request_left_downloader",
-    signals.response_downloaded: "response_downloaded",
-    signals.response_received: "response_received",
-    signals.item_scraped: "item_scraped",
-}
+
+#: The same for ``item_scraped``.
+ITEM_RECEIVERS = frozenset((_CORE_STATS, _CLOSE_SPIDER, "scrapy.extensions.feedexport.FeedExporter"))
 
 
 def why_not_download(engine: ExecutionEngine, downloader: Downloader) -> str | None:
@@ -179,7 +172,8 @@ def unknown_receiver(receivers: Iterable[Callable[..., Any]], known: frozenset[s
     """The first receiver of ``signal`` that is not a method of a ``known`` class."""
     for receiver in receivers:
         if _class(getattr(receiver, "__self__", None)) not in known:
-            return f"{_name(receiver)} receives {NAMES[signal]}"
+            name = next(name for name, each in vars(signals).items() if each is signal)
+            return f"{_name(receiver)} receives {name}"
     return None
 
 

@@ -17,11 +17,11 @@ from twisted.python.failure import Failure
 
 from crawlproject.download.receivers import Connections, Receivers, log_line
 from crawlproject.links import Links
-from crawlproject.middlewares.lane.following import Following
 from crawlproject.middlewares.lane.neutral import (
-    ITEM_SIGNALS,
+    ITEM_RECEIVERS,
     direct,
     is_known_errback,
+    on_site,
     process_of_requests,
     push_of_links,
     unknown_receiver,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("scrapy.core.scraper")
 
-_SIGNALS = tuple(ITEM_SIGNALS)
+_REQUESTS = (signals.request_scheduled, signals.request_dropped)
 
 #: Outputs of a callback between two turns of the event loop.
 STEP = 100
@@ -47,12 +47,15 @@ class Scraping:
 
     def __init__(self, crawler: Crawler, engine: ExecutionEngine) -> None:
         self._crawler = crawler
-        self._following = Following(crawler, engine)
+        assert engine._slot is not None
+        self._slot = engine._slot
         self._scraper = engine.scraper
         self._why_not = why_not_scrape(engine.scraper)
         self._scraped = Receivers(crawler, signals.item_scraped)
         self._why_not_heard: str | None = None
-        self._connections = Connections(crawler, _SIGNALS)
+        self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
+        self._dropped = Receivers(crawler, signals.request_dropped)
+        self._connections = Connections(crawler, _REQUESTS)
         self._plain: dict[Any, bool] = {}  # callback -> whether it is a generator function
         middlewares = engine.scraper.spidermw.middlewares if self._why_not is None else ()
         inputs = engine.scraper.spidermw.methods["process_spider_input"] if self._why_not is None else ()
@@ -68,10 +71,8 @@ class Scraping:
 
     def why_not(self) -> str | None:
         """The reason why responses cannot take this way now; None if they can. O(1)."""
-        if self._why_not is None and self._connections.have_changed():
-            known = ITEM_SIGNALS[signals.item_scraped]
-            self._why_not_heard = unknown_receiver(self._scraped, known, signals.item_scraped)
-            self._scraped.read(("item", "response"))
+        if self._why_not is None and self._scraped.look(("item", "response")):
+            self._why_not_heard = unknown_receiver(self._scraped, ITEM_RECEIVERS, signals.item_scraped)
         return self._why_not or self._why_not_heard
 
     def takes(self, response: Response) -> bool:
@@ -94,8 +95,13 @@ class Scraping:
         return True
 
     def follow(self, request: Request) -> None:
-        """Schedule ``request``, which a downloader middleware returned, as by ``ExecutionEngine.crawl``."""
-        self._following.crawl(request)
+        """Schedule ``request`` as by ``ExecutionEngine.crawl``; a receiver may drop it by ``IgnoreRequest``."""
+        if self._connections.have_changed():
+            self._scheduled.read(("request",), on_site)
+            self._dropped.read(("request",))
+        if self._scheduled.send(request=request) is None and not self._slot.scheduler.enqueue_request(request):
+            self._dropped.send(request=request)
+        self._slot.nextcall.schedule()
 
     async def scrape(self, response: Response, request: Request) -> None:
         """Process the response to the end. Errors of the callback are reported as by Scrapy."""
@@ -117,7 +123,7 @@ class Scraping:
                     assert self._push is not None
                     await self._push(output)
                 elif isinstance(output, Request):
-                    self._follow(output, response)
+                    self._process_request(output, response)
                 elif output is not None:
                     await self._process_item(output, response)
         except Exception:  # noqa: BLE001 - any callback
@@ -150,13 +156,13 @@ class Scraping:
             self._plain[method] = is_plain
         return is_plain
 
-    def _follow(self, request: Request, response: Response) -> None:
+    def _process_request(self, request: Request, response: Response) -> None:
         for process in self._processes:
             followed = process(request, response)
             if followed is None:
                 return
             request = followed
-        self._following.crawl(request)
+        self.follow(request)
 
     async def _process_item(self, item: Any, response: Response) -> None:
         """Send ``item`` to those that receive items; there is no pipeline."""
