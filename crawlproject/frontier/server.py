@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.guard.copies import MIN_SHARE, MIN_SHARED, SharedPages
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.queues.heap import LazyHeap
@@ -19,7 +20,7 @@ from crawlproject.frontier.states import (
 )
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+    from crawlproject.frontier.guard.copies import CopyRun
     from crawlproject.frontier.guard.watched_patterns import ServerGuard
     from crawlproject.frontier.learning.file_kinds import FileKinds
     from crawlproject.frontier.learning.look_ahead import LinkYield
@@ -267,6 +268,23 @@ class Server:
         self.worth = self.demotion
         if by_copies:
             self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
+
+    def learn_shared(self, first: Server) -> Server | None:
+        """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).
+
+        Returns, once, the server that this shows to be a mirror of the other: the one with more copies, this one if
+        both have equally many.
+        """
+        here, there = self.shared or SharedPages(), first.shared or SharedPages()
+        self.shared = here
+        here.add(first.key)
+        copies, originals = here.count(first.key), there.count(self.key)
+        shared = copies + originals
+        if here.is_mirror or there.is_mirror or shared < max(MIN_SHARED, MIN_SHARE * min(self.pages, first.pages)):
+            return None
+        mirror, pages = (self, here) if copies >= originals else (first, there)
+        pages.is_mirror = True
+        return mirror
 
     def learn_close(self, now: float) -> None:
         """Learn that the server closed the connection of its session."""

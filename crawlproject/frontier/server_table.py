@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.guard.copies import CopyRun, learn_shared
+from crawlproject.frontier.guard.copies import CopyRun
 from crawlproject.frontier.orders import FrontierOrders, covers
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
@@ -327,14 +327,11 @@ class ServerTable:
         return server.copy_run.add(content)
 
     def learn_shared(self, key: str, first: str) -> str | None:
-        """Learn that a page of the server ``key`` equals an earlier one at the same path of the server ``first``. O(1).
-
-        Returns, once, the key of the server that this shows to be a mirror of the other.
-        """
-        servers = self.get_or_add(key), self.get_or_add(first)
-        mirror = learn_shared(*servers)
-        for server in servers:
-            self.changed(server)
+        """``Server.learn_shared``, by keys. O(1)."""
+        server, other = self.get_or_add(key), self.get_or_add(first)
+        mirror = server.learn_shared(other)
+        self.changed(server)
+        self.changed(other)
         return None if mirror is None else mirror.key
 
     def demote(self, key: str, factor: float) -> None:
