@@ -201,6 +201,17 @@ class Server:
         self.ready_at = max(self.ready_at, now + politeness.request_wait(now - started, self.crawl_delay))
         session.last_end, session.carried = now, max(1, session.carried)
 
+    def rest_until(self, time: float) -> None:
+        """Make no request before ``time``, in a session or not."""
+        self.ready_at = max(self.ready_at, time)
+        if self.session is not None:
+            self.session.ready_at = max(self.session.ready_at, self.ready_at)
+
+    @property
+    def latest_end(self) -> float:
+        """End of its last response: of its session, if it has one."""
+        return self.last_end if self.session is None else self.session.last_end
+
     def least_wait(self, politeness: Politeness, *, in_session: bool) -> float:
         """The wait after a request of which nothing is known; ``in_session``: in a session of the expected length."""
         wait = politeness.request_wait(0.0, self.crawl_delay)
@@ -251,9 +262,8 @@ class Server:
         elif m.status is not None:
             self.failures = 0
             self.last_error = None
-        self.ready_at = max(self.ready_at, m.now + wait)
+        self.rest_until(m.now + wait)
         if session is not None:
-            session.ready_at = self.ready_at
             session.last_end = m.now
             session.answered = session.requests
             session.carried = m.connection_requests

@@ -230,10 +230,7 @@ class ServerTable:
         self._expectations.update(server)
         delay = self.orders.delay(server.key)
         if delay:
-            last_end = server.last_end if server.session is None else server.session.last_end
-            server.ready_at = max(server.ready_at, (now if last_end == -inf else last_end) + delay)
-            if server.session is not None:
-                server.session.ready_at = max(server.session.ready_at, server.ready_at)
+            server.rest_until((now if server.latest_end == -inf else server.latest_end) + delay)
         self.move(server)
 
     def learn(self, measurement: Measurement) -> Server:
@@ -252,10 +249,9 @@ class ServerTable:
         """Start the polite wait of the server ``key`` after an answer, recorded or not. O(log servers)."""
         server = self.get_or_add(key)
         self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness_of(server)))
+        server.rest_until(now + server.wait_after(fetch_time, self.politeness_of(server)))
         server.last_end = now
         if server.session is not None:
-            server.session.ready_at = server.ready_at
             server.session.last_end = now
         self.move(server)
 
@@ -268,9 +264,8 @@ class ServerTable:
         if error:
             server.note_error(error)
         self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + self._politeness.backoff(failures, retry_after))
+        server.rest_until(now + self._politeness.backoff(failures, retry_after))
         if server.session is not None:
-            server.session.ready_at = server.ready_at
             server.session.ending = True
         self.move(server)
         return server.ready_at
@@ -293,10 +288,7 @@ class ServerTable:
         server.crawl_delay = delay
         self._predict_session(server)
         self._expectations.update(server)
-        last_end = server.last_end if server.session is None else server.session.last_end
-        server.ready_at = max(server.ready_at, last_end + self.politeness_of(server).request_wait(0.0, delay))
-        if server.session is not None:
-            server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        server.rest_until(server.latest_end + self.politeness_of(server).request_wait(0.0, delay))
         self.move(server)
 
     def connection_lost(self, key: str, now: float) -> None:
