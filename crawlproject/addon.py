@@ -99,9 +99,6 @@ PAGE_OBJECTS_MIDDLEWARE = {
     "crawlproject.records.page_objects.PageObjectsMiddleware": 940,  # its items pass all other middlewares
 }
 
-#: Format of a feed -> its exporter.
-FEED_EXPORTERS = {"parquet": PARQUET_EXPORTER}
-
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
@@ -165,8 +162,7 @@ class FrontierAddon:
         ):
             for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
-        for name, exporter in FEED_EXPORTERS.items():
-            _set_in(settings, "FEED_EXPORTERS", name, exporter)
+        _set_in(settings, "FEED_EXPORTERS", "parquet", PARQUET_EXPORTER)
         _check_feeds(settings)
         _leave_out_extensions(settings)
         _replace(settings)
@@ -211,18 +207,20 @@ def _replace(settings: BaseSettings) -> None:
     for old, new in replaced.items():
         if old in chosen and chosen[old] is None:
             continue  # switched off
-        for name in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-            with suppress(KeyError):  # it is in the other, or in neither
-                settings.replace_in_component_priority_dict(name, old, load_object(new))
+        _replace_in(settings, "DOWNLOADER_MIDDLEWARES", old, new)
 
 
 def _count_failures(settings: BaseSettings) -> None:
     """Apply ``FRONTIER_LOG_FAILURES = "counts"``, unless the project has chosen other components."""
     settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
     settings.set("LOG_FORMATTER", "crawlproject.monitor.failure_log.CountingLogFormatter", priority="addon")
-    for name in ("SPIDER_MIDDLEWARES_BASE", "SPIDER_MIDDLEWARES"):
+    _replace_in(settings, "SPIDER_MIDDLEWARES", HttpErrorMiddleware, COUNTING)
+
+
+def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
+    for each in (name, f"{name}_BASE"):
         with suppress(KeyError):  # it is in the other, or in neither
-            settings.replace_in_component_priority_dict(name, HttpErrorMiddleware, load_object(COUNTING))
+            settings.replace_in_component_priority_dict(each, old, load_object(new))
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

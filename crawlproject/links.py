@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -51,10 +51,6 @@ class Links:
         if several and (len(values) != len(self.hrefs) or self.kind != "page"):
             raise ValueError(f"quality of {len(values)} links for {len(self.hrefs)} of a {self.kind}")
         self.quality = values if several else values[0]
-
-    def without_links(self) -> Links:
-        """The same page, as if it had no link."""
-        return replace(self, hrefs=(), quality=None)
 
 
 def sitemap_callback(spider: object) -> Callable[..., Any] | None:

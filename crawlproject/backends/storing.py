@@ -221,7 +221,7 @@ class StoringBackend(Backend):
 
     def _report_unstored(self) -> None:
         """Count and log requests that could not be stored and are not done at the end."""
-        for name, count in (("refetched", self._pages.held()), ("lost", self._orphans)):
+        for name, count in (("refetched", len(self._pages.waiting())), ("lost", self._orphans)):
             if count:
                 self._stats.inc_value(f"frontier/unserializable/{name}", count)
                 logger.warning(_AT_THE_END[name], count)

@@ -95,16 +95,11 @@ class NearDuplicates:
         self._count += 1
         if slot == len(self._pages):
             self._pages.append(page)
-            self._bins += sketch.bins
-            self._headings.append(sketch.heading)
-            self._titles.append(sketch.title)
-            self._texts.append(sketch.text)
-        else:
-            self._pages[slot] = page
-            self._bins[slot * _SKETCH : (slot + 1) * _SKETCH] = sketch.bins
-            self._headings[slot] = sketch.heading
-            self._titles[slot] = sketch.title
-            self._texts[slot] = sketch.text
+            for column in (self._headings, self._titles, self._texts):
+                column.append(0)
+        self._pages[slot] = page
+        self._bins[slot * _SKETCH : (slot + 1) * _SKETCH] = sketch.bins  # beyond its end, this appends
+        self._headings[slot], self._titles[slot], self._texts[slot] = sketch.heading, sketch.title, sketch.text
         for table, cell in zip(self._tables, cells, strict=True):
             table[cell] = slot + 1
 

@@ -18,6 +18,7 @@ from scrapy import signals
 from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
+from crawlproject.download.endings import causes
 from crawlproject.engine import stats_of, unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
@@ -176,7 +177,7 @@ class BodyBudget:
         Scrapy leaves it in a reference cycle with the traceback's frames, which lives until the next garbage
         collection.
         """
-        if response in self._held:
+        if response in self._held and failure.value is not None:
             asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
 
     def scraped(self, response: Response) -> None:
@@ -259,13 +260,10 @@ class BodyBudget:
         self._wake()
 
 
-def _drop_tracebacks(error: BaseException | None) -> None:
+def _drop_tracebacks(error: BaseException) -> None:
     """Remove the tracebacks of ``error`` and its causes: their frames refer to ``error``."""
-    met: set[int] = set()
-    while error is not None and id(error) not in met:
-        met.add(id(error))
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
+    for each in causes(error):
+        each.__traceback__ = None
 
 
 def _go_on(share: Share | None) -> None:

@@ -1,4 +1,4 @@
-"""Base class of the middlewares."""
+"""Base class of middlewares, and of an extension."""
 
 from __future__ import annotations
 

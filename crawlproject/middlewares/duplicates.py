@@ -14,8 +14,8 @@ from scrapy.exceptions import NotConfigured
 from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page, wants_tree
-from crawlproject.engine import stats_of
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.extras import install_command
 from crawlproject.options.frontier import FrontierOptions
@@ -25,9 +25,6 @@ from crawlproject.storage.content_file import FILE_NAME, ContentFile
 from crawlproject.urls import resolve, server_key
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import Self
-
     from scrapy.crawler import Crawler
     from scrapy.http import Response, TextResponse
 
@@ -37,7 +34,7 @@ logger = logging.getLogger(__name__)
 MAX_LINKS = 200
 
 
-class DuplicatesMiddleware:
+class DuplicatesMiddleware(CrawlerMiddleware):
     """Compares every HTML page with the earlier ones (spider middleware, after HttpErrorMiddleware).
 
     Before the callback runs, sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to the URL of the
@@ -46,26 +43,19 @@ class DuplicatesMiddleware:
     Settings: ``DUPLICATES_*``.  Stats: ``duplicates/*``.
     """
 
-    def __init__(self, crawler: Crawler, options: DuplicateOptions, directory: Path | None) -> None:
-        self._crawler = crawler
-        self._stats = stats_of(crawler)
-        self._options = options
-        damaged = partial(crawler.stats.inc_value, "duplicates/damaged")
-        self._contents = ContentFile(None if directory is None else directory / FILE_NAME, damaged)
-        self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Raises NotConfigured if no search is enabled, ValueError for an invalid setting."""
-        options = DuplicateOptions.of(crawler)
+    def __init__(self, crawler: Crawler) -> None:
+        self._options = options = DuplicateOptions.of(crawler)
         if not (options.exact or options.near):
             raise NotConfigured
-        middleware = cls(crawler, options, FrontierOptions.of(crawler).directory)
-        crawler.signals.connect(middleware.spider_opened, signals.spider_opened)
-        crawler.signals.connect(middleware.spider_closed, signals.spider_closed)
-        return middleware
+        super().__init__(crawler)
+        directory = FrontierOptions.of(crawler).directory
+        damaged = partial(self._stats.inc_value, "duplicates/damaged")
+        self._contents = ContentFile(None if directory is None else directory / FILE_NAME, damaged)
+        self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
 
-    def spider_opened(self) -> None:
+    def _opened(self) -> None:
         """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
             logger.info("DUPLICATES_NEAR takes ten times the CPU without numpy: %s", install_command("fast"))
@@ -76,8 +66,7 @@ class DuplicatesMiddleware:
             self._contents = ContentFile(None)
             self._contents.open()
 
-    def spider_closed(self) -> None:
-        """Close the file."""
+    def _closed(self) -> None:
         self._contents.close()
 
     def process_spider_input(self, response: Response) -> None:

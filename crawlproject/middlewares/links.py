@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -88,7 +89,7 @@ class LinksMiddleware(CrawlerMiddleware):
         if links.response is not None and links.response.meta.get(SKIP_LINKS):
             if links.hrefs:
                 self._stats.inc_value("duplicates/links_dropped", len(links.hrefs))
-            links = links.without_links()
+            links = replace(links, hrefs=(), quality=None)
         for step, _ in enumerate(frontier.intake.push_links(links)):
             if step or len(links.hrefs) > STEP:
                 await asyncio.sleep(0)

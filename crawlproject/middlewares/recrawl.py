@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import NotConfigured
 
 from crawlproject.engine import handled_statuses
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.requests.answers import UNCHANGED
 from crawlproject.requests.meta import FETCHED_BEFORE, RECRAWL, SENT
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 CONDITIONS = {"etag": b"If-None-Match", "modified": b"If-Modified-Since"}
 
 
-class RecrawlMiddleware:
+class RecrawlMiddleware(CrawlerMiddleware):
     """Makes requests conditional (downloader, inside HttpCacheMiddleware, so that cached pages are not requested).
 
     A 304 to such a request reaches no callback, unless the spider handles that status by ``handle_httpstatus_list`` or
@@ -29,14 +28,9 @@ class RecrawlMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured for a frontier in memory, which stores no pages to refetch."""
-        if FrontierOptions.of(crawler).backend != "disk":
+        if FrontierOptions.of(crawler).backend != "disk":  # no pages to refetch are stored
             raise NotConfigured
-        return cls(crawler)
+        super().__init__(crawler)
 
     def process_request(self, request: Request) -> None:
         """Add the validators of the page, unless the cache or the spider sets conditions itself."""

@@ -9,7 +9,6 @@ import time
 from http.client import responses
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import scrapy
 from scrapy import signals
@@ -19,8 +18,10 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 import crawlproject
 from crawlproject.clock import CLOCK
+from crawlproject.download.request_head import destination
 from crawlproject.download.timing import Timing
-from crawlproject.engine import end_crawl, stats_of
+from crawlproject.engine import end_crawl
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
 from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryError, RepositoryOptions
@@ -30,7 +31,6 @@ from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -60,7 +60,7 @@ MAX_NUMBER = 2**31
 _breaks = re.compile(rb"[\r\n]+").sub
 
 
-class RepositoryMiddleware:
+class RepositoryMiddleware(CrawlerMiddleware):
     """Writes every response from the network, robots.txt and redirects included (downloader, innermost).
 
     A response is passed on, and its URL can leave the frontier, only after its records were written to the operating
@@ -69,32 +69,26 @@ class RepositoryMiddleware:
     Setting: ``REPOSITORY_DIR`` and others.  Stats: ``repository/...``.
     """
 
-    def __init__(self, crawler: Crawler, options: RepositoryOptions) -> None:
-        self._crawler = crawler
-        self._stats = stats_of(crawler)
-        self._repository = Repository(options, self._stats.inc_value)
-        self._has_failed = False
-        self._timer: CallLaterResult | None = None
-
-    @classmethod
     @starting(RepositoryError)
-    def from_crawler(cls, crawler: Crawler) -> Self:
+    def __init__(self, crawler: Crawler) -> None:
         """Open the repository. Raises RepositoryError if it cannot be written, ValueError for an invalid setting."""
+        super().__init__(crawler)
         options = repository_options(crawler)
         if options is None:
             raise NotConfigured
         if not is_asyncio_available():
             raise NotConfigured("REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
-        middleware = cls(crawler, options)
+        self._repository = Repository(options, self._stats.inc_value)
+        self._has_failed = False
+        self._timer: CallLaterResult | None = None
         try:
-            middleware._repository.open()
+            self._repository.open()
         except RepositoryError as error:
             reason = str(error).removeprefix(f"{options.directory}: ")
             raise RepositoryError(RepositorySettings.of(crawler).place, reason) from error
-        crawler.signals.connect(middleware._rendered, page_rendered)
-        crawler.signals.connect(middleware._opened, signals.spider_opened)
-        crawler.signals.connect(middleware._closed, signals.spider_closed)
-        return middleware
+        crawler.signals.connect(self._rendered, page_rendered)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
 
     def process_request(self, request: Request) -> None:
         """Note the time of sending."""
@@ -233,9 +227,8 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
         target, reason, asked = exchange.target, exchange.reason or "", exchange.asked()
         answered: Iterable[tuple[bytes, bytes]] = exchange.answered
     else:
-        target, reason = _target(request.url), responses.get(response.status, "")
-        host = (b"Host", urlsplit(request.url).netloc.encode())
-        asked = (header for header in (host, *_pairs(request.headers)))
+        to, reason = destination(request.url), responses.get(response.status, "")
+        target, asked = to.target, ((b"Host", to.authority.encode()), *_pairs(request.headers))
         answered = _pairs(response.headers)
     sent = [name + b": " + value for name, value in asked if name.lower() != PROXY_PASSWORD]
     came = [(RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value for name, value in answered]
@@ -245,12 +238,6 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
 def _rounded(seconds: float | None) -> float | None:
     """Rounded to microseconds, the resolution of records."""
     return None if seconds is None else round(seconds, 6)
-
-
-def _target(url: str) -> str:
-    """Path and query: the target of the request line."""
-    parts = urlsplit(url)
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _head(first: str, headers: Iterable[bytes]) -> bytes:

@@ -102,7 +102,3 @@ class PagesUnderWay:
         """URLs of the stored pages that the engine finished and that wait for unstored requests. O(pages)."""
         over = (page.entry for page in self._pages.values() if page.is_over)
         return [entry.url for entry in over if not isinstance(entry.payload, Unstored)]
-
-    def held(self) -> int:
-        """Number of stored pages that the engine finished and that wait for unstored requests. O(pages)."""
-        return len(self.waiting())

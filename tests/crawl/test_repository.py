@@ -316,7 +316,8 @@ def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
     with scripted_site() as site:
         site.script = {"1/": Answer("<p>x", headers={"X-Theirs": "2", "Content-Type": "text/html"})}
         more = {"DOWNLOAD_HANDLERS": handlers, "DEFAULT_REQUEST_HEADERS": headers}
-        crawl(WEB, settings=settings_for(tmp_path, **more), seeds=site.url("1/"))
+        seed = site.url("1/").replace("://", "://user:secret@")
+        crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path, **more), seed=seed)
     (row,) = rows(tmp_path)
     assert (row.ip_address, row.length) == ("127.4.0.1", 4)
     (_, _, answer, _), (_, _, request, _) = [each for each in archived(tmp_path) if each[0] in ("response", "request")]

@@ -37,10 +37,10 @@ def test_a_page_is_done_when_all_that_comes_from_it_is() -> None:
     plain = crawl.start("plain")
     assert crawl.over(plain) == ["plain"]
     assert crawl.over(a, b) == ["plain"]
-    assert crawl.pages.held() == 1
+    assert len(crawl.pages.waiting()) == 1
     assert crawl.over(c) == ["plain", "c"]
     assert crawl.over(d) == ["plain", "c", "d", "b", "a"]
-    assert crawl.pages.held() == 0
+    assert len(crawl.pages.waiting()) == 0
 
 
 def test_what_was_not_sent_is_waited_for() -> None:

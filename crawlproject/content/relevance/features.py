@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from crawlproject.content.relevance.model import Features, bucket
 from crawlproject.content.relevance.topic import weights_of
-from crawlproject.content.relevance.words import folded, stemmed, words_of
+from crawlproject.content.relevance.words import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,7 @@ class LinkReader:
         return Features(numbers, array("I", words))
 
     def _terms(self, text: str, language: str) -> dict[str, int]:
-        terms = stemmed(words_of(folded(text)), language) if text else {}
+        terms = terms_of(text, language) if text else {}
         return terms if len(terms) <= _MAX_TERMS else dict([*terms.items()][:_MAX_TERMS])
 
     def _cosine(self, terms: Mapping[str, int], language: str) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.content.relevance.background import TABLES, idf_of
 from crawlproject.content.relevance.language import SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
-from crawlproject.content.relevance.words import folded, has_han, stemmed, stemmer_of, words_of
+from crawlproject.content.relevance.words import folded, has_han, stemmed, stemmer_of, terms_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ class Topic:
         words = words_of(folded(text))
         language = language_of(words, declared)
         self.vector(language)
-        of_title, of_text = stemmed(words_of(folded(title)), language), stemmed(words, language)
+        of_title, of_text = terms_of(title, language), stemmed(words, language)
         in_title = self.cosine(weights_of(of_title, language), language)
         in_text = self.cosine(weights_of(of_text, language), language)
         total = self.title_weight + self.text_weight

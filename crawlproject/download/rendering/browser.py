@@ -15,7 +15,7 @@ from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
-from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, done, succeeds, watch
+from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, failure, watch
 from crawlproject.download.rendering.tab import Tab
 from crawlproject.engine import stats_of
 
@@ -181,7 +181,7 @@ class Browser:
         tab = slot.tab
         if tab is not None and not is_broken and slot.pages < self._options.pages_per_context:
             tab.wake()
-            if await succeeds(tab.empty(CLOSE_TIMEOUT)):
+            if await failure(tab.empty(CLOSE_TIMEOUT)) is None:
                 await asyncio.sleep(LAST_WORDS)
                 if not slot.is_broken and len(tab.page.context.pages) == 1:
                     return
@@ -192,7 +192,8 @@ class Browser:
         name = slot.name
         slot.renew()
         wrapper = self._handler.context_wrappers.get(name) if self._handler is not None else None
-        if wrapper is not None and not await done(wrapper.context.close()) and self._is_running():
+        error = await failure(wrapper.context.close()) if wrapper is not None else None
+        if isinstance(error, TimeoutError) and self._is_running():
             logger.debug("A context of the browser does not close")
             self.processes.end()
 
@@ -217,9 +218,9 @@ class Browser:
                 await self._end(handler)
 
     async def _end(self, handler: ScrapyPlaywrightDownloadHandler) -> None:
-        if not await done(handler.close(), timeout=10.0):
+        if isinstance(await failure(handler.close(), timeout=10.0), TimeoutError):
             self.processes.end()
-            await done(handler.browser_provider.close())
+            await failure(handler.browser_provider.close())
         self.processes.end()
 
     async def close(self) -> None:

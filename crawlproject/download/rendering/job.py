@@ -39,7 +39,8 @@ class PageJob:
         self.url = request.url.partition("#")[0]
         self.document: Answer | None = document  # until it was served
         self._options = options
-        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        #: Raises RenderError when the page is given up; never returns.
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.started = CLOCK()
         self.requests = 0
         self.refused = 0
@@ -119,17 +120,12 @@ class PageJob:
 
     def fail(self, kind: str, message: str) -> None:
         """Give the page up: ``failure`` raises."""
-        if not self._failure.done():
-            self._failure.set_exception(RenderError(kind, message))
-
-    @property
-    def failure(self) -> asyncio.Future[None]:
-        """Raises RenderError when the page is given up; never returns."""
-        return self._failure
+        if not self.failure.done():
+            self.failure.set_exception(RenderError(kind, message))
 
     def close(self) -> None:
         """Nobody waits for the failure any longer."""
-        if not self._failure.done():
-            self._failure.cancel()
-        elif not self._failure.cancelled():
-            self._failure.exception()
+        if not self.failure.done():
+            self.failure.cancel()
+        elif not self.failure.cancelled():
+            self.failure.exception()

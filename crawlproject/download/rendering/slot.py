@@ -79,7 +79,7 @@ class _Watch:
     def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
         if self._slot.job is not None:
             self._slot.job.count_nuisance(nuisance)
-        task = asyncio.ensure_future(done(answer))
+        task = asyncio.ensure_future(failure(answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -107,24 +107,12 @@ class _Watch:
             return False
 
 
-async def succeeds(awaitable: Awaitable[object]) -> bool:
-    """Whether ``awaitable`` ends in time and without an error."""
-    try:
-        async with asyncio.timeout(CLOSE_TIMEOUT):
-            await awaitable
-    except Exception as error:  # noqa: BLE001 - whatever the page does
-        logger.debug("Leaving a page: %s", error)
-        return False
-    return True
-
-
-async def done(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) -> bool:
-    """Whether ``awaitable`` ends in time; its errors are ignored."""
+async def failure(awaitable: Awaitable[object], timeout: float = CLOSE_TIMEOUT) -> Exception | None:
+    """The error by which ``awaitable`` ends; TimeoutError if it does not end in time."""
     try:
         async with asyncio.timeout(timeout):
             await awaitable
-    except TimeoutError:
-        return False
-    except Exception as error:  # noqa: BLE001 - it is closed already, or its browser is gone
-        logger.debug("Closing: %s", error)
-    return True
+    except Exception as error:  # noqa: BLE001 - whatever the page does; or it is closed already, or its browser is gone
+        logger.debug("Leaving a page: %s", error)
+        return error
+    return None

@@ -16,14 +16,14 @@ from twisted.python.failure import Failure
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.receivers import log_line
-from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
+from crawlproject.engine import RequestsUnderWay, engine_of
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.middlewares.lane.downloading import Downloading
 from crawlproject.middlewares.lane.scraping import Scraping
 from crawlproject.options.frontier import FrontierOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
-    from typing import Self
 
     from scrapy.crawler import Crawler
 
@@ -34,7 +34,7 @@ engine_logger = logging.getLogger("scrapy.core.engine")
 COSTS = "about 1 ms more CPU per page"
 
 
-class FastLane:
+class FastLane(CrawlerMiddleware):
     """Extension: takes requests from the scheduler, instead of the engine.
 
     Each half of the way, to the response and to its items and links, is skipped if a component of the project would
@@ -42,19 +42,13 @@ class FastLane:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._stats = stats_of(crawler)
+        if not FrontierOptions.of(crawler).fast_lane:
+            raise NotConfigured
+        super().__init__(crawler)
         self._budget = crawl_budget(crawler)
         self._tasks: set[asyncio.Task[None]] = set()
         self._said: set[str] = set()
         crawler.signals.connect(self._opened, signals.spider_opened)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured if the lane is off."""
-        if not FrontierOptions.of(crawler).fast_lane:
-            raise NotConfigured
-        return cls(crawler)
 
     def _opened(self) -> None:
         frontier, engine = frontier_of(self._crawler), engine_of(self._crawler)

@@ -1,7 +1,7 @@
 """Methods of Scrapy's own middlewares with the same results in a fraction of their time.
 
-They build a message only to measure it, write the same headers in the same spelling again for each request, and look
-for what no request of a crawl without passwords and proxies has.
+They build a message only to measure it, and write the same headers in the same spelling again for each request.
+Quicker ones of other middlewares would save 0.1 to 0.5 us.
 ``tests/middlewares/lane/test_quick.py`` compares them with the originals.
 """
 
@@ -11,12 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
-from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
-from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
-from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats, get_status_size
-from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Headers
 from scrapy.spidermiddlewares.referer import (
     DefaultReferrerPolicy,
@@ -27,7 +23,6 @@ from scrapy.spidermiddlewares.referer import (
 from scrapy.utils.request import request_httprepr
 
 from crawlproject.download.request_head import plain_destination
-from crawlproject.requests.answers import has_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,48 +113,6 @@ def _accepts_encodings(middleware: Any) -> Callable[..., None]:
     return process_request
 
 
-def _sets_agent(middleware: UserAgentMiddleware) -> Callable[..., None]:
-    def process_request(*, request: Request) -> None:
-        headers, agent = request.headers, middleware.user_agent
-        if dict.__contains__(headers, b"User-Agent") or not agent:
-            return
-        if headers.encoding == _ENCODING and isinstance(agent, str):
-            dict.__setitem__(headers, b"User-Agent", [agent.encode(_ENCODING)])
-        else:
-            headers[b"User-Agent"] = agent
-
-    return process_request
-
-
-def _authorizes(middleware: HttpAuthMiddleware) -> Callable[..., None]:
-    def process_request(*, request: Request) -> None:
-        meta = request.meta
-        if middleware._auth or "http_user" in meta or "http_pass" in meta:
-            middleware.process_request(request)
-
-    return process_request
-
-
-def _sets_proxy(middleware: HttpProxyMiddleware) -> Callable[..., None]:
-    def process_request(*, request: Request) -> None:
-        meta = request.meta
-        is_direct = not middleware.proxies and "proxy" not in meta and "_auth_proxy" not in meta
-        if not is_direct or has_header(request.headers, b"Proxy-Authorization"):
-            middleware.process_request(request)
-
-    return process_request
-
-
-def _retries(middleware: RetryMiddleware) -> Callable[..., Request | Response]:
-    def process_response(*, request: Request, response: Response) -> Request | Response:
-        if response.status not in middleware.retry_http_codes:
-            return response
-        result: Request | Response = middleware.process_response(request, response)
-        return result
-
-    return process_response
-
-
 def quick_process(middleware: Any) -> Callable[[Request, Response], Request | None] | None:
     """A faster equivalent of ``get_processed_request`` of a known spider middleware; None if there is none."""
     return _refers(middleware) if type(middleware) is RefererMiddleware else None
@@ -198,11 +151,7 @@ _QUICK: dict[tuple[type, str], Callable[[Any], Callable[..., Any]]] = {
     (DownloaderStats, "process_request"): _counts_requests,
     (DownloaderStats, "process_response"): _counts_responses,
     (DefaultHeadersMiddleware, "process_request"): _sets_headers,
-    (UserAgentMiddleware, "process_request"): _sets_agent,
-    (HttpAuthMiddleware, "process_request"): _authorizes,
-    (HttpProxyMiddleware, "process_request"): _sets_proxy,
 }
 _INHERITED: dict[Any, Callable[[Any], Callable[..., Any]]] = {
     HttpCompressionMiddleware.process_request: _accepts_encodings,
-    RetryMiddleware.process_response: _retries,
 }

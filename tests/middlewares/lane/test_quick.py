@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
-from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
-from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
-from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Request, Response
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.referer import RefererMiddleware
@@ -69,11 +65,10 @@ def test_stats_are_those_of_scrapy() -> None:
 def test_headers_are_those_of_scrapy() -> None:
     def sent(method: Callable[[Any], Callable[..., Any]]) -> list[Any]:
         settings = {
-            "USER_AGENT": "bot",
             "DEFAULT_REQUEST_HEADERS": {"accept": "text/*", "ACCEPT": "image/*", "X-Both": "\u00e4", "X-N": None},
         }
         crawler = get_crawler(settings_dict=settings)
-        kinds = (DefaultHeadersMiddleware, UserAgentMiddleware, HttpCompressionMiddleware, OffLoopCompressionMiddleware)
+        kinds = (DefaultHeadersMiddleware, HttpCompressionMiddleware, OffLoopCompressionMiddleware)
         requests = [request.copy() for request in REQUESTS]
         for request in requests:
             for middleware in [kind.from_crawler(crawler) for kind in kinds]:
@@ -82,66 +77,6 @@ def test_headers_are_those_of_scrapy() -> None:
         return [list(request.headers.items()) for request in requests]
 
     assert sent(_quick) == sent(lambda method: method)
-
-
-#: Settings and environment of the middlewares that look for passwords and proxies.
-CREDENTIALS = [
-    ({}, {}),
-    ({"HTTPAUTH_USER": "me", "HTTPAUTH_PASS": "secret", "HTTPAUTH_DOMAIN": "a.example"}, {}),
-    ({"HTTPAUTH_USER": "me", "HTTPAUTH_DOMAIN": None}, {"http_proxy": "http://u:p@proxy.example:3128"}),
-]
-METAS: list[dict[str, Any]] = [
-    {},
-    {"http_user": "other", "http_pass": "word"},
-    {"http_user": "other", "http_auth_domain": "b.example"},
-    {"http_pass": ""},
-    {"proxy": "http://u:p@proxy.example:1"},
-    {"proxy": None},
-    {"_auth_proxy": "http://proxy.example:1"},
-]
-
-
-@pytest.mark.parametrize(("settings", "environment"), CREDENTIALS, ids=["none", "domain", "all"])
-def test_credentials_are_those_of_scrapy(
-    settings: dict[str, Any], environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    crawler = get_crawler(settings_dict=settings)
-    both = [kind.from_crawler(crawler) for kind in (HttpAuthMiddleware, HttpProxyMiddleware)]
-    headers: list[dict[str, str]] = [{}, {"Authorization": "mine"}, {"proxy-authorization": "mine"}]
-
-    def sent(method: Callable[[Any], Callable[..., Any]]) -> list[Any]:
-        found = []
-        for meta in METAS:
-            for some in headers:
-                request = Request("http://a.example/", meta=dict(meta), headers=some)
-                for middleware in both:
-                    assert method(middleware.process_request)(request=request) is None
-                found.append((request.meta, list(request.headers.items())))
-        return found
-
-    assert sent(_quick) == sent(lambda method: method)
-
-
-def test_retries_are_those_of_scrapy() -> None:
-    def retried(method: Callable[[Any], Callable[..., Any]]) -> list[Any]:
-        crawler = get_crawler(settings_dict={"RETRY_TIMES": 1})
-        crawler.spider = crawler._create_spider("a")
-        middleware = RetryMiddleware.from_crawler(crawler)
-        found = []
-        for meta in ({}, {"dont_retry": True}, {"retry_times": 1}):
-            for status in (200, 404, 429, 500, 503):
-                request = Request("http://a.example/", meta=meta)
-                response = Response(request.url, status=status)
-                result = method(middleware.process_response)(request=request, response=response)
-                found.append((type(result), result is response, getattr(result, "dont_filter", None)))
-        return [*found, crawler.stats and crawler.stats.get_stats()]
-
-    assert retried(_quick) == retried(lambda method: method)
 
 
 @pytest.mark.parametrize("policy", ["scrapy-default", "no-referrer-when-downgrade", "same-origin", "no-referrer"])
@@ -164,10 +99,10 @@ def test_referrers_are_those_of_scrapy(policy: str, header: str | None) -> None:
 
 
 def test_a_subclass_may_do_anything() -> None:
-    class Other(UserAgentMiddleware):
+    class Other(DefaultHeadersMiddleware):
         pass
 
-    assert quick(Other().process_request) is None
+    assert quick(Other([]).process_request) is None
     assert quick_process(object()) is None
 
 
