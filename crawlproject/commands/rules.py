@@ -86,7 +86,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("--url", help="the URL of PAGE.html, which decides the rules that apply")
 
