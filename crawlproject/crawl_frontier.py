@@ -6,11 +6,9 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.clock import CLOCK
@@ -302,19 +300,7 @@ class CrawlFrontier:
         return self.frontier.servers.back_off(key, CLOCK(), failures, retry_after, error)
 
 
-class CrawlFrontierScheduler(BaseScheduler):
-    """A scheduler with a ``CrawlFrontier``."""
-
-    crawl: CrawlFrontier
-
-
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
     """The frontier of the crawl; None before the spider opens, and with another scheduler."""
-    scheduler = scheduler_of(crawler)
-    return scheduler.crawl if _has_frontier(type(scheduler)) else None  # type: ignore[arg-type,union-attr]
-
-
-@lru_cache(maxsize=16)
-def _has_frontier(scheduler: type) -> bool:
-    # not issubclass: BaseScheduler's metaclass accepts every scheduler
-    return CrawlFrontierScheduler in scheduler.__mro__
+    crawl = getattr(scheduler_of(crawler), "crawl", None)
+    return crawl if isinstance(crawl, CrawlFrontier) else None

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -13,7 +14,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backends.choice import open_backend
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
+from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.process_memory import LastingObjects
@@ -57,7 +58,7 @@ MAX_FAILING = 16
 START = "is_start_request"
 
 
-class FrontierScheduler(CrawlFrontierScheduler):
+class FrontierScheduler(BaseScheduler):
     """``SCHEDULER`` that uses the two-level frontier.
 
     ``next_request`` returns only requests that may start now; if there are none, a timer wakes the engine for the next

@@ -230,48 +230,59 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
                 request.meta.pop(SHARE).end()
 
     async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
-        """Download ``request`` over its server's connection."""
-        key, crawl = server_key(request.url), self._crawl
-        last, keep = bool(request.meta.get(LAST_OF_SESSION)), crawl is not None and crawl.has_session(key)
-        timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
-        async with (
-            self._connection(request, key, keep=keep) as connection,
-            _UnlessAborted(key, connection),
-        ):
-            is_awaited = crawl is not None and not crawl.handed_out(request)
-            share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
-            await self._budget.wait(share)
-            await connection.check()
-            timing.started = CLOCK()
-            transfer = Transfer(
-                request,
-                timing,
-                share,
-                self._limits,
-                self._body_signals,
-                to=destination(request.url),
-                via=via,
-                last=last,
-                noted=partial(self._pool.noted, key, connection, timing),
-                left=partial(self._left, key),
-            )
-            watch = self._watch(request, key)
+        """Download ``request`` over its server's connection. Raises SessionAbandoned if that is aborted meanwhile."""
+        key = server_key(request.url)
+        keep = self._crawl is not None and self._crawl.has_session(key)
+        async with self._connection(request, key, keep=keep) as connection:
             try:
-                await connection.fetch(transfer, self._budget, timing, timeout, self._may_send(request, keep=keep))
-            except TimeoutError as error:
-                raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
-            except DownloadConnectionRefusedError as error:
-                if connection.sockets.refusal is not None:
-                    raise AddressRefused(key, connection.sockets.refusal) from error
+                response = await self._fetch_over(connection, request, key, timing, via, keep=keep)
+            except Exception as error:
+                if connection.is_aborted:
+                    raise SessionAbandoned(key) from error
                 raise
-            finally:
-                if watch is not None:
-                    watch.cancel()
-            tls = connection.ssl_object
-            if tls is not None and self._tls_verbose_logging:
-                _log_sslobj_debug_info(tls)
-            certificate = None if tls is None else tls.getpeercert(binary_form=True)
-            return transfer.response(address=connection.address, certificate=certificate)
+            if connection.is_aborted:
+                raise SessionAbandoned(key)
+            return response
+
+    async def _fetch_over(  # noqa: PLR0913
+        self, connection: Connection, request: Request, key: str, timing: Timing, via: Proxy | None, *, keep: bool
+    ) -> Response:
+        crawl = self._crawl
+        timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
+        is_awaited = crawl is not None and not crawl.handed_out(request)
+        share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
+        await self._budget.wait(share)
+        await connection.check()
+        timing.started = CLOCK()
+        transfer = Transfer(
+            request,
+            timing,
+            share,
+            self._limits,
+            self._body_signals,
+            to=destination(request.url),
+            via=via,
+            last=bool(request.meta.get(LAST_OF_SESSION)),
+            noted=partial(self._pool.noted, key, connection, timing),
+            left=partial(self._left, key),
+        )
+        watch = self._watch(request, key)
+        try:
+            await connection.fetch(transfer, self._budget, timing, timeout, self._may_send(request, keep=keep))
+        except TimeoutError as error:
+            raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
+        except DownloadConnectionRefusedError as error:
+            if connection.sockets.refusal is not None:
+                raise AddressRefused(key, connection.sockets.refusal) from error
+            raise
+        finally:
+            if watch is not None:
+                watch.cancel()
+        tls = connection.ssl_object
+        if tls is not None and self._tls_verbose_logging:
+            _log_sslobj_debug_info(tls)
+        certificate = None if tls is None else tls.getpeercert(binary_form=True)
+        return transfer.response(address=connection.address, certificate=certificate)
 
     def _connection(self, request: Request, key: str, *, keep: bool) -> Use:
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
@@ -315,22 +326,3 @@ def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:
     if server is not None and server.failures and server.ready_at > CLOCK():
         raise RestBeganError(f"{key} rests")
     return True
-
-
-class _UnlessAborted:
-    """Raises SessionAbandoned instead of any other Exception, or of success, if ``connection`` was aborted meanwhile.
-
-    A class: a context manager made of a generator takes three times as long.
-    """
-
-    __slots__ = ("_connection", "_key")
-
-    def __init__(self, key: str, connection: Connection) -> None:
-        self._key, self._connection = key, connection
-
-    async def __aenter__(self) -> None:
-        pass
-
-    async def __aexit__(self, _: object, error: BaseException | None, _traceback: object) -> None:
-        if self._connection.is_aborted and (error is None or isinstance(error, Exception)):
-            raise SessionAbandoned(self._key) from error

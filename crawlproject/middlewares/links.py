@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
 from scrapy.exceptions import NotConfigured
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
@@ -19,13 +19,14 @@ from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 
-class OriginMiddleware(CrawlerMiddleware):
+class OriginMiddleware(BaseSpiderMiddleware):
     """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests.unstored``."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -33,22 +34,10 @@ class OriginMiddleware(CrawlerMiddleware):
             raise NotConfigured
         super().__init__(crawler)
 
-    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        """Mark requests; pass on everything."""
-        for output in result:
-            yield self.mark(output, response)
-
-    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Mark requests; pass on everything."""
-        async for output in result:
-            yield self.mark(output, response)
-
-    @staticmethod
-    def mark(output: Any, response: Response) -> Any:
-        """``output``; a request is marked."""
-        if isinstance(output, Request) and response.request is not None and ORIGIN in response.meta:
-            output.meta[ORIGIN] = response.meta[ORIGIN]
-        return output
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
+        if response is not None and response.request is not None and ORIGIN in response.meta:
+            request.meta[ORIGIN] = response.meta[ORIGIN]
+        return request
 
 
 class LinksMiddleware(CrawlerMiddleware):

@@ -22,7 +22,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.backends import choice
 from crawlproject.backends.protocol import Backend
-from crawlproject.crawl_frontier import CrawlFrontier, CrawlFrontierScheduler
+from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
@@ -90,23 +90,9 @@ class IdleEngine:
 
     def __init__(self, spider: Spider, crawl: CrawlFrontier) -> None:
         self.spider = spider
-        scheduler = FrontierOnly()
-        scheduler.crawl = crawl
+        scheduler = SimpleNamespace(crawl=crawl)
         self._slot = SimpleNamespace(scheduler=scheduler, inprogress=set(), closing=None)
         self._start = None
-
-
-class FrontierOnly(CrawlFrontierScheduler):
-    """A scheduler that nobody asks for requests."""
-
-    def has_pending_requests(self) -> bool:
-        raise AssertionError
-
-    def enqueue_request(self, request: Request) -> bool:
-        raise AssertionError
-
-    def next_request(self) -> Request | None:
-        raise AssertionError
 
 
 @dataclass

@@ -15,7 +15,7 @@ from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
-from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, failure, watch
+from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, Watch, failure
 from crawlproject.download.rendering.tab import Tab
 from crawlproject.engine import stats_of
 
@@ -149,7 +149,7 @@ class Browser:
             ("response", handler._increment_response_stats),
         ):
             page.remove_listener(event, listener)  # one message for each; the proxy counts them
-        await watch(page, slot, self._options.blocked)
+        await Watch(page, slot, self._options.blocked).begin()
         slot.tab = await Tab.of(page)
         return slot.tab
 

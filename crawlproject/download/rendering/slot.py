@@ -41,13 +41,11 @@ class Slot:
         self.is_broken = False
 
 
-async def watch(page: Page, slot: Slot, blocked: frozenset[str]) -> None:
-    """See to the pages of this tab from now on; types of resources in ``blocked`` are not loaded."""
-    await _Watch(page, slot, blocked).begin()
+class Watch:
+    """Watches one tab: what its pages load, where they go, and the nuisances that they cause.
 
-
-class _Watch:
-    """Watches one tab: what its pages load, where they go, and the nuisances that they cause."""
+    Types of resources in ``blocked`` are not loaded.
+    """
 
     def __init__(self, page: Page, slot: Slot, blocked: frozenset[str]) -> None:
         self._page = page

@@ -75,7 +75,6 @@ MANY = 1 << 20
 
 _OFFSITE = "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware"
 _LINKS = "crawlproject.middlewares.links.LinksMiddleware"
-_ORIGIN = "crawlproject.middlewares.links.OriginMiddleware"
 _CORE_STATS = "scrapy.extensions.corestats.CoreStats"
 _CLOSE_SPIDER = "scrapy.extensions.closespider.CloseSpider"
 _BACKENDS = frozenset(
@@ -131,11 +130,9 @@ def process_of_requests(middleware: object) -> Callable[[Request, Response], Req
     """The function that a known spider middleware applies to each request of a callback; None if it does nothing."""
     if (quicker := quick_process(middleware)) is not None:
         return quicker
-    if isinstance(middleware, BaseSpiderMiddleware):
-        if type(middleware).get_processed_request is BaseSpiderMiddleware.get_processed_request:
-            return None
-        return middleware.get_processed_request
-    return middleware.mark if _class(middleware) == _ORIGIN else None  # type: ignore[attr-defined]
+    method = getattr(middleware, "get_processed_request", None)
+    acts = getattr(method, "__func__", None) is not BaseSpiderMiddleware.get_processed_request
+    return method if acts else None
 
 
 def direct(method: Any) -> Callable[..., Any]:
