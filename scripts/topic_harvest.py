@@ -35,14 +35,9 @@ from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.simulation.crawl import simulate
+from crawlproject.simulation.graph import GraphSpec, LinkGraph
+from crawlproject.simulation.graph_web import drawn
 from crawlproject.simulation.record import NO_WAIT, Crawl, CrawlOptions
-from crawlproject.simulation.times import (
-    TIME_MODELS,
-    draw_connects,
-    draw_limits,
-    draw_page_times,
-    draw_speeds,
-)
 from crawlproject.simulation.web import SimulatedWeb, compressed
 from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.extract import extract
@@ -175,26 +170,9 @@ def web_of(pages: Pages, times: str, seed: int) -> SimulatedWeb:
     server = np.array([keys.setdefault(server_key(url), len(keys)) for url in pages.urls], dtype=np.int64)
     counts = np.array([len(links) for links in pages.links])
     targets = np.array([link for links in pages.links for link in links], dtype=np.int64)
-    indptr, targets = compressed(np.repeat(np.arange(len(counts)), counts), targets, len(counts))
-    model = TIME_MODELS[times]
-    speeds = draw_speeds(model, len(keys), seed)
-    size = np.array(pages.sizes, dtype=np.float64)
-    drawn = draw_page_times(model, speeds, server, size, seed)
-    per_server = np.bincount(server).astype(np.int64)
-    return SimulatedWeb(
-        server=server,
-        indptr=indptr,
-        targets=targets,
-        size=size,
-        page_time=drawn.fixed + drawn.thinking,
-        quality=np.full(len(counts), 1.0 / len(counts)),
-        connect_time=speeds.connect,
-        connect_draws=draw_connects(speeds, per_server, seed),
-        keep_alive_limit=draw_limits(len(keys), seed),
-        seeds=np.arange(pages.seeds, dtype=np.int64),
-        dead=np.zeros(len(keys), dtype=np.bool_),
-        given_urls=tuple(pages.urls),
-    )
+    links = compressed(np.repeat(np.arange(len(counts)), counts), targets, len(counts))
+    graph = LinkGraph(*links, server, np.array(pages.sizes, dtype=np.float64), tuple(pages.urls))
+    return drawn(graph, pages.seeds, GraphSpec("", seed, times)).with_quality(np.ones(len(counts)))
 
 
 class Rater:
