@@ -14,8 +14,8 @@ pages; an order only sees what a crawler would have seen by then.
 from __future__ import annotations
 
 import json
-import resource
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -128,9 +128,9 @@ def read_pages(web: real_web.RealWeb, topic: Topic, starts: Sequence[str]) -> Pa
     while at < len(walk.files):
         html = walk.files[at].read_bytes().decode("utf-8", "replace")
         found = extract(html, pages.urls[at], with_text=True)
-        before = cpu()
+        before = time.process_time()
         judged = topic.relevance(found.title or "", found.text or "", declared_language(html))
-        pages.relevance_time += cpu() - before
+        pages.relevance_time += time.process_time() - before
         links = _links(walk, found, reader, anchors(html), judged, pages)
         links.pop(at, None)
         if found.forbids("nofollow"):
@@ -152,16 +152,10 @@ def _links(  # noqa: PLR0913
     for href, target in zip(found.hrefs, targets, strict=True):
         number = walk.number(target) if target is not None else None
         if target is not None and number is not None and number not in links:
-            start = cpu()
+            start = time.process_time()
             links[number] = reader.features(target, around.get(href.partition("#")[0]), judged.value, judged.language)
-            pages.features_time += cpu() - start
+            pages.features_time += time.process_time() - start
     return links
-
-
-def cpu() -> float:
-    """CPU seconds of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def web_of(pages: Pages, times: str, seed: int) -> SimulatedWeb:
@@ -276,7 +270,6 @@ def crawl(  # noqa: PLR0913
 
 
 def main() -> int:
-    """Print the table."""
     options = parsed()
     topic = read_topic(options.topic).topic()
     pages = read_pages(real_web.load(options.web), topic, options.start)
@@ -295,7 +288,6 @@ def main() -> int:
 
 
 def parsed() -> argparse.Namespace:
-    """The options."""
     orders = ",".join(ORDERS)
     parser = command_line(__doc__, times="heritrix", sessions=4, polite=False, seeds=3, tunnel=10**6, orders=orders)
     parser.add_argument("--web", required=True, type=Path, help="a folder made by scripts/real_web.py setup")
