@@ -84,7 +84,6 @@ class Hub:
 
 
 def application(views: Views, actions: Actions, access: Access, hub: Hub) -> web.Application:
-    """The web application."""
     app = web.Application(middlewares=[access_middleware(access)], client_max_size=MAX_BODY)
     app.on_response_prepare.append(add_headers)
     for name, kind in FILES.items():
