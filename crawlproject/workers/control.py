@@ -107,6 +107,8 @@ class Beat:
     #: When a worker, who may have left since, noticed for the last time that Redis was another one, or its clock was
     #: set; on that clock.
     changed: float = 0.0
+    #: End of this worker's lease before, on that clock; 0 if Redis knew of none.
+    before: float = 0.0
     #: When it was sent (``boot_time``).
     at: float = 0.0
     #: Since when this worker has reached Redis without a long break (``boot_time``).
@@ -242,6 +244,7 @@ class Control:
             float(server.get("uptime_in_seconds", 0)),
             answer[8].decode(),
             answer[9] / 1000,
+            answer[10] / 1000,
         )
 
     async def bury(self, worker: str, grace: float) -> bool:

@@ -84,7 +84,7 @@ class Outbox:
     def take(self) -> list[tuple[int, bytes]]:
         """Empty it; returns partitions and messages. O(size)."""
         messages = [
-            (partition, message) for partition, entries in self._entries.items() for message in self._encoded(entries)
+            (partition, message) for partition, entries in self._entries.items() for message in self.encoded(entries)
         ]
         self.total += self.length
         self._entries, self.length = {}, 0
@@ -95,7 +95,8 @@ class Outbox:
         self._sent.clear()
         self._older.clear()
 
-    def _encoded(self, entries: Sequence[Entry]) -> Iterator[bytes]:
+    def encoded(self, entries: Iterable[Entry]) -> Iterator[bytes]:
+        """Messages with ``entries``, all of one partition; those that cannot be sent are counted. O(size)."""
         for batch in _batches(entries):
             try:
                 yield encode_message(batch)
@@ -104,7 +105,7 @@ class Outbox:
                     self._refuse(batch[0], str(error))
                 else:
                     for entry in batch:
-                        yield from self._encoded([entry])
+                        yield from self.encoded([entry])
 
     def _refuse(self, entry: Entry, reason: str) -> None:
         self.refused += 1
@@ -112,7 +113,7 @@ class Outbox:
             logger.error("A URL cannot be sent to other workers (more are only counted): %.200s: %s", entry.url, reason)
 
 
-def _batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     """``entries`` in order, cut where a message is full."""
     batch: list[Entry] = []
     size = 0

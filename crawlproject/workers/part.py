@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
     from crawlproject.workers.control import Commit
 
-#: Seconds for which confirmed commits are kept: Redis may lose the last ones when it is started again.
+#: Seconds for which what Redis has confirmed is kept: it may lose the last of it when it is started again.
 KEPT = 30.0
-#: Bytes of confirmed commits kept for a partition; without them a snapshot fills the gap.
-KEPT_BYTES = 4 << 20
 #: Bytes of a journal that need no snapshot, however small the last one is: a snapshot costs four round trips.
 SMALL_JOURNAL = 256 << 10
 
@@ -63,9 +61,10 @@ class Part:
     unwanted: int = 0
     #: Snapshots begun; part of their names: those of two attempts must not mix.
     attempts: int = 0
+    #: Number of the last commit that Redis has confirmed, by itself or in a snapshot; 0 if there is none.
+    known: int = 0
     #: Confirmed commits, with their times.
     kept: deque[tuple[float, Commit]] = field(default_factory=deque)
-    _kept_bytes: int = 0
 
     def confirmed(self, commit: Commit, now: float) -> None:
         """Redis has ``commit``; no effect if that is known already."""
@@ -74,24 +73,20 @@ class Part:
         if commit.settles:
             self.is_heir, self.inherited = False, ()
         self.journal += len(commit.blob)
+        self.known = max(self.known, commit.seq)
         self.kept.append((now, commit))
-        self._kept_bytes += len(commit.blob)
-        while self.kept and (self.kept[0][0] < now - KEPT or self._kept_bytes > KEPT_BYTES):
-            self._kept_bytes -= len(self.kept.popleft()[1].blob)
 
     def missing(self, seq: int) -> list[tuple[float, Commit]] | None:
-        """The commits after ``seq`` that were confirmed, with their times; None if they are no longer kept."""
+        """The commits after ``seq`` that were confirmed, with their times; None if not all of them are kept."""
         commits = [each for each in self.kept if each[1].seq > seq]
-        if commits and commits[0][1].seq == seq + 1:
+        if [commit.seq for _, commit in commits] == list(range(seq + 1, self.known + 1)):
             return commits
         return None
 
-    def taken_again(self, epoch: int) -> None:
-        """Redis had lost that it was taken; a snapshot follows."""
-        self.epoch = epoch
-        self.is_heir = True
-        self.kept.clear()
-        self._kept_bytes = 0
+    def forget(self, before: float) -> None:
+        """Keep no commit that was confirmed earlier. O(such commits)."""
+        while self.kept and self.kept[0][0] < before:
+            self.kept.popleft()
 
     @property
     def needs_snapshot(self) -> bool:

@@ -25,14 +25,16 @@ return redis.call('HGETALL', KEYS[1])
 #: Extend the lease of the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl;
 #: "dead": buried; "ok"), time, crawl, state, pages of all workers, ends of the leases that are over, version of the
 #: members; the members, unless that is the given one; the mark of the operator's last action; the last ``changed`` of
-#: any worker.  A version is never used again, also if Redis loses writes.  A lease longer than the given one, and a
-#: ``changed`` later than now, were set before the clock was set back: they are replaced.
+#: any worker; the end of this worker's lease before, 0 if there was none.  A version is never used again, also if Redis
+#: loses writes.  A lease longer than the given one, and a ``changed`` later than now, were set before the clock was set
+#: back: they are replaced.
 BEAT = (
     _NOW
     + """
 local meta = redis.call('HMGET', KEYS[1], 'crawl', 'state', 'members', 'actions', 'changed')
 if not meta[1] then return {'gone'} end
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return {'dead'} end
+local before = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
 redis.call('HSET', KEYS[2], ARGV[1], now + ARGV[2])
 redis.call('HSET', KEYS[4], ARGV[1], ARGV[3])
 if redis.call('HGET', KEYS[5], ARGV[1]) ~= ARGV[4] then
@@ -58,7 +60,7 @@ for i = 2, #leases, 2 do
     end
 end
 local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
-return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or '', changed}
+return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or '', changed, before}
 """
 )
 

@@ -48,6 +48,7 @@ async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
     if not await control.switch_snapshot(part.number, part.epoch, old=record.gen, gen=gen, base=base):
         return False
     part.gen, part.snapshot, part.journal = gen, size, max(0, part.journal - journal)
+    part.known = max(part.known, base)
     return True
 
 

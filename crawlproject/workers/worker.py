@@ -78,7 +78,7 @@ class Worker:
         self._is_gone = False
         self._has_released = False  # all partitions, at the end
         self._is_beginning = False
-        self._must_replay = False
+        self._lost_since = inf  # when began what Redis may have lost and was not sent again (``boot_time``)
         self._run_id = ""  # of Redis, as far as known
         self._changed = 0.0  # when that became another one, or Redis's clock was set; on that clock
         self._redis_clock = RedisClock()
@@ -320,8 +320,10 @@ class Worker:
     def _changes_of_redis(self, beat: Beat, sent_at: float) -> Beat:
         """Notice that it was started again, or its clock was set."""
         if self._run_id not in ("", beat.run_id):
-            logger.warning("Redis was started again: the changes of the last seconds are sent again")
-            self._must_replay = True
+            known = beat.before - self._options.lease if beat.before else self._beat.now
+            lost = max(0.0, self._beat.now - known)
+            logger.warning("Redis was started again and lacks about the last %.0f s: they are sent again", lost)
+            self._lost_since = min(self._lost_since, self._beat.at - lost)
             self._changed = beat.now
         self._run_id = beat.run_id
         step = self._redis_clock.follow(beat.now, sent_at, boot_time())
@@ -403,7 +405,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
-            logger.warning("%d partitions now belong to other workers", self._writer.lost - self._lost)
+            logger.warning("%d partitions are not this worker's any more", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
@@ -417,12 +419,12 @@ class Worker:
             await self._look_for_end()
 
     async def _replay(self) -> None:
-        must_replay, self._must_replay = self._must_replay, False
-        if must_replay:
+        since, self._lost_since = self._lost_since, inf
+        if since < inf:
             try:
-                await self._writer.replay()
+                await self._writer.replay(since)
             except BaseException:
-                self._must_replay = True
+                self._lost_since = min(since, self._lost_since)
                 raise
 
     def _start_urls_ahead(self) -> Sequence[tuple[Any, ...]]:

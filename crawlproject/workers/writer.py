@@ -3,6 +3,9 @@
 A *cut* is what changed since the last one: a commit for each changed partition, messages for other partitions, and the
 pages that were done by then.  A page is acknowledged only when the cut with its links is confirmed: by the next cut.
 So at any time Redis has either the page or its links.
+
+That is also so for a Redis that lacks the last seconds: a worker gives again all that it wrote in them itself, and
+nothing that others wrote.  So an acknowledgement comes back only with its links.
 """
 
 from __future__ import annotations
@@ -11,10 +14,11 @@ import asyncio
 import logging
 from collections import deque
 from dataclasses import dataclass, field
+from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal, encode_message
+from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal
 from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import Commit
 from crawlproject.workers.part import KEPT, PartState
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
-    from crawlproject.workers.control import Record
     from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.part import Part
 
@@ -72,6 +75,7 @@ class Writer:
         self._messages: list[Message] = []  # to be sent before the next cut
         self._confirmed: list[Entry] = []  # pages whose links Redis has
         self._sent: deque[tuple[float, Message]] = deque()  # messages that Redis may still lose
+        self._kept_since = self._replayed_at = -inf
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
         self.cuts = 0
         self.confirmed_at = boot_time()
@@ -92,23 +96,40 @@ class Writer:
         if self._cut is None:
             self._cut = self._make_cut()
         cut = self._cut
-        if cut.messages or cut.commits:
-            for messages, commits in self._calls(cut.messages, list(cut.commits.values())):
-                answers = await self._control.send(messages, commits)
-                self._remember(messages, boot_time())
-                del cut.messages[: len(messages)]  # sent, even if a gap has to be filled, or a later call fails
-                for commit, (result, seq) in zip(commits, answers, strict=True):
-                    await self._answered(commit, result, seq)
-                    cut.commits.pop(commit.partition, None)
-        for part in cut.snapshots:
+        if not await self._sent_all(cut):
+            logger.warning("Redis has lost changes: they are sent again")
+            await self.replay()
+            if not await self._sent_all(cut):
+                raise ConnectionError("Redis has lost changes once more")
+        while cut.snapshots:
+            part = cut.snapshots[0]
             if self._parts.get(part.number) is part:
                 await self._snapshot(part)
+                self._keep(part.number, cut.tables.get(part.number, {}))
+            del cut.snapshots[0]
         self._confirmed += cut.done
         self._cut = None
         self.cuts += 1
         self.confirmed_at = boot_time()
+        if self._replayed_at < self.confirmed_at - KEPT:  # else what was sent again may be lost again
+            self._forget(self.confirmed_at - KEPT)
         self._cut_ended.set()
         self._cut_ended = asyncio.Event()
+
+    async def _sent_all(self, cut: Cut) -> bool:
+        """Send the messages and commits of ``cut``; False if commits before one of them are missing."""
+        is_missing = False
+        for messages, commits in self._calls(cut.messages, list(cut.commits.values())):
+            answers = await self._control.send(messages, commits)
+            self._remember(messages)
+            del cut.messages[: len(messages)]  # even if a later call fails
+            for commit, (result, _) in zip(commits, answers, strict=True):
+                if result == "gap":
+                    is_missing = True
+                else:
+                    self._answered(commit, result)
+                    cut.commits.pop(commit.partition, None)
+        return not is_missing
 
     def _calls(
         self, messages: Iterable[Message], commits: Iterable[Commit]
@@ -140,7 +161,7 @@ class Writer:
             self._messages += self._outbox.take()
             for messages, _ in self._calls(self._messages, []):
                 await self._control.send(messages, [])
-                self._remember(messages, boot_time())
+                self._remember(messages)
                 del self._messages[: len(messages)]
 
     async def flush(self) -> bool:
@@ -150,14 +171,12 @@ class Writer:
         await self.send()
         return self.is_clean
 
-    async def _answered(self, commit: Commit, result: str, seq: int) -> None:
+    def _answered(self, commit: Commit, result: str) -> None:
         part = self._parts.get(commit.partition)
         if part is None or part.epoch != commit.epoch:
             return
         if result == "lost":
             self.lose(part)
-        elif result == "gap":
-            await self._fill_gap(part, seq, commit)
         else:
             part.confirmed(commit, boot_time())
 
@@ -230,18 +249,30 @@ class Writer:
         lacking = {part.number for part in self._parts.values() if part.applied or (part.is_read and part.stored < 0)}
         return self._local.partitions_of(entry.url for entry in done) | self._changes.keys() | lacking
 
-    def _remember(self, messages: Iterable[Message], now: float) -> None:
+    def _remember(self, messages: Iterable[Message]) -> None:
+        now = boot_time()
         self._sent.extend((now, message) for message in messages)
-        while self._sent and self._sent[0][0] < now - KEPT:
+
+    def _keep(self, partition: int, tables: Tables) -> None:
+        """If Redis loses the changes ``tables``, send the URLs in them as messages: no commit has them."""
+        entries = self._local.entries(tables)
+        self._remember((partition, message) for message in self._outbox.encoded(entries))
+
+    def _forget(self, before: float) -> None:
+        """Keep nothing that was confirmed earlier. O(partitions)."""
+        self._kept_since = before
+        while self._sent and self._sent[0][0] < before:
             self._sent.popleft()
+        for part in self._parts.values():
+            part.forget(before)
 
     # partitions that go
 
     def lose(self, part: Part) -> None:
-        """Another worker owns ``part``: drop it, and send it what Redis does not have yet, or may have lost."""
+        """Drop ``part``, which is another's or nobody's; send it what Redis does not have yet, or may have lost."""
         if self._parts.get(part.number) is not part:
             return  # lost before, while something else was waited for
-        logger.debug("Partition %d now belongs to another worker", part.number)
+        logger.debug("Partition %d does not belong to this worker any more", part.number)
         self.lost += 1
         self._crawl.abandon(self._local.keys_of(part.number))
         self.collect()
@@ -268,9 +299,7 @@ class Writer:
     def give_away(self, part: Part) -> None:
         """``drop`` it after its release; if Redis loses its last commits, the URLs in them are sent as messages."""
         for tables in self._kept(part):
-            entries = list(self._local.entries(tables))
-            if entries:
-                self._remember([(part.number, encode_message(entries))], boot_time())
+            self._keep(part.number, tables)
         self.drop(part)
 
     @staticmethod
@@ -292,60 +321,52 @@ class Writer:
 
     # what Redis has lost
 
-    async def _fill_gap(self, part: Part, seq: int, current: Commit) -> None:
-        """Redis has lost the commits after ``seq``: send them again, or a snapshot, which contains ``current``."""
-        logger.warning("Redis has lost changes of partition %d: they are sent again", part.number)
-        kept = part.missing(seq)
-        if kept is not None:
-            calls = self._calls([], [*(commit for _, commit in kept), current])
-            results = [result for call in calls for result, _ in await self._control.send(*call)]
-            if all(result in ("ok", "old") for result in results):
-                part.confirmed(current, boot_time())
-                return
-        await self._snapshot(part)
-
     async def _snapshot(self, part: Part) -> None:
         part.stored = -1  # the next commit says it
         if not await write_snapshot(self._control, self._local, part):
             self.lose(part)
 
-    async def replay(self) -> None:
-        """Redis was started again and may have lost the last seconds: send all of them again.
+    async def replay(self, since: float = inf) -> None:
+        """Redis was started again and may have lost the last seconds: give again all that this worker wrote in them.
 
-        In the order of their cuts, messages first: then no page is acknowledged before its links are there.  All
-        inboxes are read again from the beginning: what was deleted in them may have come back.
+        ``since``: it has all that was confirmed before (``boot_time``), as far as known.
+
+        In the order of the cuts, messages first: then no page is acknowledged before its links are there.  All inboxes
+        are read again from the beginning: what was deleted in them may have come back.
+
+        If Redis has lost that a partition was taken, its rows here are those of the owner before, with pages that he
+        has acknowledged and whose links may be lost with him: they are dropped, and it is taken as Redis has it.
+        So are all partitions if it has lost more than this worker keeps.
+
         Raises what a call to Redis raises; then call it again.
         """
         parts = [part for part in self._parts.values() if part.is_read]
         records = await self._control.records([part.number for part in parts])
+        if is_too_old := since < self._kept_since:
+            logger.error("Redis lacks more than the last %.0f s: the crawl goes on from what it has", KEPT)
         lacking: list[tuple[float, Commit]] = []
+        gaps: list[Part] = []
         for part, record in zip(parts, records, strict=True):
-            if self._parts.get(part.number) is part:
-                part.last = b""
-                lacking += await self._lacking(part, record)
-        messages = [message for _, message in self._sent]
+            if self._parts.get(part.number) is not part:
+                continue
+            part.last = b""
+            if is_too_old or (record.owner, record.epoch) != (self._control.id, part.epoch):
+                self.lose(part)
+            elif (commits := part.missing(record.seq)) is not None:
+                lacking += commits
+            elif record.seq < part.known:
+                gaps.append(part)
+        self._messages += self._outbox.take()
+        messages = [*(message for _, message in self._sent), *self._messages]
         for call in self._calls(messages, [commit for _, commit in sorted(lacking, key=itemgetter(0))]):
             await self._control.send(*call)
-        self._outbox.forget_sent()
-
-    async def _lacking(self, part: Part, record: Record) -> list[tuple[float, Commit]]:
-        """The commits of ``part`` that Redis has lost, with their times; or it writes a snapshot, or loses ``part``."""
-        if record.owner == self._control.id and record.epoch == part.epoch:
-            known = part.kept[-1][1].seq if part.kept else record.seq
-            if record.seq >= known:
-                return []
-            if (commits := part.missing(record.seq)) is not None:
-                return commits
-            await self._snapshot(part)
-        elif record.epoch < part.epoch and (taken := await self._control.take({part.number: record})):
+        self._remember(self._messages)
+        self._messages = []
+        for part in gaps:
             if self._parts.get(part.number) is part:
-                part.taken_again(taken[part.number].epoch)
-                if self._cut is not None and (commit := self._cut.commits.pop(part.number, None)):
-                    part.applied = [*commit.applied, *part.applied]  # the rest is part of the snapshot
                 await self._snapshot(part)
-        else:
-            self.lose(part)
-        return []
+        self._outbox.forget_sent()
+        self._replayed_at = boot_time()
 
 
 def _encoded(seq: int, tables: Tables) -> bytes | None:

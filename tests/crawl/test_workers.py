@@ -203,6 +203,39 @@ def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> Non
 
 
 @pytest.mark.long
+def test_redis_loses_that_a_worker_has_left(tmp_path: Path, redis_program: Path) -> None:
+    """Who has its servers now knows pages as done whose links have never arrived: they are fetched again."""
+    spec = replace(SPEC, pages=800, links_per_page=1, links_sigma=0.0, local_share=0.0)  # few links lead to a page
+    with (
+        running_web(spec) as web,
+        RunningRedis(aof=True, program=redis_program) as server,
+        crew_of(tmp_path, web, server.url) as crew,
+    ):
+        web.limit(80)  # for each: the crawl does not end before that
+        for sessions in (2, 4, 4):
+            crew.add(FRONTIER_MAX_SESSIONS=sessions)
+        wait_for_share(crew, 1, 30)
+        wait_for_share(crew, 2, 30)
+        crew.pause(2)  # the last links of worker 1 wait in its inbox
+        (log,) = server.folder.rglob("*.aof")
+        size = log.stat().st_size
+        wait_for_share(crew, 1, crew.progress()[1] + 20)
+        crew.interrupt(1)
+        crew.until(lambda: 1 not in crew.running(), "worker 1 has left")
+        taken = crew.all[0].log().count("loaded in")
+        crew.until(lambda: crew.all[0].log().count("loaded in") > taken, "worker 0 has its servers")
+        server.kill()
+        with log.open("r+b") as file:
+            file.truncate(size)
+        server.start()
+        crew.resume(2)
+        web.limit(math.inf)
+        crew.wait_all()
+        assert missing(web.web, crew.records()) == []
+        assert repeats(crew.seen)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["cut", "freeze", "mute"])
 def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> None:
     """Away for longer than the lease: hand-outs stop in time; then all goes on, nobody is taken for dead."""

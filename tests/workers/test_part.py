@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawlproject.workers.control import Commit
-from crawlproject.workers.part import KEPT, KEPT_BYTES, Part
+from crawlproject.workers.part import Part
 
 
 def commit(seq: int, size: int = 10) -> Commit:
@@ -16,17 +16,14 @@ def seqs(part: Part, after: int) -> list[int] | None:
 
 
 def test_commits_that_redis_may_lose_are_kept() -> None:
-    """As long as they are young, and not too large."""
     part = Part(7, 1, 0, "")
     for seq in (1, 2, 3):
         part.confirmed(commit(seq), float(seq))
-    assert seqs(part, 1) == [2, 3]
     assert seqs(part, 0) == [1, 2, 3]
-    part.confirmed(commit(4), 2.5 + KEPT)
-    assert seqs(part, 2) == [3, 4]
-    assert seqs(part, 1) is None
-    part.confirmed(commit(5, KEPT_BYTES), 3.0 + KEPT)
-    assert seqs(part, 3) is None
+    assert seqs(part, 3) == seqs(part, 4) == []
+    part.forget(2.0)
+    assert seqs(part, 1) == [2, 3]
+    assert seqs(part, 0) is None
 
 
 def test_a_commit_confirmed_twice_counts_once() -> None:
@@ -37,11 +34,11 @@ def test_a_commit_confirmed_twice_counts_once() -> None:
     assert (seqs(part, 0), part.journal) == ([1], 10)
 
 
-def test_commits_of_an_earlier_epoch_are_of_no_use() -> None:
-    """After a partition was taken again."""
+def test_changes_that_were_too_many_for_a_commit_are_missing() -> None:
+    """They are in a snapshot only, which Redis may lose, too."""
     part = Part(7, 1, 0, "")
     part.confirmed(commit(1), 1.0)
-    part.taken_again(3)
-    assert (part.epoch, seqs(part, 0)) == (3, None)
-    part.confirmed(commit(2, KEPT_BYTES), 1.0)
-    assert seqs(part, 1) == [2]
+    part.known = 2
+    assert (seqs(part, 0), seqs(part, 1), seqs(part, 2)) == (None, None, [])
+    part.confirmed(commit(3), 3.0)
+    assert (seqs(part, 1), seqs(part, 2)) == (None, [3])

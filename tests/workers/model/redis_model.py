@@ -257,6 +257,7 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     if worker in redis.hash_of(dead):
         return [b"dead"]
     now = redis.time_ms()
+    ended = int(redis.hash_of(workers).get(worker, b"0"))
     redis.hset_one(workers, worker, now + int(lease))
     redis.hset_one(info, worker, text)
     if redis.hash_of(members).get(worker) != member:
@@ -277,7 +278,7 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     over = {name: until for name, until in leases.items() if int(until) < now}
     shown = {} if fields[b"members"] == version else redis.hash_of(members)
     told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
-    return [b"ok", now, *told, fields.get(b"actions", b""), int(fields.get(b"changed", b"0"))]
+    return [b"ok", now, *told, fields.get(b"actions", b""), int(fields.get(b"changed", b"0")), ended]
 
 
 def _version(redis: RedisModel, meta: str) -> str:

@@ -80,6 +80,8 @@ class Faults:
     calls: Chances = field(default_factory=Chances)
     #: The operator gives an order at some console.
     order: float = 0.0
+    #: Links of a page that lead nowhere new.
+    repeats: int = 2
 
 
 _CALLS = Chances(lose_request=0.02, lose_answer=0.03, split=0.3, slow=0.02)
@@ -100,6 +102,12 @@ FAULTS = {
     "losses and kills": Faults(restart=10.0, kill=10.0, loses=True, calls=Chances(split=0.5)),
     "losses and churn": Faults(restart=8.0, loses=True, leave=4.0, join=4.0),
     "fail-over": Faults(fail_over=8.0, leave=5.0, join=5.0, kill=15.0),
+    "losses in a row": Faults(
+        restart=3.0, loses=True, leave=4.0, join=3.0, kill=8.0, calls=Chances(split=0.3), repeats=0
+    ),
+    "fail-overs in a row": Faults(
+        fail_over=4.0, leave=3.0, join=3.0, kill=8.0, pause=15.0, calls=Chances(split=0.3, slow=0.05), repeats=0
+    ),
     "heirs": Faults(pause=5.0, kill=10.0, leave=4.0, join=3.0, calls=Chances(slow=0.3)),
     "all": Faults(25.0, 20.0, 25.0, 25.0, 25.0, 40.0, 40.0, 25.0, loses=True, calls=_CALLS),
     "clocks": Faults(clock=8.0, leave=10.0, join=8.0, kill=12.0, pause=20.0, calls=Chances(split=0.2, slow=0.1)),
@@ -127,10 +135,10 @@ class Run:
         )
         self._timeout = random.choice([1.0, 2.0, 5.0])
         self._is_one_machine = random.random() < 0.5
-        self._kept_bytes = random.choice([4 << 20, 4 << 20, 600])
+        self._kept = random.choice([30.0, 30.0, 1.0])
         self.redis = RedisModel(lambda: simulation.now)
         self.server = Server(simulation, self.redis, Chances())
-        self.web = Web(random, SERVERS, PAGES, self._options.download_timeout)
+        self.web = Web(random, SERVERS, PAGES, self._options.download_timeout, self.faults.repeats)
         self.observer = Observer(simulation, self.web)
         self.observer.is_done = lambda page: b"%d" % page in self.redis.data.get("done", {})
         self.redis.observe = self._observe
@@ -467,7 +475,7 @@ class Run:
             (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
             (part, "SMALL_JOURNAL", 1_000),
-            (part, "KEPT_BYTES", self._kept_bytes),
+            (writer, "KEPT", self._kept),
             (snapshots, "ROWS", 6),
             (snapshots, "SEEN_KEYS", 8),
         ]

@@ -21,9 +21,12 @@ class Page:
 
 
 class Web:
-    """``servers`` of ``pages`` pages each, all linked; ``slow``: the longest that a page takes, seconds."""
+    """``servers`` of ``pages`` pages each, all linked; ``slow``: the longest that a page takes, seconds.
 
-    def __init__(self, random: Random, servers: int, pages: int, slow: float) -> None:
+    ``repeats``: links of each page beside those by which pages are reached; a lost link may be found again by them.
+    """
+
+    def __init__(self, random: Random, servers: int, pages: int, slow: float, repeats: int = 2) -> None:
         self.pages: dict[str, Page] = {}
         names = [f"http://www.d{number}.com" for number in range(servers)]
         for name in names:
@@ -35,9 +38,9 @@ class Web:
         self.blocked: frozenset[str] = frozenset()
         self.urls = list(self.pages)
         self.seeds = [f"{name}/0" for name in names[:2]]
-        self._link(random, names, pages)
+        self._link(random, names, pages, repeats)
 
-    def _link(self, random: Random, names: list[str], pages: int) -> None:
+    def _link(self, random: Random, names: list[str], pages: int, repeats: int) -> None:
         """Each page is reached over one link only, most of them from another server; others repeat."""
         reached = list(self.seeds)
         rest = [f"{name}/0" for name in names[2:]] + [f"{name}/{path}" for path in range(1, pages) for name in names]
@@ -46,7 +49,7 @@ class Web:
             self.pages[source].links.append(url)
             reached.append(url)
         for page in self.pages.values():
-            page.links.extend(random.choice(self.urls) for _ in range(2))
+            page.links.extend(random.choice(self.urls) for _ in range(repeats))
             random.shuffle(page.links)
 
     def allowed(self, blocked: frozenset[str] = frozenset()) -> set[str]:
