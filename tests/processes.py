@@ -7,9 +7,10 @@
 
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
-one from scratch.  The server starts with the first fork and ends when pytest does; the processes of pytest-xdist share
-one, see ``share_server``.  The server forks further servers, which import more, for commands of ``scrapy`` and for
-simulations: a crawl's memory does not depend on the tests before it.
+one from scratch.  What a forked process starts by ``python -m`` and a ``preexec_fn`` is forked, too: workers.  The
+server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
+``share_server``.  The server forks further servers, which import more, for commands of ``scrapy`` and for simulations:
+a crawl's memory does not depend on the tests before it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import gc
 import importlib
 import inspect
 import json
+import logging
 import os
 import pkgutil
 import runpy
@@ -130,6 +132,24 @@ class Forked:
 
     def __exit__(self, *exc: object) -> None:
         self.wait()
+
+
+class Piped(Forked):
+    """``subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True)`` of Python, forked. Its errors go to ours."""
+
+    def __init__(self, command: Sequence[str], **_: object) -> None:
+        theirs, ours = os.pipe()
+        self.stdin = open(ours, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        ours, written = os.pipe()
+        self.stdout = open(ours, encoding="utf-8")  # noqa: PTH123, SIM115
+        with open(theirs, "rb") as stdin, open(written, "wb") as stdout:  # noqa: PTH123
+            super().__init__(command[1:], stdin=stdin, stdout=stdout, stderr=sys.__stderr__)
+
+    def __exit__(self, *exc: object) -> None:
+        self.stdout.close()
+        with suppress(BrokenPipeError):
+            self.stdin.close()
+        super().__exit__(*exc)
 
 
 def run_python(
@@ -329,17 +349,76 @@ def _live(streams: list[int]) -> NoReturn:
         os.environ.update(job["env"])
         os.chdir(job["cwd"])
         time.tzset()
+        _fork_instead()
         code = _run(job["arguments"])
     except BaseException:  # noqa: BLE001 - nothing may go back to the server's loop
         traceback.print_exc()
     finally:
-        with suppress(Exception):
-            threading._shutdown()
-            atexit._run_exitfuncs()
-        with suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+        _end(code)
+
+
+def _fork_instead() -> None:
+    """What this process starts has imported what it has: workers of ``scrapy workers``, processes of a simulation."""
+    subprocess.Popen = _Popen  # type: ignore[misc]
+    if "multiprocessing.context" in sys.modules:
+        contexts = sys.modules["multiprocessing.context"]._concrete_contexts
+        contexts["spawn"] = contexts["fork"]
+
+
+def _end(code: int) -> NoReturn:
+    with suppress(Exception):
+        threading._shutdown()
+        atexit._run_exitfuncs()
+    with suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+class _Popen(subprocess.Popen[Any]):
+    """Of a forked process: ``python -m MODULE ...``, as ``scrapy workers`` starts it, is forked as well.
+
+    It happens where a process from scratch would call ``exec``: standard streams, process group and what
+    ``preexec_fn`` does are those of ``subprocess``.
+    """
+
+    def __init__(self, command: Sequence[str], **options: Any) -> None:
+        prepare, env = options.get("preexec_fn"), options.get("env")
+        if prepare is not None and list(command[:2]) == [sys.executable, "-m"]:
+
+            def live() -> None:
+                prepare()
+                _live_again(list(command[1:]), options.get("pass_fds", ()), env)
+
+            options["preexec_fn"] = live
+        super().__init__(command, **options)
+
+
+def _live_again(arguments: list[str], kept: Sequence[int], env: Mapping[str, str] | None) -> NoReturn:
+    """The life of a process that a forked one has forked; of the other one nothing is left but what it imported."""
+    code = 1
+    try:
+        atexit._clear()
+        sys.stdin, sys.stdout = os.fdopen(0), os.fdopen(1, "w")  # those of the other process may hold what it wrote
+        sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace")
+        logging.root.handlers.clear()
+        for number in signal.valid_signals():
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        last = 2
+        for descriptor in (*sorted(kept), 4096):
+            os.closerange(last + 1, descriptor)  # among them the pipe whose end means that ``exec`` has succeeded
+            last = descriptor
+        if env is not None:
+            os.environ.clear()
+            os.environ.update(env)
+        gc.enable()  # ``subprocess`` has disabled it
+        code = _run(arguments)
+    except BaseException:  # noqa: BLE001 - nothing may go back to the other process
+        traceback.print_exc()
+    finally:
+        _end(code)
 
 
 def _run(arguments: list[str]) -> int:

@@ -39,6 +39,37 @@ def test_a_forked_process_is_like_one_from_scratch(tmp_path: Path) -> None:
     assert forked.stdout == fresh.stdout
 
 
+START = """
+import os, signal, subprocess, sys
+def prepare():
+    os.setpriority(os.PRIO_PROCESS, 0, 3)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, lambda *_: None)
+print("not yet written")
+streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+options = {"process_group": 0, "preexec_fn": prepare, "env": {"MINE": "1"}, "text": True, **streams}
+with subprocess.Popen([sys.executable, "-m", "show", "a"], **options) as process:
+    print("held back", process.communicate("typed"), process.returncode)
+    print(os.getpid() == int(open("parent").read()))
+"""
+
+
+def test_what_a_forked_process_starts_is_like_one_from_scratch(tmp_path: Path) -> None:
+    """As above; its parent, priority, process group, and signals that the parent handles."""
+    more = """
+open("parent", "w").write(str(os.getppid()))
+print(os.getpriority(os.PRIO_PROCESS, 0), os.getpgid(0) == os.getpid(), signal.getsignal(signal.SIGTERM))
+"""
+    (tmp_path / "show.py").write_text(SHOW.replace("sys.exit", more + "sys.exit").replace(", sorted(os.environ)", ""))
+    (tmp_path / "start.py").write_text(START)
+    forked = run_python("start.py", cwd=tmp_path)
+    fresh = subprocess.run([sys.executable, "start.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (forked.returncode, forked.stderr) == (0, "") == (fresh.returncode, fresh.stderr)
+    assert forked.stdout == fresh.stdout
+    assert "\\n3 True 0\\n" in forked.stdout
+    assert forked.stdout.endswith(" 7\nTrue\n")
+
+
 @pytest.mark.parametrize(
     ("code", "exit_code", "told"),
     [("raise SystemExit('told')", 1, "told\n"), ("1 / 0", 1, "ZeroDivisionError: division by zero\n"), ("", 0, "")],

@@ -17,7 +17,7 @@ from .log import Record, read_log
 from .web import Web, build_web
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from .spec import WebSpec
 
@@ -25,6 +25,8 @@ STOP_TIMEOUT = 30.0
 #: Seconds for an answer of the child, on a machine that is very busy.
 ANSWER_TIMEOUT = 120.0
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "local_web.py"
+#: Starts the child, as ``subprocess.Popen`` does; the tests fork it.
+START: Callable[..., subprocess.Popen[str]] = subprocess.Popen
 
 
 @dataclass
@@ -80,7 +82,7 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[R
         command += ["--quiet", "--until-eof"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         # a separate session: Ctrl-C reaches only this process, which then stops the child
-        with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
+        with START(command, **pipes, text=True, start_new_session=True) as process:
             try:
                 web = build_web(spec)
                 ready = _read_message(process)

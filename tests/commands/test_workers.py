@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -784,9 +783,6 @@ def test_summary_adds_the_stats() -> None:
 
 def test_options_are_explained() -> None:
     """`scrapy workers --help`."""
-    shown = subprocess.run(
-        [sys.executable, "-m", "scrapy", "workers", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
-    ).stdout
-    text = " ".join(shown.split())
+    text = " ".join(run_python("-m", "scrapy", "workers", "--help").stdout.split())
     assert f"here {len(os.sched_getaffinity(0))})" in text
     assert "FRONTIER_MAX_SESSIONS and max_pages are per worker" in text
