@@ -17,7 +17,6 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
-from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.process_memory import LastingObjects
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
@@ -92,8 +91,6 @@ class FrontierScheduler(BaseScheduler):
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
-        self._guard = TrapGuard.from_crawler(crawler, frontier, self._seen, self._backend)
-        self._discovery.guard_by(self._guard)
         self._discovery.queued = self._queued
         self._discovery.enqueue = self._enqueue_received
         self._backend.wake = self._alarm.ring

@@ -162,7 +162,6 @@ def measure(kind: str, args: Namespace) -> None:
 
 
 def main() -> None:
-    """Print a row for each kind."""
     args = command_line(
         __doc__, kinds=KINDS, dead=30_000, good=10, pages=29, seconds=30, delay=0.0, share=0.125, patience=5.0, hidden=0
     ).parse_args()

@@ -46,6 +46,7 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
 from testbed.bench import command_line
+from testbed.children import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,7 +187,6 @@ class DiskCrawl:
         return count
 
     def commit(self) -> None:
-        """Now."""
         self.store.commit()
         self._committed = time.perf_counter()
 
@@ -207,10 +207,9 @@ def fake_crawler() -> Any:
     return crawler
 
 
-def memory() -> str:
+def resident() -> str:
     """Resident memory of this process, and its anonymous part, MB."""
-    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return "/".join(f"{int(lines[name].split()[0]) / 1000:.0f}" for name in ("VmRSS", "RssAnon"))
+    return "/".join(f"{memory(name):.0f}" for name in ("VmRSS", "RssAnon"))
 
 
 def disk_bytes(path: Path) -> int:
@@ -227,7 +226,6 @@ def settle(rocks: Rocks) -> float:
 
 
 def show(title: str, figures: dict[str, object]) -> None:
-    """Print a line."""
     print(f"{title} |", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
 
 
@@ -254,7 +252,7 @@ def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
             rates[name].run(partial(crawl.pages, old, gains=name == "gains"))
         rates["pops"].run(partial(crawl.pops, POPS))
         settle(crawl.store.rocks)  # before the others' turns
-    show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": memory()})
+    show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": resident()})
     crawl.store.close()
 
 
@@ -287,11 +285,11 @@ def measure_all(sizes: list[int], folder: Path, servers: int, rounds: int) -> No
 
 def reopen(path: Path, servers: int) -> None:
     """Print the time and memory to reopen a store, and its rates afterwards."""
-    before = memory()
+    before = resident()
     links, start, used = Rate(), time.perf_counter(), time.process_time()
     crawl = DiskCrawl(path, servers)
     figures = {"queued": len(crawl.frontier), "open s": f"{time.perf_counter() - start:.1f}"}
-    figures |= {"CPU s": f"{time.process_time() - used:.1f}", "MB before": before, "MB": memory()}
+    figures |= {"CPU s": f"{time.process_time() - used:.1f}", "MB before": before, "MB": resident()}
     old = crawl.old_links(0.75, PAGES)
     links.run(lambda: crawl.pages(old))
     show("reopen", figures | {"links": links})
@@ -345,7 +343,6 @@ def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
 
 
 def main() -> None:
-    """Print a line per size, and lines for Scrapy."""
     args = command_line(__doc__, urls="1000000", servers=100_000, rounds=5, scrapy=20_000).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

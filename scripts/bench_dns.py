@@ -38,7 +38,6 @@ def zone_of(web: Web, delay: float) -> Zone:
 
 
 def main() -> None:
-    """Print a row for each crawl."""
     args = command_line(
         __doc__, servers=400, pages=2000, sessions=32, delay=0.2, time_scale=1.0, seconds=40, rounds=1
     ).parse_args()

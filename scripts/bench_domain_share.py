@@ -48,7 +48,6 @@ class Web(TinyWeb):
         return None if path == "/robots.txt" else self.body(host, path)
 
     def body(self, name: str, path: str) -> str:
-        """A page with its links."""
         own = "".join(f'<a href="/{"" if number == 0 else number}">x</a>' for number in range(self.pages))
         others = "".join(f'<a href="http://{other}:{self.port}/">x</a>' for other in self.linked[name])
         return f"<title>{name}{path}</title>{own}{others}<p>{random.Random(name + path).random()}"
@@ -95,7 +94,6 @@ def measure(share: float, args: object) -> None:
 
 
 def main() -> None:
-    """Print a row for each share and round, in turns."""
     args = command_line(
         __doc__,
         sites=300,

@@ -47,7 +47,6 @@ CRAWL_STEPS = (
 
 
 def main() -> None:
-    """Measure and print."""
     parser = command_line(__doc__, pages=2000, rounds=3)
     parser.add_argument("dir", type=Path)
     args = parser.parse_args()
@@ -67,7 +66,6 @@ def main() -> None:
 
 
 def measure_steps(directory: Path, count: int, rounds: int) -> None:
-    """Print the cost of each step."""
     files = sorted(path for path in directory.rglob("*.html") if path.is_file() and not path.is_symlink())
     bodies = [path.read_bytes() for path in Random(1).sample(files, min(count, len(files)))]
     texts = [body.decode("utf-8", "replace") for body in bodies]

@@ -113,7 +113,6 @@ def _host(request: Request) -> str:
 
 
 def main() -> None:
-    """Print the table."""
     args = command_line(
         __doc__, urls=1_000_000, servers="1000,10000,100000", policies="breadth-first,capacity"
     ).parse_args()

@@ -50,7 +50,6 @@ def queued(way: str, urls: int, servers: int, folder: Path) -> Stats:
 
 
 def main() -> None:
-    """Print the tables."""
     args = command_line(__doc__, urls=100_000, servers="100,2000,20000", rounds=3, disk=False).parse_args()
     print(f"{'start':>8} {'CPU s':>7} {'MB':>6}")
     seeds = {"seeds": "http://www.host-0.example/"}

@@ -58,6 +58,7 @@ from crawlproject.monitor.series.snapshot import snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from testbed.bench import WEB, Stats, command_line, crawl, fast_web
+from testbed.children import free_port
 from testbed.web import running_web
 
 if TYPE_CHECKING:
@@ -175,7 +176,6 @@ class SteadyCpu:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> SteadyCpu:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def _opened(self) -> None:
@@ -219,9 +219,7 @@ def watch_console(port: int, is_over: threading.Event) -> None:
 
 def crawled(seeds: Sequence[str], pages: int) -> Stats:
     """A crawl with everything on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     is_over = threading.Event()
     page = threading.Thread(target=watch_console, args=(port, is_over))
     page.start()
@@ -258,7 +256,6 @@ def crawls(pages: int, rounds: int) -> None:
 
 
 def main() -> None:
-    """Time each part alone, or in crawls."""
     parsed = command_line(__doc__, servers=100_000, crawl=False, rounds=3, pages=8000).parse_args()
     if parsed.crawl:
         crawls(parsed.pages, parsed.rounds)

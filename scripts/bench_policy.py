@@ -93,7 +93,6 @@ class Bench:
 
 
 def main() -> None:
-    """Print a table."""
     args = command_line(
         __doc__,
         servers="10000,20000,40000",

@@ -81,7 +81,6 @@ class BenchCrawl(Crawl):
         self.pages = self.fetched = self.sent = 0
 
     async def start(self) -> None:
-        """Join."""
         await self.worker._beat_once()
 
     async def share(self) -> None:
@@ -98,7 +97,6 @@ class BenchCrawl(Crawl):
         self.local.close()
 
     def page(self, links: Sequence[str], chance: random.Random) -> None:
-        """The links of a page."""
         self.pages += 1
         is_own = self.outbox.is_own
         own, foreign = list[str](), list[str]()
@@ -239,12 +237,10 @@ class Ours:
                 await self.tick()
 
     async def tick(self) -> None:
-        """Of all workers."""
         for crawl in self.crawls:
             await crawl.tick()
 
     async def close(self) -> None:
-        """End."""
         for crawl in self.crawls:
             await crawl.close()
 
@@ -378,7 +374,6 @@ def commands(before: Mapping[str, Any], after: Mapping[str, Any], pages: int) ->
 
 
 def main() -> None:
-    """Print a line per system."""
     defaults = {"pages": 4000, "workers": 4, "rate": 100, "rounds": 3, "partitions": PARTITIONS, "servers": 2000}
     args = command_line(__doc__, **defaults).parse_args()
     with tempfile.TemporaryDirectory() as folder:

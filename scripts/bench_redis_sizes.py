@@ -160,7 +160,6 @@ async def load(crawl: BenchCrawl, records: Mapping[int, Record], rows: int, serv
 
 
 def main() -> None:
-    """Print a line per size and partition."""
     args = command_line(__doc__, urls="1000000", most=1_000_000, load=100_000).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -101,7 +101,6 @@ def cpu_of_children() -> float:
 
 
 def main() -> None:
-    """Serve and measure."""
     defaults = {"servers": 8, "pages": 20, "at_once": 4, "mode": "always", "quiet": 0.5, "per_context": 20}
     options = command_line(__doc__, **defaults, every=0, browser="").parse_args()
     adopt()
@@ -110,7 +109,6 @@ def main() -> None:
 
 
 def measure(options: Any, seeds: str) -> None:
-    """Crawl and print."""
     process = AsyncCrawlerProcess(
         {
             "ADDONS": {"crawlproject.addon.FrontierAddon": 300},

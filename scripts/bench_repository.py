@@ -40,7 +40,6 @@ def measure(case: str, seeds: str) -> Stats:
 
 
 def main() -> None:
-    """Print a row per case."""
     args = command_line(__doc__, pages=2000, rounds=3, page_bytes=19_000, links=40, cases="off,gzip,zstd").parse_args()
     with running_web(fast_web(args.pages, args.page_bytes, args.links)) as web:
         seeds = ",".join(web.seeds)

@@ -8,7 +8,6 @@ Each page is parsed by both spiders in turns; nothing is fetched, and links are 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import time
@@ -24,17 +23,16 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.spiders.site import SiteSpider
 from crawlproject.spiders.web import WebSpider
+from testbed.bench import command_line
 from testbed.rules import RULES, SITES, localized, pages_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
 
-def main() -> int:
-    """Print a line for each site, and one for all."""
-    parser = argparse.ArgumentParser(description="CPU per record page by rules.")
+def main() -> None:
+    parser = command_line(__doc__, turns=5)
     parser.add_argument("--web", type=Path, help="a directory made by scripts/real_web.py setup")
-    parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
     every: list[float] = []
     with TemporaryDirectory() as folder:
@@ -49,7 +47,6 @@ def main() -> int:
                 )
                 every += added
     print(f"all: {len(every)} record pages: mean {1000 * mean(every):.2f} ms, median {1000 * median(every):.2f} ms")
-    return 0
 
 
 def measure(rules: Path, pages: list[tuple[str, bytes]], turns: int) -> tuple[list[float], list[int], int]:
@@ -110,4 +107,4 @@ async def site_outputs(spider: SiteSpider, page: HtmlResponse) -> list[Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -30,13 +30,13 @@ from scrapy.utils.test import get_crawler
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.seen import ClockCache, MemorySeenSet, SeenSet, UrlBloom, url_fingerprint
 from testbed.bench import command_line
+from testbed.children import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LINKS_PER_PAGE = 60
 SEEN_SHARE = 0.8
-PAGE_BYTES = 4096
 
 
 def pages_of_links(new_urls: int) -> list[list[str]]:
@@ -119,7 +119,7 @@ def measure_memory(keys: int) -> None:
     chance = random.Random(2)
     seen = MemorySeenSet()
     gc.collect()
-    empty = _resident_bytes()
+    empty = memory()
     most = longest = total = 0.0
     print(f"\n{'keys':>10} {'bytes/key':>9} {'most':>6} {'allocated':>9} {'us/new key':>10} {'longest page, ms':>16}")
     for number in range(1, keys // LINKS_PER_PAGE + 1):
@@ -130,9 +130,9 @@ def measure_memory(keys: int) -> None:
         total += spent
         longest = max(longest, spent)
         if len(seen) >= 1_000_000 and number % 200 == 0:  # with fewer keys, the process's other memory distorts it
-            most = max(most, (_resident_bytes() - empty) / len(seen))
+            most = max(most, (memory() - empty) * 1024**2 / len(seen))
         if number % max(1, keys // LINKS_PER_PAGE // 10) == 0:
-            held = (_resident_bytes() - empty) / len(seen)
+            held = (memory() - empty) * 1024**2 / len(seen)
             allocated = seen.__sizeof__() / len(seen)
             print(
                 f"{len(seen):>10} {held:>9.2f} {most:>6.2f} {allocated:>9.2f} {1e6 * total / len(seen):>10.2f}"
@@ -141,12 +141,7 @@ def measure_memory(keys: int) -> None:
             )
 
 
-def _resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE_BYTES
-
-
 def main() -> None:
-    """Print the tables."""
     args = command_line(__doc__, urls=200_000, memory=0).parse_args()
     if args.memory:
         measure_memory(args.memory)

@@ -148,7 +148,6 @@ def pin(*, crawls: bool) -> None:
 
 
 def main() -> None:
-    """Print a row per case."""
     cases = "stock,tuned,ordinary,web,no-near,disk,repository,all,bare"
     defaults = {"web": "keep-alive", "pages": 1000, "rounds": 3, "cases": cases, "servers": 0, "page_bytes": 0}
     args = command_line(__doc__, **defaults, pin=False).parse_args()

@@ -112,7 +112,6 @@ def simulated(policies: list[str], spec: WebSpec, conditions: Conditions) -> int
 
 
 def main() -> int:
-    """Crawl by each policy and print the table."""
     args = command_line(
         __doc__,
         policies="breadth-first,performance,quality,capacity",

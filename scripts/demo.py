@@ -53,7 +53,6 @@ def crawl(seeds: list[str], scores: Path) -> None:
 
 
 def main() -> None:
-    """Serve, crawl, report."""
     with tempfile.TemporaryDirectory() as folder, running_web(SPEC) as web:
         print(f"crawling an emulated web of {SPEC.servers} servers and {SPEC.pages} pages on loopback ...", flush=True)
         scores = Path(folder) / "scores.tsv"

@@ -35,7 +35,7 @@ from crawlproject.simulation.synthetic import SyntheticSpec, build
 from testbed.bench import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from crawlproject.frontier.dispatch import Dispatcher
 
@@ -210,18 +210,24 @@ def run(case: Case) -> tuple[float, Errors, Errors]:
     return end, *judge(watched, end, INTERVAL)
 
 
-def main() -> None:
-    """Print a row for each crawl, and the sums."""
-    parsed = command_line(__doc__, seed=1000, only=-1).parse_args()
+def show(rows: Iterable[tuple[str, float, Errors, Errors]]) -> None:
+    """Print a row for each crawl (name, seconds, errors of both forecasts), and the sums."""
     print(HEAD)
     found = []
-    for number, case in enumerate(cases(parsed.seed)):
-        if number != parsed.only >= 0:
-            continue
-        end, of_end, of_quality = run(case)
-        print(f"{case.name:32} {end:>7.0f}  {of_end}   {of_quality}", flush=True)
-        found.append((of_end, of_quality))
+    for name, end, *errors in rows:
+        print(f"{name:32} {end:>7.0f}  {errors[0]}   {errors[1]}", flush=True)
+        found.append((errors[0], errors[1]))
     print(sums_of(found))
+
+
+def chosen(only: int) -> slice:
+    """Which of the cases to run: ``only`` this one; below 0: all."""
+    return slice(only, only + 1) if only >= 0 else slice(None)
+
+
+def main() -> None:
+    parsed = command_line(__doc__, seed=1000, only=-1).parse_args()
+    show((case.name, *run(case)) for case in cases(parsed.seed)[chosen(parsed.only)])
 
 
 if __name__ == "__main__":

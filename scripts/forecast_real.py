@@ -26,7 +26,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import get_project_settings
 
 from crawlproject.frontier.politeness import Politeness
-from scripts.forecast_error import HEAD, Errors, Watched, judge, sums_of
+from scripts.forecast_error import Errors, Watched, chosen, judge, show
 from testbed.bench import command_line
 from testbed.web import WebSpec, running_web
 
@@ -142,8 +142,8 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
     results.send(watched)
 
 
-def run(case: Case) -> Watched:
-    """Crawl in a separate process."""
+def run(case: Case) -> tuple[float, Errors, Errors]:
+    """Crawl in a separate process; returns the time that it took, and the errors of both forecasts."""
     with running_web(case.web) as web:
         mine, its = multiprocessing.Pipe(duplex=False)  # after the web's process, which would keep it open
         process = multiprocessing.get_context("spawn").Process(target=crawl, args=(case, web.seeds, its))
@@ -153,23 +153,14 @@ def run(case: Case) -> Watched:
             watched: Watched = mine.recv()
         finally:
             process.join()
-    return watched
+    end = watched.looks[-1][0]
+    return end, *judge(watched, end, INTERVAL)
 
 
 def main() -> None:
-    """Print a row for each crawl, and the sums."""
     parsed = command_line(__doc__, seed=1000, slow=False, stretch=1.0, only=-1).parse_args()
-    print(HEAD)
-    found: list[tuple[Errors, Errors]] = []
-    for number, case in enumerate((slow_cases if parsed.slow else cases)(parsed.seed)):
-        if number != parsed.only >= 0:
-            continue
-        watched = run(stretched(case, parsed.stretch))
-        end = watched.looks[-1][0]
-        errors = judge(watched, end, INTERVAL)
-        print(f"{case.name:32} {end:>7.0f}  {errors[0]}   {errors[1]}", flush=True)
-        found.append(errors)
-    print(sums_of(found))
+    made = (slow_cases if parsed.slow else cases)(parsed.seed)
+    show((case.name, *run(stretched(case, parsed.stretch))) for case in made[chosen(parsed.only)])
 
 
 if __name__ == "__main__":

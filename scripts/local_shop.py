@@ -17,7 +17,6 @@ from testbed.shop import Shop
 
 
 def main() -> None:
-    """Serve until Ctrl-C."""
     options = command_line(__doc__, port=8090, pages=12).parse_args()
     shop = Shop("127.0.0.1", options.port, options.pages)
     print(shop.url, flush=True)

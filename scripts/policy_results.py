@@ -87,7 +87,6 @@ def lines(name: str, table: Path) -> list[str]:
 
 
 def main() -> None:
-    """Run the missing rows and print all."""
     args = command_line(
         __doc__, graph="uic.graph.npz", output=ROOT / "results", only=",".join(ROWS), jobs=2
     ).parse_args()

@@ -20,7 +20,6 @@ SHOWN = 10
 
 
 def main(folders: list[str]) -> None:
-    """Print a line for each folder, then its pages that would be rendered."""
     if not folders:
         sys.exit(__doc__)
     for folder in folders:

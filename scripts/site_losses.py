@@ -186,7 +186,6 @@ def reachable(site: Site) -> dict[Path, str]:
 
 @asynccontextmanager
 async def serving(sites: list[Site]) -> AsyncIterator[None]:
-    """Serve all sites."""
     by_address = {site.address: site for site in sites}
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
@@ -239,7 +238,6 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
 
 
 def main() -> None:
-    """Print the pages lost."""
     parser = command_line(__doc__, timeout=1800, least=20, all=False, rest=False)
     parser.add_argument("folders", nargs="+", type=Path)
     args = parser.parse_args()

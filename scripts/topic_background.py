@@ -78,7 +78,6 @@ def table(root: Path, shipped: dict[str, list[str]], language: str) -> bytes:
 
 
 def main() -> int:
-    """Write the tables."""
     parser = argparse.ArgumentParser(description="Make the tables of document frequencies.")
     parser.add_argument("--dir", required=True, type=Path, help="a new folder for the packages")
     parser.add_argument("--out", type=Path, default=TABLES, help="the folder of the tables")

@@ -14,8 +14,8 @@ pages; an order only sees what a crawler would have seen by then.
 from __future__ import annotations
 
 import json
-import resource
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -35,14 +35,9 @@ from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.simulation.crawl import simulate
+from crawlproject.simulation.graph import GraphSpec, LinkGraph
+from crawlproject.simulation.graph_web import drawn
 from crawlproject.simulation.record import NO_WAIT, Crawl, CrawlOptions
-from crawlproject.simulation.times import (
-    TIME_MODELS,
-    draw_connects,
-    draw_limits,
-    draw_page_times,
-    draw_speeds,
-)
 from crawlproject.simulation.web import SimulatedWeb, compressed
 from crawlproject.urls import Canonicalizer, server_key
 from crawlproject.urls.extract import extract
@@ -133,9 +128,9 @@ def read_pages(web: real_web.RealWeb, topic: Topic, starts: Sequence[str]) -> Pa
     while at < len(walk.files):
         html = walk.files[at].read_bytes().decode("utf-8", "replace")
         found = extract(html, pages.urls[at], with_text=True)
-        before = cpu()
+        before = time.process_time()
         judged = topic.relevance(found.title or "", found.text or "", declared_language(html))
-        pages.relevance_time += cpu() - before
+        pages.relevance_time += time.process_time() - before
         links = _links(walk, found, reader, anchors(html), judged, pages)
         links.pop(at, None)
         if found.forbids("nofollow"):
@@ -157,16 +152,10 @@ def _links(  # noqa: PLR0913
     for href, target in zip(found.hrefs, targets, strict=True):
         number = walk.number(target) if target is not None else None
         if target is not None and number is not None and number not in links:
-            start = cpu()
+            start = time.process_time()
             links[number] = reader.features(target, around.get(href.partition("#")[0]), judged.value, judged.language)
-            pages.features_time += cpu() - start
+            pages.features_time += time.process_time() - start
     return links
-
-
-def cpu() -> float:
-    """CPU seconds of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
 
 
 def web_of(pages: Pages, times: str, seed: int) -> SimulatedWeb:
@@ -175,26 +164,9 @@ def web_of(pages: Pages, times: str, seed: int) -> SimulatedWeb:
     server = np.array([keys.setdefault(server_key(url), len(keys)) for url in pages.urls], dtype=np.int64)
     counts = np.array([len(links) for links in pages.links])
     targets = np.array([link for links in pages.links for link in links], dtype=np.int64)
-    indptr, targets = compressed(np.repeat(np.arange(len(counts)), counts), targets, len(counts))
-    model = TIME_MODELS[times]
-    speeds = draw_speeds(model, len(keys), seed)
-    size = np.array(pages.sizes, dtype=np.float64)
-    drawn = draw_page_times(model, speeds, server, size, seed)
-    per_server = np.bincount(server).astype(np.int64)
-    return SimulatedWeb(
-        server=server,
-        indptr=indptr,
-        targets=targets,
-        size=size,
-        page_time=drawn.fixed + drawn.thinking,
-        quality=np.full(len(counts), 1.0 / len(counts)),
-        connect_time=speeds.connect,
-        connect_draws=draw_connects(speeds, per_server, seed),
-        keep_alive_limit=draw_limits(len(keys), seed),
-        seeds=np.arange(pages.seeds, dtype=np.int64),
-        dead=np.zeros(len(keys), dtype=np.bool_),
-        given_urls=tuple(pages.urls),
-    )
+    links = compressed(np.repeat(np.arange(len(counts)), counts), targets, len(counts))
+    graph = LinkGraph(*links, server, np.array(pages.sizes, dtype=np.float64), tuple(pages.urls))
+    return drawn(graph, pages.seeds, GraphSpec("", seed, times)).with_quality(np.ones(len(counts)))
 
 
 class Rater:
@@ -298,7 +270,6 @@ def crawl(  # noqa: PLR0913
 
 
 def main() -> int:
-    """Print the table."""
     options = parsed()
     topic = read_topic(options.topic).topic()
     pages = read_pages(real_web.load(options.web), topic, options.start)
@@ -317,7 +288,6 @@ def main() -> int:
 
 
 def parsed() -> argparse.Namespace:
-    """The options."""
     orders = ",".join(ORDERS)
     parser = command_line(__doc__, times="heritrix", sessions=4, polite=False, seeds=3, tunnel=10**6, orders=orders)
     parser.add_argument("--web", required=True, type=Path, help="a folder made by scripts/real_web.py setup")

@@ -36,7 +36,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Crawl and print a line for each variant."""
     args = command_line(
         __doc__, servers=300, pages=10_000, seed=1, kinds="calendar,session,repeat", share=0.1, without=False, most=2.0
     ).parse_args()

@@ -133,7 +133,6 @@ def main() -> int:
 
 
 def report(args: Namespace, run: Run, slots: Slots) -> int:
-    """Print the table."""
     used = run.cpu
     seconds = (used.user + used.system + used.queued) / run.responses
     politeness = Politeness("session", args.factor, args.min_delay, 60.0)

@@ -126,7 +126,6 @@ def measure(workers: int, arguments: Namespace, folder: Path) -> dict[str, float
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print a row per number of workers."""
     defaults = {"workers": "1,2,4", "servers": 200, "pages": 4000, "sessions": 4, "time_scale": 1.0, "seed": 1}
     arguments = command_line(__doc__, **defaults, backend="redis").parse_args(argv)
     print(*COLUMNS)

@@ -103,15 +103,12 @@ class CpuTime:
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> CpuTime:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def opened(self) -> None:
-        """Start."""
         self._cpu, self._wall = time.process_time(), time.monotonic()
 
     def closed(self) -> None:
-        """Stop."""
         self.stats.set_value("bench/cpu", time.process_time() - self._cpu)
         self.stats.set_value("bench/wall", time.monotonic() - self._wall)
         self.stats.set_value("bench/peak_memory", memory("VmHWM"))

@@ -68,11 +68,9 @@ class Measure:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Measure:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def opened(self) -> None:
-        """The figures of the start."""
         self._set("start_cpu", time.process_time())
         self._set("start_memory", memory())
         if "crawlproject.scheduler" not in sys.modules:

@@ -92,7 +92,6 @@ class NameServer:
         return self.asked[name, "A"]
 
     def datagram(self, data: bytes, peer: object) -> None:
-        """A query over UDP."""
         task = asyncio.get_running_loop().create_task(self._answer_udp(data, peer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

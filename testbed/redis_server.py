@@ -90,7 +90,6 @@ class RunningRedis:
         return float(used["used_cpu_user"] + used["used_cpu_sys"])
 
     def log(self) -> str:
-        """The server's log."""
         path = self.folder / "redis.log"
         return path.read_text(errors="replace") if path.exists() else ""
 

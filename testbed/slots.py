@@ -46,11 +46,9 @@ class SlotLog:
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> SlotLog:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def closed(self) -> None:
-        """Write the file."""
         with self._path.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(event) + "\n" for event in self._events)
 

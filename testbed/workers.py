@@ -63,7 +63,6 @@ class ResultFiles:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ResultFiles:
-        """Called by Scrapy."""
         from pathlib import Path
 
         from scrapy import signals
@@ -267,7 +266,6 @@ class Workers:
         return sum(worker.stats().get(name, 0) for worker in self.all)
 
     def items(self) -> list[dict[str, Any]]:
-        """The items of all workers."""
         return [item for worker in self.all for item in worker.items()]
 
     def error(self, message: str) -> WorkersError:

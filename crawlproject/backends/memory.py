@@ -28,19 +28,15 @@ class MemoryBackend(Backend):
         seen.use_store(None)  # the queues do not outlive the run, so the seen-set must not either
 
     def pack(self, request: Request) -> Any:
-        """The request itself."""
         return request
 
     def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
-        """The callback itself."""
         return callback
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
-        """Unchanged."""
         return entries
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
-        """Unchanged."""
         return entry
 
     def unpack(self, entry: Entry) -> Request:
@@ -50,5 +46,4 @@ class MemoryBackend(Backend):
         return not isinstance(entry.payload, Request)
 
     def name_of(self, payload: Any) -> str:
-        """Always ``memory``."""
         return "memory"

@@ -76,7 +76,6 @@ class Command(Described, ScrapyCommand):
         group.add_argument("--limit", type=int, metavar="N", help="at most 200")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Ask and print."""
         if len(args) < 2 or args[1] not in ACTIONS:
             unknown = f"unknown action {args[1]!r:.100}; " if len(args) > 1 else ""
             raise UsageError(f"{unknown}actions: {', '.join(ACTIONS)}", print_help=False)

@@ -14,15 +14,12 @@ class Described:
     usage = summary = explanation = ""
 
     def syntax(self) -> str:
-        """See ``ScrapyCommand``."""
         return self.usage
 
     def short_desc(self) -> str:
-        """See ``ScrapyCommand``."""
         return self.summary
 
     def long_desc(self) -> str:
-        """See ``ScrapyCommand``."""
         return self.explanation
 
     def fail(self, reason: str) -> None:

@@ -66,7 +66,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("--key", help="the crawl in Redis (default: FRONTIER_REDIS_KEY, or web)")
         parser.add_argument("--server", metavar="HOST", help="only this server: host, or scheme://host[:port]")
@@ -135,27 +134,25 @@ def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
 
 
 def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str, Any]:
-    from crawlproject.commands.frontier_report import FrontierReport, frontier_on_disk
+    from crawlproject.commands.frontier_report import frontier_on_disk
 
-    with frontier_on_disk(_directory(path), options) as stored:
-        report = FrontierReport(stored)
+    with frontier_on_disk(_directory(path), options) as report:
         about = report.url(opts.url) if opts.url else {}
         return {**report.counts(), **about, "top_servers": _servers(report, opts)}
 
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands import crawl_report
-    from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport, StoredFrontier
+    from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport
     from crawlproject.workers.local import ReadCopy
 
     def new_copy(*arguments: Any) -> ReadCopy:
         return ReadCopy(options.new_frontier(), *arguments, indexed=False)
 
     with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
-        stored = StoredFrontier(
+        report = FrontierReport(
             crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now, lambda _: crawl.url_seen
         )
-        report = FrontierReport(stored)
         servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         about = report.counts()
         if opts.url:  # only its partition was read

@@ -40,8 +40,8 @@ UNKNOWN = "never queued: no page read so far links to it, or not followed (filte
 
 
 @dataclass(frozen=True)
-class StoredFrontier:
-    """A frontier as it is stored; its clock is the wall clock."""
+class FrontierReport:
+    """The figures of a frontier as it is stored; its clock is the wall clock."""
 
     frontier: Frontier
     rows: DiskUrlRows
@@ -54,9 +54,78 @@ class StoredFrontier:
     #: None: they are not recorded.
     pages: DiskFetchedPages | None = None
 
+    def counts(self) -> dict[str, Any]:
+        """URLs and servers by state.
+
+        ``urls_queued`` includes URLs in flight: they are stored until they are done.
+        """
+        counts = self.frontier.counts()
+        return {
+            "spider": self.label.spider,
+            "urls_seen": self.urls_seen,
+            "urls_queued": counts["urls"],
+            "servers": counts["servers"],
+            "servers_ready": counts["ready"],
+            "servers_resting": counts["resting"],
+            "servers_waiting": counts["waiting"],
+            "servers_idle": counts["idle"],
+            "servers_given_up": sum(server.given_up for server in self.frontier.servers),
+            "servers_guarded": sum(bool(server.demoted_because) for server in self.frontier.servers),
+        }
+
+    def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
+        """Servers by rank, best first: those of ``host`` (or a server key), in the ``state``, or all that have URLs.
+        O(n log n)."""
+        found = list(self.frontier.servers)
+        if host is not None:
+            found = [server for server in found if host in (server.key, host_of(server.key))]
+        if state is not None:
+            found = [server for server in found if shown_state(server) == state]
+        elif host is None:
+            found = [server for server in found if server.urls]
+        return sorted(map(self._terms, found), key=lambda terms: (-terms["rank"], terms["server"]))
+
+    def urls(self, key: str) -> Iterator[dict[str, Any]]:
+        """The queued URLs of the server ``key``, in the order of fetching. A few µs each."""
+        server = self.frontier.server(key)
+        if server is None:
+            return
+        by_quality = self.label.order == "quality"
+        for sort_key, data in self.rows.rows(cast("StoredUrlQueue", server.urls).number):
+            quality, priority, _ = decode_sort_key(sort_key, by_quality=by_quality)
+            row = decode_row(data)
+            url = url_of(row.path, key)
+            yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
+
+    def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
+        """The first ``count`` of ``urls``."""
+        return list(islice(self.urls(key), count))
+
+    def url(self, url: str) -> dict[str, Any]:
+        """What became of the canonical ``url``. O(queued URLs of its server)."""
+        key = server_key(url)
+        for place, queued in enumerate(self.urls(key), start=1):
+            if queued["url"] == url:
+                return {"url": url, "url_state": f"queued, or in progress: number {place} of its server", **queued}
+        server = self.frontier.server(key)
+        if server is not None and self.pages is not None:
+            page = self.pages.committed(cast("StoredUrlQueue", server.urls).number, path_of(url, key))
+            if page is not None:
+                at = datetime.fromtimestamp(page.fetched, UTC).isoformat(timespec="seconds")
+                return {"url": url, "url_state": f"fetched at {at}", "quality": page.quality, "depth": page.depth}
+        done = SEEN if self.pages is None else DONE
+        return {"url": url, "url_state": done if self.is_seen(url) else UNKNOWN}
+
+    def _terms(self, server: Server) -> dict[str, Any]:
+        """The rank of ``server`` and its terms; times in seconds."""
+        resting = server.state is ServerState.RESTING
+        at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
+        shown = {"state": shown_state(server), "reason": state_reason(server), "allowed_at": at}
+        return server_terms(self.frontier, server, self.now) | shown
+
 
 @contextmanager
-def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFrontier]:
+def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierReport]:
     """The last committed state of the store in ``path``; the crawl may be running.
 
     O(servers), about 200 µs each, because the best URLs of each are read.  Raises StoreError if there is no frontier,
@@ -72,88 +141,6 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[StoredFro
         def is_seen(url: str) -> bool:
             return seen.contains([url_key(url)])[0]
 
-        yield StoredFrontier(frontier, servers.rows, store.label, len(seen), now, is_seen, pages)
+        yield FrontierReport(frontier, servers.rows, store.label, len(seen), now, is_seen, pages)
     finally:
         store.close()
-
-
-class FrontierReport:
-    """The figures of a stored frontier."""
-
-    def __init__(self, stored: StoredFrontier) -> None:
-        self._frontier = stored.frontier
-        self._rows = stored.rows
-        self._label = stored.label
-        self._seen = stored.urls_seen
-        self._now = stored.now
-        self._stored = stored
-
-    def counts(self) -> dict[str, Any]:
-        """URLs and servers by state.
-
-        ``urls_queued`` includes URLs in flight: they are stored until they are done.
-        """
-        counts = self._frontier.counts()
-        return {
-            "spider": self._label.spider,
-            "urls_seen": self._seen,
-            "urls_queued": counts["urls"],
-            "servers": counts["servers"],
-            "servers_ready": counts["ready"],
-            "servers_resting": counts["resting"],
-            "servers_waiting": counts["waiting"],
-            "servers_idle": counts["idle"],
-            "servers_given_up": sum(server.given_up for server in self._frontier.servers),
-            "servers_guarded": sum(bool(server.demoted_because) for server in self._frontier.servers),
-        }
-
-    def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first: those of ``host`` (or a server key), in the ``state``, or all that have URLs.
-        O(n log n)."""
-        found = list(self._frontier.servers)
-        if host is not None:
-            found = [server for server in found if host in (server.key, host_of(server.key))]
-        if state is not None:
-            found = [server for server in found if shown_state(server) == state]
-        elif host is None:
-            found = [server for server in found if server.urls]
-        return sorted(map(self._terms, found), key=lambda terms: (-terms["rank"], terms["server"]))
-
-    def urls(self, key: str) -> Iterator[dict[str, Any]]:
-        """The queued URLs of the server ``key``, in the order of fetching. A few µs each."""
-        server = self._frontier.server(key)
-        if server is None:
-            return
-        by_quality = self._label.order == "quality"
-        for sort_key, data in self._rows.rows(cast("StoredUrlQueue", server.urls).number):
-            quality, priority, _ = decode_sort_key(sort_key, by_quality=by_quality)
-            row = decode_row(data)
-            url = url_of(row.path, key)
-            yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
-
-    def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
-        """The first ``count`` of ``urls``."""
-        return list(islice(self.urls(key), count))
-
-    def url(self, url: str) -> dict[str, Any]:
-        """What became of the canonical ``url``. O(queued URLs of its server)."""
-        pages = self._stored.pages
-        key = server_key(url)
-        for place, queued in enumerate(self.urls(key), start=1):
-            if queued["url"] == url:
-                return {"url": url, "url_state": f"queued, or in progress: number {place} of its server", **queued}
-        server = self._frontier.server(key)
-        if server is not None and pages is not None:
-            page = pages.committed(cast("StoredUrlQueue", server.urls).number, path_of(url, key))
-            if page is not None:
-                at = datetime.fromtimestamp(page.fetched, UTC).isoformat(timespec="seconds")
-                return {"url": url, "url_state": f"fetched at {at}", "quality": page.quality, "depth": page.depth}
-        done = SEEN if pages is None else DONE
-        return {"url": url, "url_state": done if self._stored.is_seen(url) else UNKNOWN}
-
-    def _terms(self, server: Server) -> dict[str, Any]:
-        """The rank of ``server`` and its terms; times in seconds."""
-        resting = server.state is ServerState.RESTING
-        at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
-        shown = {"state": shown_state(server), "reason": state_reason(server), "allowed_at": at}
-        return server_terms(self._frontier, server, self._now) | shown

@@ -27,7 +27,6 @@ class Command(scrapy_list.Command):
         parser.add_argument("--names", action="store_true", help="only the names")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Print the lines."""
         from scrapy.spiderloader import get_spider_loader
 
         assert self.settings is not None

@@ -43,7 +43,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("-o", "--output", metavar="FILE", help="write the scores to FILE (standard output)")
 

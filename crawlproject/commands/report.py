@@ -29,7 +29,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: beside the figures)")
 

@@ -41,7 +41,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("--dir", help="the repository's directory")
         parser.add_argument("--server", help="ls, export: only this server: host, or scheme://host[:port]")

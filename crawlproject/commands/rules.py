@@ -50,15 +50,12 @@ class OnePage(Spider):
         self._meta = {"render": render} if render else None
 
     async def start(self) -> AsyncIterator[Request]:
-        """The page."""
         yield Request(self._url, meta=self._meta, dont_filter=True, errback=self.failed)
 
     def parse(self, response: Response, **kwargs: Any) -> None:
-        """Keep it."""
         self._kept.append(response)
 
     def failed(self, failure: Failure) -> None:
-        """Keep the reason."""
         from scrapy.spidermiddlewares.httperror import HttpError
 
         from crawlproject.crawl_frontier import frontier_of
@@ -86,7 +83,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's."""
         super().add_options(parser)
         parser.add_argument("--url", help="the URL of PAGE.html, which decides the rules that apply")
 

@@ -37,7 +37,7 @@ class Command(Described, ScrapyCommand):
     explanation = "Crawl simulated webs with each policy, without a network, and print how fast each collects quality."
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's options to Scrapy's; exit code 1 if the extra ``simulation`` is not installed."""
+        """Exit code 1 if the extra ``simulation`` is not installed."""
         super().add_options(parser)
         with command_needs_extra("simulate", "simulation"):
             import crawlproject.simulation.experiment

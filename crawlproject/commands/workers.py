@@ -39,7 +39,6 @@ class Command(Described, BaseRunSpiderCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Adds this command's option to those of ``scrapy crawl``."""
         super().add_options(parser)
         parser.add_argument(
             "-n",

@@ -39,7 +39,6 @@ class _CheckedQuality:
         self._lines = FewLines(logger)
 
     def quality(self, url: str, depth: int) -> float:
-        """The value of the project's class, or 0."""
         return self._value(self._inner.quality, url, depth)
 
     def _value(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> float:
@@ -58,5 +57,4 @@ class _CheckedQuality:
 
 class _CheckedLinkQuality(_CheckedQuality):
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """The value of the project's class, or 0."""
         return self._value(self._inner.gain, page_quality, links, internal=internal)

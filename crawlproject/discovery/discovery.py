@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from crawlproject.discovery.crawl_delays import CrawlDelays
 from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
+from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.links import LinkOptions
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.robotstxt import RobotParser
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -40,7 +40,8 @@ logger = logging.getLogger(__name__)
 class Discovery:
     """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
 
-    Stats: ``frontier/unserializable/lost``: links to such servers whose callback cannot be stored.
+    Stats: ``frontier/unserializable/lost``: links to such servers whose callback cannot be stored;
+    ``frontier/crawl_delays``.
     """
 
     #: Called after each push with the number of queued URLs and the entry of one. Set by the scheduler.
@@ -62,22 +63,18 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        self._guard: TrapGuard | None = None
+        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
         self._links = LinkIntake(seen, rules, quality, stats, options)
-        self._links.limits, self._links.files = self._limits, self._files
+        self._links.guard, self._links.limits, self._links.files = self._guard, self._limits, self._files
         self._exchange = self._links.exchange = backend.exchange
         self._received = ReceivedEntries(backend, seen, quality, stats, self._files)
-        self._received.limits = self._limits
+        self._received.guard, self._received.limits = self._guard, self._limits
         self._has_lost = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
-        self._crawl_delays = CrawlDelays(frontier, stats, crawler.settings, backend.exchange)
-
-    def guard_by(self, guard: TrapGuard | None) -> None:
-        """Set the guard that judges links."""
-        self._guard = self._links.guard = self._received.guard = guard
+        self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
     # called by middlewares, see ``PageIntake``
 
@@ -158,11 +155,17 @@ class Discovery:
         return self._files.is_dropped(request.url)
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
-        """Take Crawl-delay and sitemaps from a robots.txt file."""
-        self._crawl_delays.robots_parsed(robotparser, request)
-        if self._exchange is not None and not self._exchange.is_own(request.url):
-            return  # the worker that crawls this server reads the file, too
-        if isinstance(robotparser, NamesSitemaps):
+        """Take Crawl-delay and sitemaps from a robots.txt file.
+
+        The delay also if the server is about to go to another worker, who must know how long it rests after this
+        contact; that worker reads the file, too.
+        """
+        is_own = self._exchange is None or self._exchange.is_own(request.url)
+        key = server_key(request.url)
+        if is_own or self._frontier.server(key) is not None:
+            agent = self._agent or request.headers.get(b"User-Agent") or b"*"
+            self._set_crawl_delay(key, robotparser.crawl_delay(agent))
+        if is_own and isinstance(robotparser, NamesSitemaps):
             self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
 
     def answered(self, response: Response) -> None:
@@ -172,6 +175,15 @@ class Discovery:
     def close(self) -> None:
         """Close the link record."""
         self._links.close()
+
+    def _set_crawl_delay(self, key: str, delay: float | None) -> None:
+        """Keep the delay of a robots.txt file (seconds), or remove an older one."""
+        server = self._frontier.server(key)
+        if delay is not None and isfinite(delay) and delay > 0:
+            self._frontier.servers.set_crawl_delay(key, delay)
+            self._stats.inc_value("frontier/crawl_delays")
+        elif server is not None and server.crawl_delay:
+            self._frontier.servers.set_crawl_delay(key, 0.0)
 
     def _push(self, links: Links) -> Iterator[None]:
         for found in self._links.find_in_steps(links, self._backend.pack_callback(links.callback)):

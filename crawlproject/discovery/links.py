@@ -121,17 +121,11 @@ class LinkIntake:
         self._depth_limit = options.max_depth
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
-    def find(self, links: Links, payload: Any = None) -> Found:
-        """Entries with ``payload`` for the new URLs among ``links``, and the quality gains of known ones."""
-        parts = [part for part in self.find_in_steps(links, payload) if part is not None]
-        entries = [entry for part in parts for entry in part.entries]
-        sent = [entry for part in parts for entry in part.sent]
-        return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on, sent)
+    def find_in_steps(self, links: Links, payload: Any) -> Iterator[Found | None]:
+        """Entries with ``payload`` for the new URLs among ``links``, and the quality gains of known ones.
 
-    def find_in_steps(self, links: Links, payload: Any = None) -> Iterator[Found | None]:
-        """Like ``find``, in the steps of ``in_steps``; queue the result of each step before the next one.
-
-        Counts each link in a stat ``frontier/links/*``.
+        In the steps of ``in_steps``; queue the result of each before the next one.  Counts each link in a stat
+        ``frontier/links/*``.
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
         counts: Counts = defaultdict(int, found=len(links.hrefs))

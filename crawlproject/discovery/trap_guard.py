@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.guard.other_names import OtherNames
     from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
 
@@ -68,6 +67,10 @@ def _marks_of(response: Response) -> Marks:
 
 def _nothing() -> Marks:
     return frozenset()
+
+
+def _demoted_once(entry: Entry) -> Entry:
+    return entry if entry.priority == DEMOTED else demoted(entry)
 
 
 def _as_other_name(entry: Entry) -> Entry:
@@ -275,9 +278,8 @@ class TrapGuard:
             return
         server, name = closed
         logger.debug("%s%s is closed to robots: its URLs rank last", server.key, name)
-        self._frontier.servers.changed(server)
         self._stats.inc_value("guard/closed_patterns")
-        self._rewrite(server, lambda entry: self._demoted(name, entry), "guard/dropped")
+        self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
 
     def _learn_name(self, url: str, visit: Visit) -> None:
         """Learn of which page ``url`` is another name; demote the queued URLs of its family if all of them are."""
@@ -285,10 +287,8 @@ class TrapGuard:
         if server is None or server.guard is None:
             return
         logger.debug("%s: URLs like %s are other names of known pages: they rank last", server.key, url)
-        self._frontier.servers.changed(server)
         self._stats.inc_value("guard/other_names")
-        names = server.guard.other_names
-        self._rewrite(server, lambda entry: self._named(names, entry), "guard/dropped")
+        self._rank_links_last(server, server.guard.other_names.__contains__, _as_other_name)
 
     def _learn_addition(self, url: str, response: Response) -> None:
         """Learn what links add to addresses in vain; demote the queued URLs that have it."""
@@ -300,22 +300,20 @@ class TrapGuard:
         server = self._guard.learn_addition(url, first, is_page=is_html(response))
         if server is None or server.guard is None:
             return
-        self._frontier.servers.changed(server)
         self._stats.inc_value("guard/additions")
         additions = server.guard.additions
+        self._rank_links_last(server, lambda url: additions.is_idle(url, self._seen.url_is_seen), _as_other_name)
 
-        def put(entry: Entry) -> Entry:
-            is_idle = self._backend.is_link(entry) and additions.is_idle(entry.url, self._seen.url_is_seen)
-            return _as_other_name(entry) if is_idle else entry
+    def _rank_links_last(
+        self, server: Server, are_last: Callable[[str], bool], ranked: Callable[[Entry], Entry]
+    ) -> None:
+        """Put ``ranked`` in place of the queued links of ``server`` whose URL is one of those that ``are_last``."""
 
-        self._rewrite(server, put, "guard/dropped")
+        def judge(entry: Entry) -> Entry:
+            return ranked(entry) if self._backend.is_link(entry) and are_last(entry.url) else entry
 
-    def _named(self, names: OtherNames, entry: Entry) -> Entry:
-        return _as_other_name(entry) if self._backend.is_link(entry) and entry.url in names else entry
-
-    def _demoted(self, name: str, entry: Entry) -> Entry:
-        is_of_it = self._backend.is_link(entry) and self._guard.name_of(entry.url) == name
-        return demoted(entry) if is_of_it and entry.priority != DEMOTED else entry
+        self._frontier.servers.changed(server)
+        self._rewrite(server, judge, "guard/dropped")
 
     def _without(self, spent: str, entry: Entry) -> Entry | None:
         """The queued ``entry``; None if it is dropped with the pattern ``spent``. Pages of earlier runs stay."""

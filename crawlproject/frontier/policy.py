@@ -68,11 +68,9 @@ class BreadthFirst(Policy):
     by_quality = False
 
     def rank(self, server: Server) -> float:
-        """Always 0."""
         return 0.0
 
     def rerank_above(self, server: Server, rank: float) -> float:
-        """No URL changes the rank."""
         return inf
 
 
@@ -82,7 +80,6 @@ class PerformanceFirst(Policy):
     by_quality = False
 
     def rank(self, server: Server) -> float:
-        """Expected pages per second of the next session."""
         return server.expected_pages / server.expected_time
 
 
@@ -93,7 +90,6 @@ class QualityFirst(Policy):
     """
 
     def rank(self, server: Server) -> float:
-        """Quality of the server's best URL."""
         return server.urls.best_quality * server.worth
 
 

@@ -44,7 +44,6 @@ class ConstantQuality:
     """All pages are worth 1: only speed ranks servers, and Scrapy's priority orders URLs."""
 
     def quality(self, url: str, depth: int) -> float:
-        """Always 1."""
         return 1.0
 
 
@@ -52,7 +51,6 @@ class DepthQuality:
     """Quality halves with each link away from the seeds."""
 
     def quality(self, url: str, depth: int) -> float:
-        """2 to the power of -depth."""
         return 0.5 ** min(depth, 1000)
 
 
@@ -84,7 +82,6 @@ class ScoredQuality:
         return cls(scores)
 
     def quality(self, url: str, depth: int) -> float:
-        """The given score, or the default. O(1)."""
         return self._scores.get(url, self._default)
 
 
@@ -97,11 +94,9 @@ class InLinks:
     EXTERNAL = 2.0
 
     def quality(self, url: str, depth: int) -> float:
-        """1 before any link."""
         return 1.0
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """1; 2 from another server."""
         return 1.0 if internal else self.EXTERNAL
 
 
@@ -112,11 +107,9 @@ class Opic:
     """
 
     def quality(self, url: str, depth: int) -> float:
-        """The seeds' cash."""
         return 0.0 if depth else 1.0
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """An equal part of the page's cash."""
         return page_quality / links
 
 
@@ -130,11 +123,9 @@ class PartialPageRank:
     DAMPING = 0.85
 
     def quality(self, url: str, depth: int) -> float:
-        """The rank of random jumps."""
         return 1 - self.DAMPING
 
     def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
-        """An equal part of the page's damped rank."""
         return self.DAMPING * page_quality / links
 
 

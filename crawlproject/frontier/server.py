@@ -6,6 +6,7 @@ from dataclasses import InitVar, dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.guard.copies import MIN_SHARE, MIN_SHARED, SharedPages
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.queues.heap import LazyHeap
@@ -19,7 +20,7 @@ from crawlproject.frontier.states import (
 )
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+    from crawlproject.frontier.guard.copies import CopyRun
     from crawlproject.frontier.guard.watched_patterns import ServerGuard
     from crawlproject.frontier.learning.file_kinds import FileKinds
     from crawlproject.frontier.learning.look_ahead import LinkYield
@@ -200,6 +201,17 @@ class Server:
         self.ready_at = max(self.ready_at, now + politeness.request_wait(now - started, self.crawl_delay))
         session.last_end, session.carried = now, max(1, session.carried)
 
+    def rest_until(self, time: float) -> None:
+        """Make no request before ``time``, in a session or not."""
+        self.ready_at = max(self.ready_at, time)
+        if self.session is not None:
+            self.session.ready_at = max(self.session.ready_at, self.ready_at)
+
+    @property
+    def latest_end(self) -> float:
+        """End of its last response: of its session, if it has one."""
+        return self.last_end if self.session is None else self.session.last_end
+
     def least_wait(self, politeness: Politeness, *, in_session: bool) -> float:
         """The wait after a request of which nothing is known; ``in_session``: in a session of the expected length."""
         wait = politeness.request_wait(0.0, self.crawl_delay)
@@ -250,9 +262,8 @@ class Server:
         elif m.status is not None:
             self.failures = 0
             self.last_error = None
-        self.ready_at = max(self.ready_at, m.now + wait)
+        self.rest_until(m.now + wait)
         if session is not None:
-            session.ready_at = self.ready_at
             session.last_end = m.now
             session.answered = session.requests
             session.carried = m.connection_requests
@@ -267,6 +278,23 @@ class Server:
         self.worth = self.demotion
         if by_copies:
             self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
+
+    def learn_shared(self, first: Server) -> Server | None:
+        """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).
+
+        Returns, once, the server that this shows to be a mirror of the other: the one with more copies, this one if
+        both have equally many.
+        """
+        here, there = self.shared or SharedPages(), first.shared or SharedPages()
+        self.shared = here
+        here.add(first.key)
+        copies, originals = here.count(first.key), there.count(self.key)
+        shared = copies + originals
+        if here.is_mirror or there.is_mirror or shared < max(MIN_SHARED, MIN_SHARE * min(self.pages, first.pages)):
+            return None
+        mirror, pages = (self, here) if copies >= originals else (first, there)
+        pages.is_mirror = True
+        return mirror
 
     def learn_close(self, now: float) -> None:
         """Learn that the server closed the connection of its session."""

@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.guard.copies import CopyRun, learn_shared
+from crawlproject.frontier.guard.copies import CopyRun
 from crawlproject.frontier.orders import FrontierOrders, covers
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
@@ -230,10 +230,7 @@ class ServerTable:
         self._expectations.update(server)
         delay = self.orders.delay(server.key)
         if delay:
-            last_end = server.last_end if server.session is None else server.session.last_end
-            server.ready_at = max(server.ready_at, (now if last_end == -inf else last_end) + delay)
-            if server.session is not None:
-                server.session.ready_at = max(server.session.ready_at, server.ready_at)
+            server.rest_until((now if server.latest_end == -inf else server.latest_end) + delay)
         self.move(server)
 
     def learn(self, measurement: Measurement) -> Server:
@@ -252,10 +249,9 @@ class ServerTable:
         """Start the polite wait of the server ``key`` after an answer, recorded or not. O(log servers)."""
         server = self.get_or_add(key)
         self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + server.wait_after(fetch_time, self.politeness_of(server)))
+        server.rest_until(now + server.wait_after(fetch_time, self.politeness_of(server)))
         server.last_end = now
         if server.session is not None:
-            server.session.ready_at = server.ready_at
             server.session.last_end = now
         self.move(server)
 
@@ -268,9 +264,8 @@ class ServerTable:
         if error:
             server.note_error(error)
         self._queue.tick(now)
-        server.ready_at = max(server.ready_at, now + self._politeness.backoff(failures, retry_after))
+        server.rest_until(now + self._politeness.backoff(failures, retry_after))
         if server.session is not None:
-            server.session.ready_at = server.ready_at
             server.session.ending = True
         self.move(server)
         return server.ready_at
@@ -293,10 +288,7 @@ class ServerTable:
         server.crawl_delay = delay
         self._predict_session(server)
         self._expectations.update(server)
-        last_end = server.last_end if server.session is None else server.session.last_end
-        server.ready_at = max(server.ready_at, last_end + self.politeness_of(server).request_wait(0.0, delay))
-        if server.session is not None:
-            server.session.ready_at = max(server.session.ready_at, server.ready_at)
+        server.rest_until(server.latest_end + self.politeness_of(server).request_wait(0.0, delay))
         self.move(server)
 
     def connection_lost(self, key: str, now: float) -> None:
@@ -327,14 +319,11 @@ class ServerTable:
         return server.copy_run.add(content)
 
     def learn_shared(self, key: str, first: str) -> str | None:
-        """Learn that a page of the server ``key`` equals an earlier one at the same path of the server ``first``. O(1).
-
-        Returns, once, the key of the server that this shows to be a mirror of the other.
-        """
-        servers = self.get_or_add(key), self.get_or_add(first)
-        mirror = learn_shared(*servers)
-        for server in servers:
-            self.changed(server)
+        """``Server.learn_shared``, by keys. O(1)."""
+        server, other = self.get_or_add(key), self.get_or_add(first)
+        mirror = server.learn_shared(other)
+        self.changed(server)
+        self.changed(other)
         return None if mirror is None else mirror.key
 
     def demote(self, key: str, factor: float) -> None:

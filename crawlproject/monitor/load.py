@@ -141,7 +141,6 @@ class LoadMonitor:
             logger.info("The process keeps up again: all %d sessions are allowed", limit)
 
     def _measure(self) -> None:
-        """Update the stats."""
         now = CLOCK()
         seconds = max(1e-3, now - self._last)
         self._last = now

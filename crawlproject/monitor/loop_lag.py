@@ -27,12 +27,10 @@ class LoopLag:
         self.longest = 0.0
 
     def start(self) -> None:
-        """Start sampling."""
         self._due = CLOCK() + SAMPLE
         self._timer = call_later(SAMPLE, self._called)
 
     def stop(self) -> None:
-        """Stop sampling."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

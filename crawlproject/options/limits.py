@@ -4,51 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Self
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import LinkFilter
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+def _or_inf(reader: Reader, name: str) -> float:
+    return reader.number(name, 0) or inf
 
 
-@dataclass(frozen=True)
-class LimitOptions(Options):
-    """Limits; 0 = none."""
-
-    #: Hosts and domains that are never contacted.
-    denied: frozenset[str]
-    max_pages: int
-    max_pages_per_server: int
-    max_pages_per_domain: int
-    max_bytes: int
-    #: Pages, bytes, items, seconds at which this project's or Scrapy's settings end the crawl; inf: not at all.
-    ends_at_pages: float
-    ends_at_bytes: float
-    ends_at_items: float
-    ends_at_time: float
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        # No limits by default: the operator ends a broad crawl.
-        max_pages, max_bytes = reader.count("FRONTIER_MAX_PAGES", 0), reader.count("FRONTIER_MAX_BYTES", 0)
-        of_scrapy = reader.number("CLOSESPIDER_PAGECOUNT", 0)
-        return cls(
-            denied=_denied(reader.path("FRONTIER_DENY_FILE")),
-            max_pages=max_pages,
-            max_pages_per_server=reader.count("FRONTIER_MAX_PAGES_PER_SERVER", 0),
-            max_pages_per_domain=reader.count("FRONTIER_MAX_PAGES_PER_DOMAIN", 0),
-            max_bytes=max_bytes,
-            ends_at_pages=min(max_pages or inf, of_scrapy or inf),
-            ends_at_bytes=max_bytes or inf,
-            ends_at_items=reader.number("CLOSESPIDER_ITEMCOUNT", 0) or inf,
-            ends_at_time=reader.number("CLOSESPIDER_TIMEOUT", 0.0) or inf,
-        )
-
-
-def _denied(path: Path | None) -> frozenset[str]:
+def _denied(reader: Reader) -> frozenset[str]:
     """The hosts and domains in a file, one per line; ``#`` starts a comment."""
+    path = reader.path("FRONTIER_DENY_FILE")
     if path is None:
         return frozenset()
     try:
@@ -59,3 +26,29 @@ def _denied(path: Path | None) -> frozenset[str]:
         reason = getattr(error, "strerror", None) or error
         raise ValueError(f"FRONTIER_DENY_FILE={str(path)!r}: {reason}") from error
     return denied
+
+
+@dataclass(frozen=True)
+class LimitOptions(Options):
+    """Limits; 0 = none, as by default: the operator ends a broad crawl."""
+
+    #: Hosts and domains that are never contacted.
+    denied: frozenset[str] = setting(_denied)
+    max_pages: int = setting(Reader.count, "FRONTIER_MAX_PAGES", 0)
+    max_pages_per_server: int = setting(Reader.count, "FRONTIER_MAX_PAGES_PER_SERVER", 0)
+    max_pages_per_domain: int = setting(Reader.count, "FRONTIER_MAX_PAGES_PER_DOMAIN", 0)
+    max_bytes: int = setting(Reader.count, "FRONTIER_MAX_BYTES", 0)
+    #: Scrapy's limits: pages, items, seconds; inf: none.
+    close_at_pages: float = setting(_or_inf, "CLOSESPIDER_PAGECOUNT")
+    ends_at_items: float = setting(_or_inf, "CLOSESPIDER_ITEMCOUNT")
+    ends_at_time: float = setting(_or_inf, "CLOSESPIDER_TIMEOUT")
+
+    @property
+    def ends_at_pages(self) -> float:
+        """Pages at which this project's or Scrapy's settings end the crawl; inf: not at all."""
+        return min(self.max_pages or inf, self.close_at_pages)
+
+    @property
+    def ends_at_bytes(self) -> float:
+        """Bytes at which the crawl ends; inf: not at all."""
+        return self.max_bytes or inf

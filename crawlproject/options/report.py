@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+#: Folder of series and report in a ``JOBDIR``.
+REPORT_FOLDER = "report"
+
+
+def _directory(reader: Reader) -> Path | None:
+    directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
+    enabled = reader.switch("REPORT_ENABLED", True)
+    return (directory or (job and job / REPORT_FOLDER)) if enabled else None
 
 
 @dataclass(frozen=True)
@@ -16,21 +25,6 @@ class ReportOptions(Options):
     """Progress in the terminal, and the report."""
 
     #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
-    progress: str
+    progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))
     #: Directory of the series and of the report; None: neither is written.
-    report_directory: Path | None
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        enabled = reader.switch("REPORT_ENABLED", True)
-        directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
-        if directory is None and job is not None:
-            directory = job / REPORT_FOLDER
-        return cls(
-            progress=reader.choice("PROGRESS", "auto", ("auto", "on", "off")),
-            report_directory=directory if enabled else None,
-        )
-
-
-#: Folder of series and report in a ``JOBDIR``.
-REPORT_FOLDER = "report"
+    report_directory: Path | None = setting(_directory)

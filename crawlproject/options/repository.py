@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from crawlproject.options.extras import needs_extra
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,20 +18,30 @@ COMPRESSION_NAMES = ("gzip", "zstd")
 _is_prefix = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*").fullmatch
 
 
+def _prefix(reader: Reader) -> str | None:
+    prefix: str | None = reader.value("REPOSITORY_PREFIX")
+    if prefix is not None and not (isinstance(prefix, str) and _is_prefix(prefix)):
+        raise reader.wrong("REPOSITORY_PREFIX", "letters, digits, '_', '.' and '-', no '.' or '-' first")
+    return prefix
+
+
 @dataclass(frozen=True)
 class RepositorySettings(Options):
     """Directory and format in which pages are kept as received."""
 
     #: None: no page is kept.
-    directory: Path | None
+    # Off: a crawl for items does not need it, and it takes the pages' size on disk.
+    directory: Path | None = setting(Reader.path_in_job, "REPOSITORY_DIR")
     #: One of ``COMPRESSION_NAMES``.
-    compression: str
+    # Every tool reads gzip, and with ISA-L it is the faster one; zstd saves 2% of the space.
+    compression: str = setting(Reader.choice, "REPOSITORY_COMPRESSION", "gzip", COMPRESSION_NAMES)
     #: A file is finished before it would become longer, bytes.
-    file_size: int
+    # As archives do: files large enough to be few, small enough to be copied (WARC 1.1, annex C).
+    file_size: int = setting(Reader.count, "REPOSITORY_FILE_SIZE", 1_000_000_000, least=1)
     #: Beginning of the names of files; None: the spider's name.
-    prefix: str | None
+    prefix: str | None = setting(_prefix)
     #: Who crawls, with an address.
-    operator: str | None
+    operator: str | None = setting(Reader.value, "REPOSITORY_OPERATOR")
 
     @property
     def place(self) -> str:
@@ -41,21 +51,8 @@ class RepositorySettings(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. Imports the libraries of the extra only if a repository is wanted."""
-        prefix = reader.value("REPOSITORY_PREFIX")
-        if prefix is not None and not (isinstance(prefix, str) and _is_prefix(prefix)):
-            raise reader.wrong("REPOSITORY_PREFIX", "letters, digits, '_', '.' and '-', no '.' or '-' first")
-        # Off: a crawl for items does not need it, and it takes the pages' size on disk.
-        directory = reader.path_in_job("REPOSITORY_DIR")
-        options = cls(
-            directory=directory,
-            # Every tool reads gzip, and with ISA-L it is the faster one; zstd saves 2% of the space.
-            compression=reader.choice("REPOSITORY_COMPRESSION", "gzip", COMPRESSION_NAMES),
-            # As archives do: files large enough to be few, small enough to be copied (WARC 1.1, annex C).
-            file_size=reader.count("REPOSITORY_FILE_SIZE", 1_000_000_000, least=1),
-            prefix=prefix,
-            operator=reader.value("REPOSITORY_OPERATOR"),
-        )
-        if directory:
+        options = super().read(reader)
+        if options.directory:
             with needs_extra(options.place, "repository"):
                 import crawlproject.repository  # noqa: F401
         return options

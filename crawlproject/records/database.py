@@ -163,7 +163,6 @@ class Database:
             logger.error("The table %s accepts no rows (%s): shares of fields are not kept", SHARES, _reason(error))
 
     def close(self) -> None:
-        """Close the connection."""
         self._engine.dispose()
 
     def _write(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:

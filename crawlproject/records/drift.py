@@ -144,7 +144,6 @@ class Drift:
         return [(*key, count.pages, count.found) for key, count in counts if count.pages]
 
     def to_state(self) -> dict[str, Any]:
-        """For JSON."""
         return {"version": VERSION, "shares": [list(row) for row in self.past_rows()]}
 
     @classmethod

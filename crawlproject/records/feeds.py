@@ -57,7 +57,6 @@ class ParquetExporter(BaseItemExporter):
         self._spool.write(json.dumps(values, default=to_json) + "\n")
 
     def finish_exporting(self) -> None:
-        """Write the file."""
         import pyarrow as pa
         from pyarrow import parquet
 

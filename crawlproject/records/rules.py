@@ -54,7 +54,6 @@ class RecordRule:
     is_moved_by_paragraphs: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find out ``is_quick``."""
         is_whole = self.rows is None
         is_quick = (is_whole or _is_quick(self.rows, is_whole=True)) and _are_quick(self.fields, is_whole=is_whole)
         object.__setattr__(self, "is_quick", is_quick)

@@ -79,7 +79,6 @@ class JsonText:
         self._value: Any = None
 
     def value(self) -> Any:
-        """The parsed value."""
         if self._text is not None:
             text, self._text = self._text, None
             try:

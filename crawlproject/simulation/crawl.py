@@ -74,7 +74,41 @@ def simulate(
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
     """
-    return _Run(web, policy, quality, options or CrawlOptions(), None if watch is None else watch.spans).run(watch)
+    options = options or CrawlOptions()
+    if not 1 <= options.workers <= options.sessions:
+        raise ValueError(f"{options.workers} workers for {options.sessions} sessions: each needs at least one")
+    world = _World(web, options, None if watch is None else watch.spans)
+    numbers = range(options.workers)
+    workers = [_Worker(number, world, policy, quality, _share_of(number, options)) for number in numbers]
+    for worker in workers:
+        worker.begin()
+    times = [worker.step(0.0) for worker in workers]
+    next_look = 0.0 if watch is not None else inf
+    while (now := min(due := list(map(min, times, world.exchange.due)))) < inf:
+        while watch is not None and next_look <= now:
+            for worker in workers:
+                watch.look(next_look, worker.dispatcher, worker.fetched, worker.failed)
+            next_look += watch.interval
+        number = due.index(now)
+        times[number] = workers[number].step(now)
+    return _result(world, workers, options)
+
+
+def _result(world: _World, workers: Sequence[_Worker], options: CrawlOptions) -> Crawl:
+    pages, started, ended = zip(*world.log, strict=True) if world.log else ((), (), ())
+    busy = sum(worker.dispatcher.busy for worker in workers)
+    return Crawl(
+        web=world.web,
+        pages=np.array(pages, dtype=np.int64),
+        started=np.array(started, dtype=np.float64),
+        ended=np.array(ended, dtype=np.float64),
+        connections=sum(worker.dispatcher.opened for worker in workers),
+        failures=sum(worker.failed for worker in workers),
+        wasted=world.wasted,
+        busy_share=min(1.0, busy / (ended[-1] * options.sessions)) if ended else 0.0,
+        sent=world.exchange.sent,
+        busiest_share=max(worker.fetched for worker in workers) / max(1, len(world.log)),
+    )
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
@@ -204,60 +238,9 @@ class _World:
         self.met = bytearray(web.servers)
         self.connections = [0] * web.servers
         self.log: list[tuple[int, float, float]] = []
-        self.failures = 0
         workers = options.workers
         owners = options.owners(web.keys, workers) if workers > 1 else [0] * web.servers
         self.exchange = Exchange(owners, self.server, workers, options.exchange_interval)
-
-
-class _Run:
-    """One crawl, from start to end."""
-
-    def __init__(
-        self, web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions, spans: Spans | None
-    ) -> None:
-        count = options.workers
-        if not 1 <= count <= options.sessions:
-            raise ValueError(f"{count} workers for {options.sessions} sessions: each needs at least one")
-        self._world = _World(web, options, spans)
-        self._options = options
-        self._sessions = options.sessions
-        self._workers = [
-            _Worker(number, self._world, policy, quality, _share_of(number, options)) for number in range(count)
-        ]
-
-    def run(self, watch: Watch | None) -> Crawl:
-        """Advance time from event to event."""
-        workers, exchange = self._workers, self._world.exchange
-        for worker in workers:
-            worker.begin()
-        times = [worker.step(0.0) for worker in workers]
-        next_look = 0.0 if watch is not None else inf
-        while (now := min(due := list(map(min, times, exchange.due)))) < inf:
-            while watch is not None and next_look <= now:
-                for worker in workers:
-                    worker.show(next_look, watch)
-                next_look += watch.interval
-            number = due.index(now)
-            times[number] = workers[number].step(now)
-        return self._result()
-
-    def _result(self) -> Crawl:
-        log = self._world.log
-        pages, started, ended = zip(*log, strict=True) if log else ((), (), ())
-        busy = sum(worker.dispatcher.busy for worker in self._workers)
-        return Crawl(
-            web=self._world.web,
-            pages=np.array(pages, dtype=np.int64),
-            started=np.array(started, dtype=np.float64),
-            ended=np.array(ended, dtype=np.float64),
-            connections=sum(worker.dispatcher.opened for worker in self._workers),
-            failures=self._world.failures,
-            wasted=self._world.wasted,
-            busy_share=min(1.0, busy / (ended[-1] * self._sessions)) if ended else 0.0,
-            sent=self._world.exchange.sent,
-            busiest_share=max(worker.fetched for worker in self._workers) / max(1, len(log)),
-        )
 
 
 class _Worker:
@@ -288,16 +271,12 @@ class _Worker:
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
         self.fetched = 0  # pages
-        self._failed = 0
+        self.failed = 0  # requests that timed out
 
     def begin(self) -> None:
         """Queue the seeds on own servers."""
         seeds = self._web.seeds.tolist()
         self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
-
-    def show(self, now: float, watch: Watch) -> None:
-        """Let ``watch`` look at this worker."""
-        watch.look(now, self.dispatcher, self.fetched, self._failed)
 
     def step(self, now: float) -> float:
         """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
@@ -447,8 +426,7 @@ class _Worker:
 
     def _fail(self, start: Start, now: float) -> None:
         """Process a timeout."""
-        self._world.failures += 1
-        self._failed += 1
+        self.failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
         self._frontier.drops.take()

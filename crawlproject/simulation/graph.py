@@ -75,12 +75,10 @@ class LinkGraph:
 
     @property
     def pages(self) -> int:
-        """Number of pages."""
         return len(self.server)
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
         return len(np.unique(self.server))
 
     @cached_property

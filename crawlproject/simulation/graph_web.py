@@ -27,13 +27,18 @@ def build(spec: GraphSpec) -> SimulatedWeb:
 
     Raises OSError and ValueError as ``load``, and ValueError for a start that is not in the graph.
     """
-    graph, starts = _part(spec.path, spec.starts, spec.per_server)
+    web = drawn(*_part(spec.path, spec.starts, spec.per_server), spec)
+    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
+
+
+def drawn(graph: LinkGraph, starts: int, spec: GraphSpec) -> SimulatedWeb:
+    """The web of ``graph``, from its first ``starts`` pages, with the times of ``spec``."""
     model = TIME_MODELS[spec.times]
     speeds = draw_speeds(model, graph.servers, spec.seed)
     size = draw_sizes(graph.pages, spec.seed) if graph.size is None else graph.size
     times = draw_page_times(model, speeds, graph.server, size, spec.seed)
     counts = np.bincount(graph.server).astype(np.int64)
-    web = SimulatedWeb(
+    return SimulatedWeb(
         server=graph.server,
         indptr=graph.indptr,
         targets=graph.targets,
@@ -48,7 +53,6 @@ def build(spec: GraphSpec) -> SimulatedWeb:
         given_urls=graph.urls,
         sitemap_time=draw_sitemaps(model, speeds, counts, spec.sitemap_share, spec.seed),
     )
-    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
 
 
 @lru_cache(maxsize=1)

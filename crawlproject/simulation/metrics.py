@@ -103,7 +103,6 @@ class Outcome:
 
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
-        """The outcome of ``crawl``."""
         return cls(
             curve=Curve.of(crawl),
             full_time=crawl.full_time,
@@ -158,7 +157,6 @@ class Score:
 
     @classmethod
     def of(cls, outcome: Outcome, reference: Reference) -> Score:
-        """Measure a crawl."""
         curve, unit = outcome.curve, reference.unit
         area = curve.area(unit)
         room = reference.bound - reference.breadth_first

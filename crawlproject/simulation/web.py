@@ -87,12 +87,10 @@ class SimulatedWeb:
 
     @property
     def pages(self) -> int:
-        """Number of pages."""
         return len(self.server)
 
     @property
     def servers(self) -> int:
-        """Number of servers."""
         return len(self.connect_time)
 
     @cached_property

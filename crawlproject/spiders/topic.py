@@ -215,7 +215,8 @@ class TopicSpider(WebSpider):
         self._count("topic/pages")
         if is_relevant:
             self._count("topic/relevant")
-        if self.fetched >= FIRST_RATE and self.fetched % FIRST_RATE == 0 and _is_power_of_2(self.fetched // FIRST_RATE):
+        firsts, rest = divmod(self.fetched, FIRST_RATE)
+        if firsts and not rest and firsts.bit_count() == 1:  # 100, 200, 400, ...
             stats_of(self.crawler).set_value(f"topic/harvest_rate/{self.fetched}", self._rate())
         now = CLOCK()
         if now - self._logged_at >= INTERVAL:
@@ -349,7 +350,3 @@ def _read_example(path: Path) -> Example:
         return Example("", html, "", html.splitlines())
     page = extract(html, "http://example.org/", with_text=True)
     return Example(page.title or "", page.text or "", declared_language(html), own_lines(html))
-
-
-def _is_power_of_2(number: int) -> bool:
-    return number & (number - 1) == 0

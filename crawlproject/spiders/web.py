@@ -208,32 +208,28 @@ class WebSpider(Spider):
         if found.canonical is not None and found.canonical != response.url:
             response.meta[CANONICAL] = found.canonical
         is_skipped = bool(response.meta.get(SKIP_LINKS))
-        is_nofollow = self._is_nofollow(response, found)
+        is_nofollow = self._forbids("nofollow", response, found)
+        if is_nofollow:
+            self._count("web/nofollow_pages")
         followed = not is_nofollow and not is_skipped
         yield self._page(response, found.title, hrefs, followed=followed)
         if followed:
             if found.truncated or found.cut:
                 self._count("web/truncated_pages")
             yield Links(response, hrefs, base=found.base)
-        elif is_skipped or (is_nofollow and self._is_noindex(response, found)):
+        elif is_skipped:
             yield Links(response, ())  # so that the trap guard counts the page
+        elif self._forbids("noindex", response, found):
+            response.meta[CLOSED_TO_ROBOTS] = True
+            yield Links(response, ())
 
     async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
         """Yields the pages of a sitemap, or the sitemaps of an index (``LINKS_SITEMAPS``)."""
         yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
-    def _is_nofollow(self, response: Response, found: PageLinks) -> bool:
-        is_nofollow = found.forbids("nofollow", self.robot_names) or _says(response, b"nofollow", self.robot_names)
-        if is_nofollow:
-            self._count("web/nofollow_pages")
-        return is_nofollow
-
-    def _is_noindex(self, response: Response, found: PageLinks) -> bool:
-        """Whether a page whose links are not followed should not be indexed either; marks it for the trap guard."""
-        is_noindex = found.forbids("noindex", self.robot_names) or _says(response, b"noindex", self.robot_names)
-        if is_noindex:
-            response.meta[CLOSED_TO_ROBOTS] = True
-        return is_noindex
+    def _forbids(self, directive: str, response: Response, found: PageLinks) -> bool:
+        """Whether a page or its header says ``directive``, nofollow or noindex, to this crawler."""
+        return found.forbids(directive, self.robot_names) or _says(response, directive.encode(), self.robot_names)
 
     def _page(self, response: Response, title: str | None, hrefs: list[str], *, followed: bool) -> Page:
         meta = response.meta

@@ -42,10 +42,6 @@ class RecordingBatch(Batch):
         super().put(table, key, value)
         self._tables.setdefault(table, {})[key] = value
 
-    def delete(self, table: str, key: bytes) -> None:
-        super().delete(table, key)
-        self._tables.setdefault(table, {})[key] = None
-
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
         if prefix:
             changes = {prefix + key: value for key, value in changes.items()}

@@ -148,7 +148,7 @@ class DiskStore:
 
         As they are when this is called, whatever is committed while they are read.  About 1 µs each.
         """
-        return self.rocks.scan(table, start, end)
+        return self.rocks.rows(table, start, end)
 
     def close(self) -> None:
         """Release the directory without a commit."""

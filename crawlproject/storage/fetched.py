@@ -94,7 +94,7 @@ class DiskFetchedPages:
 
         A few µs each; constant memory.
         """
-        for key, value in self._store.rocks.rows(TABLE, b""):
+        for key, value in self._store.rocks.rows(TABLE):
             try:
                 path, page = key[_number.size :].decode("utf-8", "surrogatepass"), FetchedPage.decode(value)
             except ValueError as error:
@@ -108,11 +108,7 @@ class DiskFetchedPages:
         self._store.drop([(TABLE, start, stop)])
 
     def write_to(self, batch: Batch) -> None:
-        for key, value in self._changes.items():
-            if value is None:
-                batch.delete(TABLE, key)
-            else:
-                batch.put(TABLE, key, value)
+        batch.change(TABLE, self._changes)
 
     def written(self) -> None:
         self._changes.clear()

@@ -161,8 +161,8 @@ class DiskFrontierStore:
                 restore_frontier(frontier, json.loads(saved))
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged("the state learned from all servers", error) from error
-        lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths", b"")}
-        for key, data in self._store.rocks.rows("servers", b""):
+        lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths")}
+        for key, data in self._store.rocks.rows("servers"):
             number = _to_int(key)
             self._restore(frontier, number, data, lengths.get(number), now)
         self._next = max(self._servers, default=-1) + 1
@@ -224,7 +224,7 @@ class DiskFrontierStore:
 
     def records(self) -> Iterator[ServerRecord]:
         """The last committed records of all servers."""
-        for key, data in self._store.rocks.rows("servers", b""):
+        for key, data in self._store.rocks.rows("servers"):
             yield ServerRecord.decode(_to_int(key), data)
 
     def write_to(self, batch: Batch) -> None:

@@ -61,10 +61,6 @@ class Batch:
         """Set a key. O(size)."""
         self.raw.put(key, value, self._handles[table])
 
-    def delete(self, table: str, key: bytes) -> None:
-        """Remove a key if it is there. O(size)."""
-        self.raw.delete(key, self._handles[table])
-
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
         """Set keys, each prefixed with ``prefix``; remove those whose value is None. O(size)."""
         put, delete, handle = self.raw.put, self.raw.delete, self._handles[table]
@@ -124,26 +120,22 @@ class Rocks:
             values: Any = self._tables[table].get(list(keys))
         return list(values)
 
-    def rows(self, table: str, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Keys and values in key order from ``start`` (inclusive) to ``end`` (exclusive); none if there is no table."""
+    def rows(self, table: str, start: bytes = b"", end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values in key order from ``start`` (inclusive) to ``end`` (exclusive); none if there is no table.
+
+        As they are now, whatever is written while they are read.
+        """
         from rocksdict import ReadOptions
 
         if table not in self._tables:
-            return
+            return iter(())
         options = ReadOptions()
         if end is not None:
             options.set_iterate_upper_bound(end)
-        with self._errors("cannot be read"):
-            yield from self._tables[table].items(from_key=start, read_opt=options)
-
-    def scan(self, table: str, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """``rows`` as they are now, whatever is written while they are read."""
-        from rocksdict import ReadOptions
-
-        options = ReadOptions()
-        options.set_iterate_upper_bound(end)
-        with self._errors("cannot be read"):
+        try:  # not `_errors`, for speed
             rows = self._tables[table].items(from_key=start, read_opt=options)
+        except Exception as error:
+            raise self._failed("cannot be read", error) from error
         return self._checked(rows, options)
 
     def write(self, batch: Batch) -> None:
@@ -187,9 +179,12 @@ class Rocks:
         except (GeneratorExit, StoreError):
             raise
         except Exception as error:  # rocksdict raises nothing more specific
-            failure = StoreError(self._path, f"{what}: {error}")
-            self.failure = self.failure or failure
-            raise failure from error
+            raise self._failed(what, error) from error
+
+    def _failed(self, what: str, error: Exception) -> StoreError:
+        failure = StoreError(self._path, f"{what}: {error}")
+        self.failure = self.failure or failure
+        return failure
 
 
 @contextmanager

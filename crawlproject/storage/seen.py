@@ -94,7 +94,7 @@ class DiskSeenStore:
 
     def __iter__(self) -> Iterator[int]:
         """All keys, about 1 µs each."""
-        for code, _ in self._rocks.rows(TABLE, b""):
+        for code, _ in self._rocks.rows(TABLE):
             yield int.from_bytes(code, "big")
         for code in self._fresh:
             yield int.from_bytes(code, "big")

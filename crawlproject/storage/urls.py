@@ -164,17 +164,11 @@ class DiskUrlRows:
         return self._rocks.get("places", key) if found is None else found[:SORT_KEY_BYTES]
 
     def _remove(self, server: int, sort_key: bytes) -> Changes:
-        changes = self._changes(server)
+        changes = self._rows.setdefault(server, {})
         if changes.get(sort_key) is not None:  # not committed yet
             del changes[sort_key]
         else:
             changes[sort_key] = None
-        return changes
-
-    def _changes(self, server: int) -> Changes:
-        changes = self._rows.get(server)
-        if changes is None:
-            changes = self._rows[server] = {}
         return changes
 
     def _stored(self, server: int, sort_key: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -2,8 +2,8 @@
 
 :func:`extract` finds the links of a page as written.  :class:`Canonicalizer` converts each to its canonical form (URL
 standard, RFC 3986, no session ids).  :class:`LinkFilter` rejects links that need no request, :func:`server_key` returns
-the server whose queue a URL belongs to, and :class:`RegisteredDomain` groups servers by domain.  :func:`read_seeds`
-reads a crawl's seed list.
+the server whose queue a URL belongs to, :func:`domain_of_server` its domain.  :func:`read_seeds` reads a crawl's seed
+list.
 """
 
 from crawlproject.urls.canonical import Canonicalizer, resolve, why_none
@@ -11,7 +11,7 @@ from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
 from crawlproject.urls.extract import PageLinks, extract, refresh_target
 from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
-from crawlproject.urls.server_key import RegisteredDomain, domain_of_server, host_of, server_key
+from crawlproject.urls.server_key import domain_of_server, host_of, server_key
 from crawlproject.urls.wildcards import UrlPatterns
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Canonicalizer",
     "LinkFilter",
     "PageLinks",
-    "RegisteredDomain",
     "Seed",
     "UrlPatterns",
     "domain_of_server",

@@ -58,29 +58,22 @@ class Server:
         return range(self.first_page, self.first_page + self.page_count)
 
 
-@dataclass(frozen=True)
-class _Manners:
-    """Indexes of the servers with special behaviour."""
-
-    silent: frozenset[int]
-    private: frozenset[int]
-    delayed: frozenset[int]
-    without_robots: frozenset[int]
-    dead: frozenset[int]
-    compressing: frozenset[int]
-    throttled: dict[int, str]
-    traps: dict[int, str]
-
-
 def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
-    """All servers of the web. O(servers log servers)."""
+    """All servers of the web; each special behaviour from its own random stream. O(servers log servers)."""
+    everyone = range(spec.servers)
     speeds = Random(f"{spec.seed}/speeds")
-    medians = [speeds.lognormvariate(0, spec.response_sigma_servers) for _ in range(spec.servers)]
-    costs = [speeds.lognormvariate(0, spec.connect_sigma) for _ in range(spec.servers)]
-    sizes = _assign_sizes(spec, medians)
-    limits = _draw_limits(spec)
-    manners = _draw_manners(spec)
+    medians = [speeds.lognormvariate(0, spec.response_sigma_servers) for _ in everyone]
+    costs = [speeds.lognormvariate(0, spec.connect_sigma) for _ in everyone]
+    sizes, limits, traps = _assign_sizes(spec, medians), _draw_limits(spec), _draw_traps(spec)
     firsts = [0, *accumulate(sizes)]
+    silent = _choose(spec, "silent", everyone, spec.silent_close_share)
+    private = _choose(spec, "private", everyone, spec.robots_disallow_share)
+    delayed = _choose(spec, "delayed", everyone, spec.crawl_delay_share)
+    without_robots = _choose(spec, "robots", sorted({*everyone} - private - delayed), spec.robots_missing_share)
+    mortal = everyone[min(spec.seed_count, spec.servers - 1) :]
+    dead = _choose(spec, "dead", mortal, spec.dead_share * spec.servers / max(1, len(mortal)))
+    compressing = _choose(spec, "gzip", everyone, spec.gzip_share)
+    throttled = {i: rank for rank, i in enumerate(sorted(_choose(spec, "throttled", everyone, spec.throttled_share)))}
     return tuple(
         Server(
             index=i,
@@ -90,17 +83,17 @@ def draw_servers(spec: WebSpec) -> tuple[Server, ...]:
             response_time=min(spec.response_max, spec.response_median * medians[i]) * spec.time_scale,
             connect_cost=spec.connect_median * costs[i] * spec.time_scale,
             keep_alive_limit=limits[i],
-            closes_silently=i in manners.silent,
-            has_private=i in manners.private,
-            robots=_robots_text(spec, i, manners),
-            crawl_delay=spec.crawl_delay if i in manners.delayed else 0.0,
-            is_dead=i in manners.dead,
-            throttle=manners.throttled.get(i, ""),
-            trap=manners.traps.get(i, ""),
-            compresses=i in manners.compressing,
-            session_form=VISIT_FORM if manners.traps.get(i) == "visit" else SESSION_FORMS[i % len(SESSION_FORMS)],
+            closes_silently=i in silent,
+            has_private=i in private,
+            robots=None if i in without_robots else _robots_text(spec, is_private=i in private, delays=i in delayed),
+            crawl_delay=spec.crawl_delay if i in delayed else 0.0,
+            is_dead=i in dead,
+            throttle=("seconds", "date")[throttled[i] % 2] if i in throttled else "",
+            trap=traps.get(i, ""),
+            compresses=i in compressing,
+            session_form=VISIT_FORM if traps.get(i) == "visit" else SESSION_FORMS[i % len(SESSION_FORMS)],
         )
-        for i in range(spec.servers)
+        for i in everyone
     )
 
 
@@ -135,26 +128,6 @@ def _draw_limits(spec: WebSpec) -> list[int]:
     return limits
 
 
-def _draw_manners(spec: WebSpec) -> _Manners:
-    """Choose servers that close silently, have rules, are dead, throttle or trap; each from its own random stream."""
-    everyone = range(spec.servers)
-    private = _choose(spec, "private", everyone, spec.robots_disallow_share)
-    delayed = _choose(spec, "delayed", everyone, spec.crawl_delay_share)
-    plain = [i for i in everyone if i not in private and i not in delayed]
-    mortal = everyone[min(spec.seed_count, spec.servers - 1) :]
-    throttled = sorted(_choose(spec, "throttled", everyone, spec.throttled_share))
-    return _Manners(
-        silent=_choose(spec, "silent", everyone, spec.silent_close_share),
-        private=private,
-        delayed=delayed,
-        without_robots=_choose(spec, "robots", plain, spec.robots_missing_share),
-        dead=_choose(spec, "dead", mortal, spec.dead_share * spec.servers / max(1, len(mortal))),
-        compressing=_choose(spec, "gzip", everyone, spec.gzip_share),
-        throttled={i: "date" if rank % 2 else "seconds" for rank, i in enumerate(throttled)},
-        traps=_draw_traps(spec),
-    )
-
-
 def _choose(spec: WebSpec, stream: str, candidates: Iterable[int], share: float) -> frozenset[int]:
     """Exactly this share (rounded) of the candidates."""
     pool = list(candidates)
@@ -172,10 +145,7 @@ def _draw_traps(spec: WebSpec) -> dict[int, str]:
     return dict(zip(order, kinds, strict=False))
 
 
-def _robots_text(spec: WebSpec, index: int, manners: _Manners) -> str | None:
-    """The robots.txt of a server, or None."""
-    if index in manners.without_robots:
-        return None
-    disallowed = PRIVATE if index in manners.private else ""
-    delay = f"Crawl-delay: {spec.crawl_delay:g}\n" if index in manners.delayed else ""
-    return f"User-agent: *\nDisallow: {disallowed}\n{delay}"
+def _robots_text(spec: WebSpec, *, is_private: bool, delays: bool) -> str:
+    """A server's robots.txt."""
+    delay = f"Crawl-delay: {spec.crawl_delay:g}\n" if delays else ""
+    return f"User-agent: *\nDisallow: {PRIVATE if is_private else ''}\n{delay}"

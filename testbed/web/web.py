@@ -74,7 +74,6 @@ class Web:
         return {self.host(server.index): server.address for server in self.servers}
 
     def url(self, page: int) -> str:
-        """The URL of a page."""
         return self.base(self.server_of[page]) + self.paths[page]
 
     def seeds(self) -> list[str]:

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.links import STEP, LinkIntake, in_steps, link_filter
+from crawlproject.discovery.links import STEP, Found, LinkIntake, in_steps, link_filter
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
@@ -34,6 +34,14 @@ def intake(quality: str = "in-links", **settings: Any) -> LinkIntake:
     return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), crawler.stats, LinkOptions.of(crawler))
 
 
+def find(sut: LinkIntake, links: Links, payload: Any = None) -> Found:
+    """The results of all steps in one."""
+    parts = [part for part in sut.find_in_steps(links, payload) if part is not None]
+    entries = [entry for part in parts for entry in part.entries]
+    sent = [entry for part in parts for entry in part.sent]
+    return Found(entries, [item for part in parts for item in part.raised], parts[-1].found_on, sent)
+
+
 def links(*hrefs: str, page: str = PAGE, **kwargs: Any) -> Links:
     meta = {"depth": 2, "quality": kwargs.pop("page_quality", 1.0)}
     return Links(HtmlResponse(page, request=Request(page, meta=meta)), hrefs, **kwargs)
@@ -41,7 +49,7 @@ def links(*hrefs: str, page: str = PAGE, **kwargs: Any) -> Links:
 
 def test_new_links_get_their_estimated_quality() -> None:
     """1, plus 1 for this page's link, or 2 if it leads to another server; the depth is one more than the page's."""
-    found = intake().find(links("/near", "http://b.example/far"))
+    found = find(intake(), links("/near", "http://b.example/far"))
     assert [(e.url, e.quality, e.depth) for e in found.entries] == [
         ("http://a.example/near", 2.0, 3),
         ("http://b.example/far", 3.0, 3),
@@ -52,15 +60,15 @@ def test_new_links_get_their_estimated_quality() -> None:
 def test_known_links_are_raised_once_per_page() -> None:
     """However often the page has them; not the links that are new, and not the page itself."""
     sut = intake()
-    sut.find(links("/old", page="http://a.example/other"))
-    found = sut.find(links("/old", "/new", "/old#part", "/new", PAGE))
+    find(sut, links("/old", page="http://a.example/other"))
+    found = find(sut, links("/old", "/new", "/old#part", "/new", PAGE))
     assert [e.url for e in found.entries] == ["http://a.example/new", PAGE]
     assert found.raised == [("http://a.example/old", 1.0)]
 
 
 def test_page_divides_its_worth_among_distinct_links() -> None:
     """There are three: repeated links count once, the page itself does not: .15 + .85·6/3."""
-    found = intake("partial-pagerank").find(links("/1", "/2", "/3", "/1#x", PAGE, page_quality=6.0))
+    found = find(intake("partial-pagerank"), links("/1", "/2", "/3", "/1#x", PAGE, page_quality=6.0))
     assert {e.url[-1]: e.quality for e in found.entries if e.url != PAGE} == pytest.approx(
         {"1": 1.85, "2": 1.85, "3": 1.85}
     )
@@ -69,14 +77,14 @@ def test_page_divides_its_worth_among_distinct_links() -> None:
 def test_each_link_can_have_its_own_quality() -> None:
     """Of several links to one page the best counts; links that are not followed have none."""
     hrefs = ("/a", "mailto:x@example.org", "/b", "/a#top")
-    found = intake().find(links(*hrefs, quality=[1.0, 9.0, 0.5, 3.0]))
+    found = find(intake(), links(*hrefs, quality=[1.0, 9.0, 0.5, 3.0]))
     assert [(e.url[-1], e.quality) for e in found.entries] == [("a", 3.0), ("b", 0.5)]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_each_link_keeps_its_quality_in_steps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr("crawlproject.discovery.links.STEP", size)
-    found = intake().find(links("/a", "/b", "/c", "/d", quality=[4.0, 3.0, 2.0, 1.0]))
+    found = find(intake(), links("/a", "/b", "/c", "/d", quality=[4.0, 3.0, 2.0, 1.0]))
     assert [e.quality for e in found.entries] == [4.0, 3.0, 2.0, 1.0]
 
 
@@ -84,7 +92,7 @@ def test_long_links_are_processed_in_short_steps() -> None:
     """50,000 links of a page may have 4 million characters, and escaping takes up to 0.4 µs for each."""
     hrefs = [f"/{number}{'%61%ff' * 330}" for number in range(1_500)]
     sut = intake()
-    found = [part for part in sut.find_in_steps(links(*hrefs)) if part is not None]
+    found = [part for part in sut.find_in_steps(links(*hrefs), None) if part is not None]
     assert [entry.url for part in found for entry in part.entries] == [
         f"http://a.example/{number}{'a%FF' * 330}" for number in range(1_500)
     ]
@@ -112,15 +120,15 @@ def test_wrong_quality_is_refused(quality: Any, kind: Any) -> None:
 def test_quality_given_by_the_spider_wins() -> None:
     """Then no link is raised."""
     sut = intake()
-    sut.find(links("/old"))
-    found = sut.find(links("/old", "/new", quality=0.25))
+    find(sut, links("/old"))
+    found = find(sut, links("/old", "/new", quality=0.25))
     assert [e.quality for e in found.entries] == [0.25]
     assert found.raised == []
 
 
 def test_seeds_have_no_source() -> None:
     """Their quality is the estimate for depth 0."""
-    found = intake("opic").find(Links(None, ["http://a.example/"]))
+    found = find(intake("opic"), Links(None, ["http://a.example/"]))
     assert [(e.quality, e.depth) for e in found.entries] == [(1.0, 0)]
     assert found.found_on is None
 
@@ -130,7 +138,7 @@ def test_links_are_recorded(tmp_path: Path, name: str) -> None:
     """One line per page with its distinct canonical links; a second crawl appends."""
     for page in ("http://a.example/1", "http://a.example/2"):
         sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
-        sut.find(links("/x", "HTTP://B.example:80/y", "/x#z", "mailto:a@b", page, page=page))
+        find(sut, links("/x", "HTTP://B.example:80/y", "/x#z", "mailto:a@b", page, page=page))
         sut.close()
     raw = (tmp_path / name).read_bytes()
     text = (gzip.decompress(raw) if name.endswith(".gz") else raw).decode()
@@ -148,7 +156,7 @@ def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, name: str, lost: 
     for run in range(3):
         sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
         for number in range(250):
-            sut.find(links("/x", page=f"http://a.example/{run}/{number}"))
+            find(sut, links("/x", page=f"http://a.example/{run}/{number}"))
         sut.close()
         if run < 2:
             os.truncate(path, path.stat().st_size - lost)
@@ -177,7 +185,7 @@ def test_full_disk_ends_only_the_link_record() -> None:
     """/dev/full accepts nothing: one stat, and the crawl continues."""
     sut = intake(LINKS_FILE="/dev/full")
     for number in range(1000):
-        assert len(sut.find(links(f"/{number}-{'x' * 100}")).entries) == 1
+        assert len(find(sut, links(f"/{number}-{'x' * 100}")).entries) == 1
     sut.close()
     assert sut._stats.get_value("frontier/links/record_failed") == 1
 
@@ -189,20 +197,20 @@ def test_patterns_do_not_apply_to_seeds() -> None:
     seen = SeenDupeFilter.from_crawler(crawler)
     sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, LinkOptions.of(crawler))
     sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, LinkOptions.of(crawler))
-    assert [entry.url for entry in sut.find(Links(None, ["http://a.example/a.pdf"])).entries] == [
+    assert [entry.url for entry in find(sut, Links(None, ["http://a.example/a.pdf"])).entries] == [
         "http://a.example/a.pdf"
     ]
-    assert [entry.url for entry in sut.find(links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]
+    assert [entry.url for entry in find(sut, links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]
 
 
 def test_links_to_servers_of_other_workers_are_sent_once() -> None:
     """With the quality of new ones, the page's share included; what was sent counts as seen."""
     sut = intake()
     sut.exchange = ListExchange(own="a.example")
-    found = sut.find(links("/near", "http://b.example/far", "http://b.example/far#x", "http://b.example/pic.png"))
+    found = find(sut, links("/near", "http://b.example/far", "http://b.example/far#x", "http://b.example/pic.png"))
     assert [(e.url, e.quality) for e in found.entries] == [("http://a.example/near", 2.0)]
     assert [(e.url, e.quality, e.depth) for e in found.sent] == [("http://b.example/far", 3.0, 3)]
-    again = sut.find(links("/near", "http://b.example/far"), b"payload")
+    again = find(sut, links("/near", "http://b.example/far"), b"payload")
     assert (again.entries, again.sent, again.raised) == ([], [], [("http://a.example/near", 1.0)])
     counts = {name: sut._stats.get_value(f"frontier/links/{name}") for name in ("found", "new", "sent", "seen")}
     assert counts == {"found": 6, "new": 1, "sent": 1, "seen": 3}
@@ -212,7 +220,7 @@ def test_links_sent_have_the_callback_and_the_given_quality() -> None:
     """As those that are queued here."""
     sut = intake()
     sut.exchange = ListExchange(own="a.example")
-    found = sut.find(links("http://b.example/", quality=0.25), b"payload")
+    found = find(sut, links("http://b.example/", quality=0.25), b"payload")
     assert [(e.quality, e.payload) for e in found.sent] == [(0.25, b"payload")]
 
 
@@ -220,7 +228,7 @@ def test_seeds_are_sent_too() -> None:
     """Each worker reads them."""
     sut = intake()
     sut.exchange = ListExchange(own="a.example")
-    found = sut.find(Links(None, ["http://a.example/", "http://b.example/"]))
+    found = find(sut, Links(None, ["http://a.example/", "http://b.example/"]))
     assert [[e.url for e in part] for part in (found.entries, found.sent)] == [
         ["http://a.example/"],
         ["http://b.example/"],

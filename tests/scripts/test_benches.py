@@ -15,7 +15,7 @@ BENCHES = (
     "bench_policy.py --servers 50 --pages 2000",
     "bench_redis.py --pages 100 --workers 1 --rounds 1",
     "bench_redis_sizes.py --urls 2000 --load 500",
-    "bench_repository.py crawl --pages 60 --rounds 1",
+    "bench_repository.py --pages 60 --rounds 1",
     "bench_rules.py --turns 1",
     "bench_seen.py --urls 2000 --memory 10000",
     "forecast_error.py --only 1",

@@ -64,4 +64,4 @@ def test_a_copy_fed_with_the_changes_equals_the_store(steps: list[tuple]) -> Non
                                 copy[table].pop(key, None)
                             else:
                                 copy[table][key] = value
-        assert copy == {table: dict(store.rocks.rows(table, b"")) for table in TABLES}
+        assert copy == {table: dict(store.rocks.rows(table)) for table in TABLES}

@@ -2,8 +2,9 @@
 
 import pytest
 from hypothesis import given
+from tldextract import TLDExtract
 
-from crawlproject.urls import Canonicalizer, RegisteredDomain, host_of, server_key
+from crawlproject.urls import Canonicalizer, domain_of_server, host_of, server_key
 from crawlproject.urls.server_key import suffix_list_id
 
 from .conftest import PROPERTY, url_like
@@ -84,15 +85,15 @@ def test_every_spelling_has_the_key_of_its_canonical_url(text):
 )
 def test_registered_domain_falls_back_to_the_host(host, domain):
     """Hosts under a public suffix have a registered domain; for others it is the host."""
-    assert RegisteredDomain()(host) == domain
+    assert domain_of_server(f"http://[{host}]" if ":" in host else f"http://{host}") == domain
 
 
 def test_suffix_list_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for the same list in any order; another for another list."""
     own = suffix_list_id.__wrapped__()
     assert own == suffix_list_id() == suffix_list_id.__wrapped__()
-    suffixes = RegisteredDomain().suffixes
-    monkeypatch.setattr(RegisteredDomain, "suffixes", property(lambda _: suffixes[::-1]))
+    suffixes = TLDExtract(suffix_list_urls=(), cache_dir=None).tlds
+    monkeypatch.setattr(TLDExtract, "tlds", suffixes[::-1])
     assert suffix_list_id.__wrapped__() == own
-    monkeypatch.setattr(RegisteredDomain, "suffixes", property(lambda _: suffixes[1:]))
+    monkeypatch.setattr(TLDExtract, "tlds", suffixes[1:])
     assert suffix_list_id.__wrapped__() != own

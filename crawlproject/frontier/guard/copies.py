@@ -5,7 +5,7 @@ Both records are stored with their server.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,40 +113,3 @@ def is_circle(url: str, links: Iterable[str | None]) -> bool:
         if "/" in below and path.endswith("/" + below):
             return True
     return False
-
-
-class HasSharedPages(Protocol):
-    """The attributes of a server that mirror detection uses."""
-
-    shared: SharedPages | None
-
-    @property
-    def key(self) -> str:
-        """Its name."""
-
-    @property
-    def pages(self) -> int:
-        """Number of pages with compared content."""
-
-
-T = TypeVar("T", bound=HasSharedPages)
-
-
-def learn_shared(server: T, first: T) -> T | None:
-    """Learn that a page of ``server`` equals an earlier one at the same path of ``first``. O(1).
-
-    Returns, once, the server that this shows to be a mirror of the other: the one with more copies, ``server`` if both
-    have equally many.
-    """
-    here, there = server.shared or SharedPages(), first.shared or SharedPages()
-    server.shared = here
-    here.add(first.key)
-    copies, originals = here.count(first.key), there.count(server.key)
-    shared = copies + originals
-    if here.is_mirror or there.is_mirror or shared < MIN_SHARED:
-        return None
-    if shared < MIN_SHARE * min(server.pages, first.pages):
-        return None
-    mirror, pages = (server, here) if copies >= originals else (first, there)
-    pages.is_mirror = True
-    return mirror

@@ -111,13 +111,11 @@ class Guard:
         ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
         watched.
         """
-        key = server_key(url)
-        server = self.server_of(key)
-        if server is None or self.is_released(key):
+        server = self._judged(url)
+        if server is None:
             return None
-        name = self.name_of(url)
         if server.guard is not None:
-            server.guard.count_open(name)
+            server.guard.count_open(self.name_of(url))
         return GuardedPage(self, server, url, marks, visit)
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
@@ -126,9 +124,8 @@ class Guard:
 
         Returns its server and pattern if the URLs of that pattern, found anywhere, rank last from now on.  O(length).
         """
-        key = server_key(url)
-        server, name = self.server_of(key), self.name_of(url)
-        if server is None or name is None or self.is_released(key):
+        server, name = self._judged(url), self.name_of(url)
+        if server is None or name is None:
             return None
         server.guard = server.guard or ServerGuard()
         return (server, name) if server.guard.count_closed(name) else None
@@ -145,12 +142,11 @@ class Guard:
         Returns its server if further URLs are found to be other names of known pages, so that they rank last from now
         on.  O(length).
         """
-        key = server_key(url)
-        server = self.server_of(key)
-        if server is None or visit.is_known or self.is_released(key):
+        server = self._judged(url)
+        if server is None or visit.is_known:
             return None
         named = (visit.canonical, visit.first)
-        canonical, first = (each if each and server_key(each) == key else None for each in named)
+        canonical, first = (each if each and server_key(each) == server.key else None for each in named)
         if (canonical is None or canonical == url) and server.guard is None:  # nearly always
             return None
         server.guard = server.guard or ServerGuard()
@@ -162,11 +158,10 @@ class Guard:
         ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  Returns its server if something has
         become idle.  O(length).
         """
-        key = server_key(url)
-        server = self.server_of(key)
-        if server is None or self.is_released(key) or (server.guard is None and first is None and is_page):
+        server = self._judged(url)
+        if server is None or (server.guard is None and first is None and is_page):
             return None
-        if first is not None and server_key(first) != key:
+        if first is not None and server_key(first) != server.key:
             first = None
         server.guard = server.guard or ServerGuard()
         return server if server.guard.additions.learn(url, first, is_page=is_page) else None
@@ -175,6 +170,11 @@ class Guard:
         """Count the patterns of a restored server in the budget. O(patterns)."""
         for pattern in known.patterns.values():
             self.budget.keep(pattern)
+
+    def _judged(self, url: str) -> Server | None:
+        """The server of the canonical ``url``; None if it is new or exempt."""
+        server = self.server_of(server_key(url))
+        return None if server is None or self.is_released(server.key) else server
 
     def _name_of(self, url: str) -> str | None:
         reason = self.rules.reason(url)
@@ -204,8 +204,8 @@ class Guard:
     def linked_from_elsewhere(self, url: str) -> bool:
         """Count a link from another server to the canonical ``url``; returns whether it ranks last. O(length)."""
         name = self.name_of(url)
-        server = self.server_of(server_key(url))
-        known = None if server is None or self.is_released(server.key) else server.guard
+        server = self._judged(url)
+        known = None if server is None else server.guard
         if known is not None and name in known.patterns:
             known.patterns[name].votes += 1
         return name is not None and is_last(known, name, self.limits)

@@ -81,7 +81,6 @@ class StoredUrlQueue:
 
     @property
     def window(self) -> int:
-        """See ``ServerUrls``."""
         return self._window
 
     @property
@@ -91,7 +90,6 @@ class StoredUrlQueue:
 
     @property
     def best_quality(self) -> float:
-        """See ``ServerUrls``. O(1)."""
         return next(qualities(self._head[:SIZE], by_quality=self._of.by_quality), 0.0)
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:

@@ -205,7 +205,6 @@ class UrlQueue:
             self._refill()
 
     def first(self, prefix: str, count: int) -> list[Entry]:
-        """See ``ServerUrls``."""
         return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
 
     def _entry(self, place: int, prefix: str, *, remove: bool = False) -> Entry:

@@ -120,7 +120,6 @@ async def add_headers(_: web.Request, response: web.StreamResponse) -> None:
 
 
 def failure(status: int, reason: str) -> web.Response:
-    """An error as JSON."""
     return web.json_response({"error": reason}, status=status)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from importlib import resources
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from crawlproject.monitor.console.access import Access
 
+    #: Path -> what answers with a JSON value, given the parameters of the URL; None: the server is unknown.
+    Views = Mapping[str, Callable[[Mapping[str, str]], Any]]
     #: Path -> action, and the names of its arguments. Each raises ValueError, or one of ``errors``.
     Actions = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
 
@@ -42,39 +44,11 @@ FILES = {
 }
 
 
-class Room(Protocol):
-    """The content and the actions of the console, implemented in ``room``. All answers are JSON values."""
-
-    def state(self) -> dict[str, Any]:
-        """Figures, orders, names for the page."""
-
-    def event(self) -> dict[str, Any]:
-        """The message that every page gets once a second."""
-
-    def history(self) -> dict[str, Any]:
-        """The points of the charts."""
-
-    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
-        """A page of the table of servers. Raises ValueError for wrong parameters."""
-
-    def server(self, key: str) -> dict[str, Any] | None:
-        """One server; None if it is unknown."""
-
-    async def workers(self) -> dict[str, Any]:
-        """All workers of the crawl."""
-
-    def stats(self) -> dict[str, Any]:
-        """All stats, sorted."""
-
-    def lines(self) -> list[dict[str, Any]]:
-        """The last lines of the log."""
-
-
 class Hub:
     """The open pages: an event is made once for all of them."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, event: Callable[[], dict[str, Any]]) -> None:
+        self._figures = event
         self._event = b""
         self._tick = asyncio.Event()
         self.is_closing = False
@@ -83,7 +57,7 @@ class Hub:
     def publish(self) -> None:
         """Make the next event and wake the streams, if a page is open. O(stats)."""
         if self.streams:
-            self._event = _event("figures", self._room.event())
+            self._event = _event("figures", self._figures())
             self._wake()
 
     def close(self) -> None:
@@ -102,21 +76,21 @@ class Hub:
             await asyncio.wait_for(response.write(self._event), STREAM_TIMEOUT)
             if not self.is_closing:
                 await tick.wait()
-        await asyncio.wait_for(response.write(_event("end", self._room.event())), STREAM_TIMEOUT)
+        await asyncio.wait_for(response.write(_event("end", self._figures())), STREAM_TIMEOUT)
 
     def _wake(self) -> None:
         self._tick.set()
         self._tick = asyncio.Event()
 
 
-def application(room: Room, actions: Actions, access: Access, hub: Hub) -> web.Application:
-    """The web application."""
+def application(views: Views, actions: Actions, access: Access, hub: Hub) -> web.Application:
     app = web.Application(middlewares=[access_middleware(access)], client_max_size=MAX_BODY)
     app.on_response_prepare.append(add_headers)
     for name, kind in FILES.items():
         app.router.add_get("/" if name == "index.html" else f"/{name}", _file(name, kind))
-    for path, view in Views(room, hub).paths().items():
-        app.router.add_get(f"/api/{path}", view)
+    for path, view in views.items():
+        app.router.add_get(f"/api/{path}", _view(view))
+    app.router.add_get("/api/stream", _stream(hub))
     for path, (action, names) in actions.items():
         app.router.add_post(f"/api/{path}", _action(action, names))
     return app
@@ -131,47 +105,21 @@ def _file(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Respons
     return serve
 
 
-class Views:
-    """A handler for each path below ``/api/`` that changes nothing."""
-
-    def __init__(self, room: Room, hub: Hub) -> None:
-        self._room = room
-        self._hub = hub
-        self._searching = asyncio.Semaphore(2)  # each search may take 50 ms of CPU
-
-    def paths(self) -> dict[str, Any]:
-        """Path -> handler."""
-        room = self._room
-        return {
-            "state": _view(room.state),
-            "history": _view(room.history),
-            "servers": self.servers,
-            "server": self.server,
-            "workers": self.workers,
-            "stats": _view(room.stats),
-            "log": _view(lambda: {"lines": room.lines()}),
-            "stream": self.stream,
-        }
-
-    async def servers(self, request: web.Request) -> web.Response:
-        """A page of the table of servers."""
-        async with self._searching:
-            return _json(await self._room.servers(dict(request.query)))
-
-    async def server(self, request: web.Request) -> web.Response:
-        """One server."""
-        found = self._room.server(request.query.get("key", ""))
+def _view(view: Callable[[Mapping[str, str]], Any]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        found = view(request.query)
+        found = await found if asyncio.iscoroutine(found) else found
         if found is None:
             raise web.HTTPNotFound(reason="this server is not known here")
         return _json(found)
 
-    async def workers(self, _: web.Request) -> web.Response:
-        """The workers of the crawl."""
-        return _json(await self._room.workers())
+    return handle
 
-    async def stream(self, request: web.Request) -> web.StreamResponse:
-        """Server-sent events: ``figures`` once a second, ``end`` when the crawl ends."""
-        hub = self._hub
+
+def _stream(hub: Hub) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Server-sent events: ``figures`` once a second, ``end`` when the crawl ends."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
         if hub.streams >= MAX_STREAMS:
             raise web.HTTPServiceUnavailable(reason=f"{MAX_STREAMS} pages are open already")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
@@ -185,11 +133,6 @@ class Views:
         finally:
             hub.streams -= 1
         return response
-
-
-def _view(answer: Callable[[], Any]) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(_: web.Request) -> web.Response:
-        return _json(answer())
 
     return handle
 

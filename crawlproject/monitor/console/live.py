@@ -74,7 +74,6 @@ class LineLog(logging.Handler):
         self.count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Called by logging."""
         if record.levelno < logging.WARNING and not record.name.startswith(_OURS):
             return
         try:

@@ -17,10 +17,13 @@ from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.monitor.console.answers import AnswerLog
+    from crawlproject.monitor.console.api import Views
     from crawlproject.monitor.console.live import History, LineLog
     from crawlproject.monitor.console.order_book import OrderBook
 
@@ -36,7 +39,7 @@ FRESH = 2.0
 
 @dataclass
 class CrawlRoom:
-    """``api.Room`` of a running crawl."""
+    """All answers are JSON values."""
 
     crawler: Crawler
     crawl: CrawlFrontier
@@ -45,11 +48,25 @@ class CrawlRoom:
     charts: History
     log: LineLog
 
+    _searching: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each may take 50 ms of CPU
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _looked_at: float = -inf
     _workers: dict[str, Any] = field(default_factory=dict)
 
+    def views(self) -> Views:
+        """What ``api`` offers below ``/api/`` and changes nothing."""
+        return {
+            "state": lambda _: self.state(),
+            "history": lambda _: self.history(),
+            "servers": self.servers,
+            "server": lambda given: server_view(self.crawler, self.crawl.frontier, given.get("key", ""), self.answers),
+            "workers": lambda _: self.workers(),
+            "stats": lambda _: dict(sorted(stats_of(self.crawler).get_stats().items())),
+            "log": lambda _: {"lines": list(self.log.lines)},
+        }
+
     def state(self) -> dict[str, Any]:
+        """Figures, orders, names for the page."""
         spider = self.crawler.spider
         return {
             "spider": "" if spider is None else spider.name,
@@ -59,6 +76,7 @@ class CrawlRoom:
         }
 
     def event(self) -> dict[str, Any]:
+        """The message that every page gets once a second."""
         return {"figures": self.figures(), "orders": self.orders(), "lines": self.log.count}
 
     def figures(self) -> dict[str, Any]:
@@ -91,15 +109,16 @@ class CrawlRoom:
         }
 
     def history(self) -> dict[str, Any]:
+        """The points of the charts."""
         return {"names": ["at", *CHARTED], "interval": self.charts.interval, "points": self.charts.points}
 
-    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
-        return await find(self.crawl.frontier, Query.parse(given))
-
-    def server(self, key: str) -> dict[str, Any] | None:
-        return server_view(self.crawler, self.crawl.frontier, key, self.answers)
+    async def servers(self, given: Mapping[str, str]) -> dict[str, Any]:
+        """A page of the table of servers. Raises ValueError for wrong parameters."""
+        async with self._searching:
+            return await find(self.crawl.frontier, Query.parse(dict(given)))
 
     async def workers(self) -> dict[str, Any]:
+        """All workers of the crawl."""
         async with self._looking:  # one question to Redis at a time, whoever asks
             if CLOCK() - self._looked_at >= FRESH:
                 found = await self.crawl.workers() or {"workers": None}
@@ -107,12 +126,6 @@ class CrawlRoom:
                     found["actions"] = [_shown(action) for action in found["actions"]]
                 self._workers, self._looked_at = found, CLOCK()
         return self._workers
-
-    def stats(self) -> dict[str, Any]:
-        return dict(sorted(stats_of(self.crawler).get_stats().items()))
-
-    def lines(self) -> list[dict[str, Any]]:
-        return list(self.log.lines)
 
 
 def _shown(action: dict[str, Any]) -> dict[str, Any]:

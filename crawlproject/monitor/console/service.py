@@ -40,10 +40,10 @@ class ConsoleService:
         self._crawl = crawl
         self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
         self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines)
-        self._hub = Hub(self._room)
+        self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
-        app = application(self._room, actions, self._access, self._hub)
+        app = application(self._room.views(), actions, self._access, self._hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
         self._ticking: asyncio.Task[None] | None = None
 

@@ -76,7 +76,6 @@ class BottomPanel:
                 self._out(erased + text + (self._drawn if self._is_shown else ""))
 
     def erase(self) -> None:
-        """Remove the panel."""
         with self._lock:
             if not self._is_gone:
                 self._out(self._erased())
@@ -122,12 +121,10 @@ class AbovePanel:
         self._panel = panel
 
     def write(self, text: str) -> int:
-        """As a text stream."""
         self._panel.write(text)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """As a text stream."""
         for line in lines:
             self.write(line)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
@@ -15,7 +15,7 @@ from crawlproject.options.console import ConsoleOptions
 from testbed.children import free_port
 
 if TYPE_CHECKING:
-    from crawlproject.monitor.console.api import Actions
+    from crawlproject.monitor.console.api import Actions, Views
 
 T = TypeVar("T")
 
@@ -31,22 +31,24 @@ class FakeRoom:
     def state(self) -> dict[str, Any]:
         return {"spider": "<script>alert(1)</script>"}
 
-    event = history = state
+    event = state
 
-    def stats(self) -> dict[str, Any]:
-        return {"own": float("inf"), "list": [1.5, float("nan")]}
+    async def servers(self, given: Mapping[str, str]) -> dict[str, Any]:
+        raise ValueError(f"wrong:\n{dict(given)}")
 
-    async def servers(self, given: dict[str, str]) -> dict[str, Any]:
-        raise ValueError(f"wrong:\n{given}")
-
-    async def workers(self) -> dict[str, Any]:
+    async def workers(self, _: Mapping[str, str]) -> dict[str, Any]:
         raise RuntimeError("secret of the program")
 
-    def server(self, key: str) -> dict[str, Any] | None:
-        return None
-
-    def lines(self) -> list[dict[str, Any]]:
-        return []
+    def views(self) -> Views:
+        return {
+            "state": lambda _: self.state(),
+            "history": lambda _: self.state(),
+            "servers": self.servers,
+            "server": lambda _: None,
+            "workers": self.workers,
+            "stats": lambda _: {"own": float("inf"), "list": [1.5, float("nan")]},
+            "log": lambda _: {"lines": []},
+        }
 
     def actions(self) -> Actions:
         return {"pause": (self.pause, ()), "block": (lambda name: {"name": name}, ("name",))}
@@ -61,7 +63,7 @@ class Served:
 
     def __init__(self, room: FakeRoom | None = None) -> None:
         self.room, self.access, self.port = room or FakeRoom(), Access(OPTIONS), free_port()
-        self.hub = Hub(self.room)
+        self.hub = Hub(self.room.event)
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self.loop.run_forever)
 
@@ -86,7 +88,7 @@ class Served:
         await self._runner.cleanup()
 
     async def _start(self) -> None:
-        app = application(self.room, self.room.actions(), self.access, self.hub)
+        app = application(self.room.views(), self.room.actions(), self.access, self.hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=60)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
