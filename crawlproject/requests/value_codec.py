@@ -338,11 +338,6 @@ def _encode_time(value: time) -> Any:
     return {"$time": [value.isoformat(), value.fold]}
 
 
-def _decode_path(value: Any) -> Any:
-    name, text = value
-    return _PATHS[name](text)
-
-
 _COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"$t": tuple, "$s": set, "$f": frozenset}
 _TAGS: dict[Any, str] = {kind: tag for tag, kind in _COLLECTIONS.items()}
 
@@ -371,5 +366,5 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "$decimal": Decimal,
     "$complex": lambda value: complex(*value),
     "$uuid": lambda value: UUID(hex=value),
-    "$path": _decode_path,
+    "$path": lambda value: _PATHS[value[0]](value[1]),
 }
