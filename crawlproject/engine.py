@@ -102,18 +102,13 @@ def unfinished_requests(crawler: Crawler) -> AbstractSet[Request]:
     return slot.inprogress if slot is not None else set()
 
 
-def active_downloads(crawler: Crawler) -> AbstractSet[Request]:
-    """Requests that the downloader and its middlewares have not finished."""
-    engine = engine_of(crawler)
-    return engine.downloader.active if engine is not None else set()
-
-
 def ended_downloads(crawler: Crawler, started: Iterable[Request]) -> list[Request]:
     """Those of ``started`` that the downloader has finished, perhaps among others. O(ended).
 
     O(started) with a downloader that does not note what has ended.
     """
-    active = active_downloads(crawler)
+    engine = engine_of(crawler)
+    active = engine.downloader.active if engine is not None else set()
     take_ended = getattr(active, "take_ended", None)
     if take_ended is not None:
         ended: list[Request] = take_ended()

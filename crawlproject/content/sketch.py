@@ -60,7 +60,7 @@ class PageSketch(NamedTuple):
         if count < MIN_SHINGLES:
             return None
         shown = pictures if count < FEW_WORDS else ""
-        heading = _key(f"{title}\n{shown}\n{_without_dates(_opening(text))}") if title else 0
+        heading = _key(f"{title}\n{shown}\n{_without_dates(text.split(None, OPENING)[:OPENING])}") if title else 0
         return cls(bins, heading, _key(title) if title else 0, total ^ _key(shown))
 
 
@@ -93,13 +93,9 @@ def _key(text: str) -> int:
     return bytes_fingerprint(text.encode("utf-8", "surrogatepass"))
 
 
-def _opening(text: str) -> str:
-    return " ".join(text.split(None, OPENING)[:OPENING])
-
-
-def _without_dates(text: str) -> str:
-    """The words of *text* without dates, times, years and versions, which are not its subject; keeps plain numbers."""
-    words = text.split()  # nearly all are letters only
+def _without_dates(words: list[str]) -> str:
+    """*words* without dates, times, years and versions, which are not their subject; keeps plain numbers."""
+    # isalpha first: nearly all are letters only
     kept = [word for word in words if word.isalpha() or word.strip(_NUMERIC) or _is_plain(word.strip(punctuation))]
     return " ".join(kept)
 

@@ -34,7 +34,6 @@ class ActiveRequests(set["Request"]):
         self._ended: list[Request] = []
 
     def remove(self, request: Request) -> None:
-        """The request has ended."""
         super().remove(request)
         self._ended.append(request)
 
@@ -64,7 +63,6 @@ class MeasuredHandlers(DownloadHandlers):
     """
 
     async def download_request_async(self, request: Request) -> Response:
-        """Called by Scrapy."""
         scheme = request.url.partition(":")[0]
         frontier = frontier_of(self._crawler)
         if scheme not in _HTTP or frontier is None or _measures(self._get_handler(scheme)):

@@ -307,7 +307,6 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             self._crawl.end_session(key)
 
     async def close(self) -> None:
-        """Close all connections."""
         self.crawler.signals.disconnect(self._pool.close, signals.session_closed)
         self.crawler.signals.disconnect(self._pool.abort, signals.session_abandoned)
         self._prefetch.close()

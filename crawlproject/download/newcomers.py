@@ -61,7 +61,6 @@ class NewcomerNames:
         crawl.admit = self.admit
 
     def close(self) -> None:
-        """Stop asking."""
         self._crawl.admits_all()
         if self._timer is not None:
             self._timer.cancel()

@@ -149,7 +149,6 @@ class Outages:
             await asyncio.wait((self._asking,), timeout=CHECK)
 
     def close(self) -> None:
-        """Stop asking."""
         self._is_watching = False
         if self._asking is not None:
             self._asking.cancel()

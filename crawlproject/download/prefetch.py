@@ -38,7 +38,6 @@ class DnsPrefetch:
             self._timer = asyncio.get_running_loop().call_later(PAUSE, self._look)
 
     def close(self) -> None:
-        """Stop prefetching."""
         self._resolver.on_asked = lambda: None
         if self._timer is not None:
             self._timer.cancel()

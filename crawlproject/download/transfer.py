@@ -65,11 +65,9 @@ class BodySignals:
             self._bytes.read(("data", "request"))
 
     def headers(self, request: Request, headers: Headers, length: int | None) -> StopDownload | None:
-        """The head has arrived."""
         return self._stopped(self._headers.send(headers=headers, body_length=length, request=request), request)
 
     def received(self, request: Request, data: bytes) -> StopDownload | None:
-        """Part of the body has arrived."""
         return self._stopped(self._bytes.send(data=data, request=request), request)
 
     @staticmethod
@@ -340,7 +338,6 @@ class Transfer:
             socket.abort()
 
     def _give_up(self) -> None:
-        """See ``Share``."""
         self.fail(DownloadFailedError("Connection closed"))
         if self._socket is not None:
             self._socket.abort()

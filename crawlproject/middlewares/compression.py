@@ -37,12 +37,10 @@ _GZIP = ([b"gzip"], [b"x-gzip"])
 
 
 def _gunzip(body: bytes, max_size: int) -> bytes | None:
-    """The content of a complete and simple gzip file of at most ``max_size`` bytes (0: any); None of any other.
+    """The content of a complete and simple gzip file of at most ``max_size`` > 0 bytes; None of any other.
 
     Half the time of Python's ``gzip``, which Scrapy uses for all.
     """
-    if not max_size > 0:
-        return None
     decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
         content = decoder.decompress(body, max_size)
@@ -95,7 +93,7 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
         decode = super()._handle_encoding  # uses no shared state
         try:
             if len(layers) == 1 and len(response.body) <= LARGE:
-                least = min(max_size or ON_LOOP, ON_LOOP)
+                least = min(max_size, ON_LOOP) if max_size > 0 else ON_LOOP
                 content = _gunzip(response.body, least) if layers in _GZIP else None
                 try:
                     return decode(response.body, encodings, least)[0] if content is None else content

@@ -40,7 +40,6 @@ class LimitsMiddleware(CrawlerMiddleware):
             crawler.signals.connect(self._bytes_received, signals.bytes_received)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Count a page."""
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
             self._pages += 1

@@ -59,7 +59,6 @@ class RecrawlMiddleware(CrawlerMiddleware):
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Remove the validators."""
         _clean(request)
 
     def _is_handled(self, request: Request) -> bool:

@@ -48,19 +48,18 @@ class _Zstd(threading.local):
 _zstd = _Zstd()
 
 
-def _compress_gzip(data: bytes) -> bytes:
-    return isal_zlib.compress(data, GZIP_LEVEL, wbits=31)
-
-
-def _compress_zstd(data: bytes) -> bytes:
-    return _zstd.compressor.compress(data)
-
-
-GZIP = Compression("gzip", ".gz", _compress_gzip, lambda: zlib.decompressobj(wbits=31), zlib.error, b"\x1f\x8b\x08")
+GZIP = Compression(
+    "gzip",
+    ".gz",
+    lambda data: isal_zlib.compress(data, GZIP_LEVEL, wbits=31),
+    lambda: zlib.decompressobj(wbits=31),
+    zlib.error,
+    b"\x1f\x8b\x08",
+)
 ZSTD = Compression(
     "zstd",
     ".zst",
-    _compress_zstd,
+    lambda data: _zstd.compressor.compress(data),
     lambda: zstandard.ZstdDecompressor().decompressobj(),
     zstandard.ZstdError,
     b"\x28\xb5\x2f\xfd",

@@ -194,9 +194,5 @@ def _metadata(capture: Capture) -> Iterable[tuple[str, str | None]]:
 
 
 def _fields(fields: Headers) -> bytes:
-    lines = [f"{name}: {_one_line(value)}\r\n" for name, value in fields if value]
+    lines = [f"{name}: {_breaks.sub(' ', value)}\r\n" for name, value in fields if value]
     return "".join(lines).encode("utf-8", "replace")
-
-
-def _one_line(value: str) -> str:
-    return _breaks.sub(" ", value)

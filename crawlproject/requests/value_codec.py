@@ -115,9 +115,8 @@ class ValueCodec:
             return [self.encode(item, depth + 1) for item in value]
         if kind is dict:
             return self._encode_dict(value, depth + 1)
-        for kinds, tag in ((tuple, "$t"), (set, "$s"), (frozenset, "$f")):
-            if kind is kinds:
-                return {tag: [self.encode(item, depth + 1) for item in value]}
+        if kind in _TAGS:
+            return {_TAGS[kind]: [self.encode(item, depth + 1) for item in value]}
         encode = _ENCODERS.get(kind)
         if encode is not None:
             return encode(value)
@@ -213,10 +212,8 @@ class ValueCodec:
         try:
             if tag in _COLLECTIONS:
                 return _COLLECTIONS[tag](self.decode(each) for each in value)
-            if tag == "$d":
-                return {self.decode(name): self.decode(each) for name, each in value}
-            if tag in ("$ordered", "$counter"):
-                return _MADE[tag]({self.decode(name): self.decode(each) for name, each in value})
+            if tag in _DICTS:
+                return _DICTS[tag]({self.decode(name): self.decode(each) for name, each in value})
             if tag == "$default":
                 name, pairs = value
                 return defaultdict(_FACTORIES[name], self.decode({"$d": pairs}))
@@ -341,16 +338,12 @@ def _encode_time(value: time) -> Any:
     return {"$time": [value.isoformat(), value.fold]}
 
 
-def _decode_path(value: Any) -> Any:
-    name, text = value
-    return _PATHS[name](text)
-
-
 _COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"$t": tuple, "$s": set, "$f": frozenset}
+_TAGS: dict[Any, str] = {kind: tag for tag, kind in _COLLECTIONS.items()}
 
 _MAPPINGS: dict[type, str] = {OrderedDict: "$ordered", Counter: "$counter", defaultdict: "$default"}
 
-_MADE: dict[str, Callable[[dict[Any, Any]], Any]] = {tag: kind for kind, tag in _MAPPINGS.items()}
+_DICTS: dict[str, Callable[[dict[Any, Any]], Any]] = {"$d": dict, "$ordered": OrderedDict, "$counter": Counter}
 
 _ENCODERS: dict[type, Callable[[Any], Any]] = {
     bytes: lambda value: {"$b": value.decode("latin-1")},
@@ -373,5 +366,5 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
     "$decimal": Decimal,
     "$complex": lambda value: complex(*value),
     "$uuid": lambda value: UUID(hex=value),
-    "$path": _decode_path,
+    "$path": lambda value: _PATHS[value[0]](value[1]),
 }

@@ -74,7 +74,6 @@ class LruCache(UrlCache):
         return len(self._keys)
 
     def clear(self) -> None:
-        """Forget all keys. O(size)."""
         self._keys.clear()
 
 
@@ -145,7 +144,6 @@ class ClockCache(UrlCache):
         return len(self._circle)
 
     def clear(self) -> None:
-        """Forget all keys. O(size)."""
         self._places.clear()
         self._circle.clear()
         self._marks = bytearray(self.size)
@@ -162,7 +160,6 @@ class RandomCache(UrlCache):
         self._state = seed & _MASK
 
     def add(self, key: Hashable) -> bool:
-        """Whether ``key`` was cached. O(1)."""
         held, places = self._held, self._places
         if key in held:
             self.hits += 1
@@ -185,7 +182,6 @@ class RandomCache(UrlCache):
         return len(self._places)
 
     def clear(self) -> None:
-        """Forget all keys. O(size)."""
         self._held.clear()
         self._places.clear()
 

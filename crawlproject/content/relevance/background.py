@@ -57,7 +57,6 @@ class Idf(dict[str, float]):
         self._own = background(language) if language in TABLES else None
 
     def __missing__(self, term: str) -> float:
-        """O(1)."""
         make_room(self)
         self[term] = value = self._idf(term)
         return value

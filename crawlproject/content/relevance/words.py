@@ -157,7 +157,7 @@ class Stemmer(dict[str, str]):
 
         super().__init__()
         name = SNOWBALL.get(language)
-        self._stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else _unchanged
+        self._stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else str
 
     def __missing__(self, word: str) -> str:
         """O(1): 1 us, because snowballstemmer uses PyStemmer where it is installed; else 18 us."""
@@ -165,10 +165,6 @@ class Stemmer(dict[str, str]):
         is_term = len(word) <= MAX_WORD and not word.isdecimal()
         stem = self[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
         return stem
-
-
-def _unchanged(word: str) -> str:
-    return word
 
 
 @cache

@@ -104,7 +104,6 @@ class GuardedProxy:
         return self._certificate.key_hash
 
     async def start(self) -> None:
-        """Begin to listen."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_READ)
         self.port = self._server.sockets[0].getsockname()[1]
 

@@ -149,7 +149,8 @@ class Renderer:
             job.close()
             self._proxy.drop(user)
             await asyncio.shield(self._leave(browser, slot, is_broken=is_broken))
-            self._count(job)
+            for nuisance, count in job.nuisances.items():
+                self._stats.inc_value(f"render/{nuisance}", count)
         return Rendered(_with_base(found, job.url), job.redirect)
 
     async def _leave(self, browser: Browser, slot: Slot, *, is_broken: bool) -> None:
@@ -196,10 +197,6 @@ class Renderer:
         if failed is not None:
             self._stats.inc_value("render/failed_steps")
             logger.info("Step failed on %s: %s", job.url, failed)
-
-    def _count(self, job: PageJob) -> None:
-        for nuisance, count in job.nuisances.items():
-            self._stats.inc_value(f"render/{nuisance}", count)
 
     async def _ready(self) -> Browser:
         """The browser, which need not run yet."""
