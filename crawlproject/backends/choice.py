@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
 
-from crawlproject.backends.feeds import cut_incomplete_items, damaged_feed, unusable_feed
+from crawlproject.backends.feeds import check_feeds, cut_incomplete_items
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import age_seconds
 from crawlproject.storage.errors import StoreError
@@ -42,13 +42,7 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
         raise ValueError(
             "recrawl (FRONTIER_RECRAWL_AGE) needs FRONTIER_BACKEND='disk': JOBDIR or FRONTIER_DIR must name a directory"
         )
-    if (path := unusable_feed(crawler)) is not None:
-        raise ValueError(f"the feed {path} cannot be written: its folder must be writable, and it must be a file")
-    if (path := damaged_feed(crawler)) is not None:
-        raise ValueError(
-            f"{path} has items, and nothing can be appended to a Parquet file: "
-            "use another file, or one for each run (-o 'pages-%(time)s.parquet')"
-        )
+    check_feeds(crawler)
     with needs_extra(f"FRONTIER_BACKEND={options.backend!r}", "redis"):  # no other backend needs an extra
         kind = load_object(BACKENDS[options.backend])
     try:

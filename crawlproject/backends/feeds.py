@@ -36,18 +36,20 @@ def overwritten_feed(crawler: Crawler) -> Path | None:
     return next((path for path, options in _written(crawler) if options.get("overwrite")), None)
 
 
-def damaged_feed(crawler: Crawler) -> Path | None:
-    """A local Parquet file, not empty, to which one of ``FEEDS`` will append; None if there is none.
+def check_feeds(crawler: Crawler) -> None:
+    """Raise ValueError for a local feed that cannot be written: each item would fail; or that would be damaged.
 
     The positions in a Parquet file count from its beginning, so two in one file cannot be read.
     """
-    appended = ((path, options) for path, options in _written(crawler) if not options.get("overwrite"))
-    return next((path for path, options in appended if options.get("format") == "parquet"), None)
-
-
-def unusable_feed(crawler: Crawler) -> Path | None:
-    """A local file of ``FEEDS`` that cannot be written: each item would fail; None if there is none."""
-    return next((path for path, _ in _local(crawler) if not _may_write(path)), None)
+    for path, _ in _local(crawler):
+        if not _may_write(path):
+            raise ValueError(f"the feed {path} cannot be written: its folder must be writable, and it must be a file")
+    for path, options in _written(crawler):
+        if options.get("format") == "parquet" and not options.get("overwrite"):
+            raise ValueError(
+                f"{path} has items, and nothing can be appended to a Parquet file: "
+                "use another file, or one for each run (-o 'pages-%(time)s.parquet')"
+            )
 
 
 def _may_write(path: Path) -> bool:

@@ -96,18 +96,14 @@ class StartUrls:
         self._waiting = 0
         self._is_wrong = False
         self._stats = stats_of(crawler)
-        if hasattr(spider, "make_request_from_data"):
-            self._take_over()
+        if hasattr(spider, "make_request_from_data"):  # of scrapy-redis, which asks Redis itself, and blocks
+            self._spider.fetch_data = lambda *_: []
+            self._spider.count_size = lambda *_: self._waiting
 
     @staticmethod
     def key_of(spider: Spider, options: RedisOptions) -> str:
         """The key of the start URLs of ``spider``."""
         return getattr(spider, "redis_key", None) or options.start_urls_key_of(spider.name)
-
-    def _take_over(self) -> None:
-        """A spider of scrapy-redis asks Redis itself, and blocks: answer it from here."""
-        self._spider.fetch_data = lambda *_: []
-        self._spider.count_size = lambda *_: self._waiting
 
     @property
     def are_pending(self) -> bool:

@@ -112,10 +112,10 @@ class LinkIntake:
         self.exchange: Exchange | None = None
         self._seen = seen
         self.files: SkippedFiles | None = None
-        self._filter = remembering(link_filter.reason)
-        self._seed_filter = link_filter.without_patterns().reason
         of_files = replace(link_filter, extensions=frozenset())
-        self._filter_of_files, self._seed_filter_of_files = of_files.reason, of_files.without_patterns().reason
+        # why URLs are refused: by all rules, and by all but those on extensions
+        self._reasons = remembering(link_filter.reason), of_files.reason
+        self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
         self._depth_limit = options.max_depth
@@ -150,7 +150,7 @@ class LinkIntake:
             if some.start:
                 yield None
             urls += self.canonical(links, links.hrefs[some])
-        page = self._page(links)
+        page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
@@ -158,8 +158,8 @@ class LinkIntake:
             yield from self.guard.work()
         source = self._source(links, page, urls)
         for some in steps:
-            reason_to_skip = self._filter if links.response is not None else self._seed_filter
-            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reason_to_skip, guarded, counts)
+            reasons = self._reasons if links.response is not None else self._reasons_of_seeds
+            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reasons, guarded, counts)
             wanted, foreign = self._split(wanted, source, counts)
             new = list(compress(wanted, self._seen.urls_are_new(wanted)))
             counts["seen"] += len(wanted) - len(new)
@@ -211,12 +211,12 @@ class LinkIntake:
         self,
         hrefs: Sequence[str],
         urls: list[str | None],
-        reason_to_skip: Callable[[str], str | None],
+        reasons: tuple[Callable[[str], str | None], Callable[[str], str | None]],
         guarded: GuardedPage | None,
         counts: Counts,
     ) -> tuple[list[str], set[str]]:
         """Which ``urls`` (``hrefs`` made canonical) are followed, and which of these have a file extension."""
-        of_files = self._seed_filter_of_files if reason_to_skip is self._seed_filter else self._filter_of_files
+        reason_to_skip, of_files = reasons
         judges = [("guard", guarded.refuses)] if guarded is not None and guarded.refuses_some else []
         if self.limits:
             judges.append((PAGE_LIMIT, self.limits.refuses))
@@ -245,10 +245,6 @@ class LinkIntake:
             return list(map(canonicalizer.canonical, hrefs))
         encoding = getattr(links.response, "encoding", "utf-8") if links.kind == "page" else "utf-8"
         return canonicalizer.batch(hrefs, links.base or links.response.url, encoding)
-
-    def _page(self, links: Links) -> str | None:
-        """The canonical URL of the page with the links."""
-        return None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
 
     def _source(self, links: Links, page: str | None, urls: list[str | None]) -> _Source:
         """The source ``page`` of ``links`` with the canonical ``urls``; also writes them to the link record."""

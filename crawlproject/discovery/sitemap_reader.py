@@ -14,7 +14,7 @@ from scrapy.utils.sitemap import Sitemap
 from crawlproject.download.compressed_parts import check_parts
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
-from crawlproject.links import Links
+from crawlproject.links import Kind, Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-from crawlproject.links import Kind
 
 logger = logging.getLogger(__name__)
 

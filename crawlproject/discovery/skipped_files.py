@@ -58,7 +58,8 @@ class SkippedFiles:
         server = self._frontier.server(server_key(url))
         if server is None or server.file_kinds is None:
             return False
-        return self._is_known(server.file_kinds, kind_of(url))
+        kind = kind_of(url)
+        return server.file_kinds.answers(kind) >= self._needed_for(kind)
 
     def factor(self, url: str) -> float:
         """Factor on the quality of a link that is not skipped; counts it if it becomes a probe. O(length)."""
@@ -105,9 +106,6 @@ class SkippedFiles:
         kinds.learn(kind, is_page=media in HTML_TYPES)
         self._frontier.servers.changed(server)
         self._count(server.key, kind, kinds.answers(kind))
-
-    def _is_known(self, kinds: FileKinds, kind: str) -> bool:
-        return kinds.answers(kind) >= self._needed_for(kind)
 
     def _needed_for(self, kind: str) -> int:
         extension = kind.partition(" ")[0]

@@ -208,7 +208,7 @@ class TrapGuard:
             self._frontier.servers.rank_last(server, "")
 
     def _is_released(self, key: str) -> bool:
-        return self._options.is_released(key) or (len(self._released) > 0 and self._released.find(key) is not None)
+        return self._options.is_released(key) or self._released.find(key) is not None
 
     def _drop(self, server: Server, spent: str) -> None:
         """Drop the queued URLs of a pattern."""

@@ -553,7 +553,7 @@ class Frontier:
         if server.full:  # pushed first, so that the store keeps it for a run with a higher limit
             self.drops.add(server.urls.pop(server.key))
             return
-        self.quality.came(entry)
+        self.quality.add(1, entry.quality)
         if server.blocked:
             return
         self._urls += 1
@@ -580,6 +580,6 @@ class Frontier:
             if after is None:
                 dropped.append(before)
             else:
-                self.quality.came(after)
+                self.quality.add(1, after.quality)
         self._expectations.sitemaps.dropped(dropped)
         return len(dropped)

@@ -102,11 +102,11 @@ class FrontierOrders:
 
     def is_blocked(self, key: str) -> bool:
         """Whether the server ``key`` is blocked. O(labels); O(1) if nothing is."""
-        return len(self.blocked) > 0 and self.blocked.find(key) is not None
+        return self.blocked.find(key) is not None
 
     def delay(self, key: str) -> float:
         """The minimum delay of the server ``key``, seconds; 0: none. O(labels); O(1) if there are no delays."""
-        found = self.delays.find(key) if len(self.delays) else None
+        found = self.delays.find(key)
         return 0.0 if found is None else found[1]
 
 

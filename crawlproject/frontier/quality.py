@@ -55,11 +55,10 @@ class DepthQuality:
 
 
 class ScoredQuality:
-    """Given scores per URL (e.g. a PageRank computed elsewhere); other URLs get ``default``."""
+    """Given scores per URL (e.g. a PageRank computed elsewhere); other URLs get 0."""
 
-    def __init__(self, scores: dict[str, float], default: float = 0.0) -> None:
+    def __init__(self, scores: dict[str, float]) -> None:
         self._scores = scores
-        self._default = default
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> ScoredQuality:
@@ -82,7 +81,7 @@ class ScoredQuality:
         return cls(scores)
 
     def quality(self, url: str, depth: int) -> float:
-        return self._scores.get(url, self._default)
+        return self._scores.get(url, 0.0)
 
 
 class InLinks:

@@ -38,11 +38,6 @@ class QualityTally:
         self._sum = state.number("queued_sum", 0.0)
         self._urls = state.count("queued_urls", 0)
 
-    def came(self, entry: Entry) -> None:
-        """Count a queued URL."""
-        self._sum += entry.quality
-        self._urls += 1
-
     def add(self, urls: int, quality: float) -> None:
         """Count queued URLs by the sum of their quality."""
         self._sum += quality

@@ -205,7 +205,7 @@ class Server:
         """Make no request before ``time``, in a session or not."""
         self.ready_at = max(self.ready_at, time)
         if self.session is not None:
-            self.session.ready_at = max(self.session.ready_at, self.ready_at)
+            self.session.ready_at = self.ready_at
 
     @property
     def latest_end(self) -> float:

@@ -113,7 +113,7 @@ class Surveyor:
             return
         if beyond := len(server.urls) - urls:  # the worst ones: at most as good as the mean of the best
             found.beyond_limits += beyond
-            found.beyond_quality += beyond * server.urls.window_sum / min(len(server.urls), server.urls.window)
+            found.beyond_quality += beyond * server.urls.window_sum / min(len(server.urls), server.limit)
         if not urls:
             return
         found.with_urls += 1
@@ -122,8 +122,8 @@ class Surveyor:
         ):
             found.failing += 1
             found.failing_urls += urls
-            best = min(urls, server.urls.window)
-            found.failing_quality += server.urls.window_sum * best / min(len(server.urls), server.urls.window)
+            best = min(urls, server.limit)
+            found.failing_quality += server.urls.window_sum * best / min(len(server.urls), server.limit)
             found.failing_others += urls - best
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlproject.records.record import Record
     from crawlproject.records.rules import SiteRules
 
 
@@ -67,7 +66,8 @@ class SiteSpider(WebSpider):
         hrefs: list[str] = []
         if source is not None:
             for record in await intake_of(self.crawler).read(source, site):
-                yield self._with_meta(record, response)
+                record.meta = response.meta
+                yield record
             if site.next_pages is not None:
                 hrefs = await intake_of(self.crawler).links(source, site.next_pages, site)
         for output in outputs:
@@ -76,10 +76,6 @@ class SiteSpider(WebSpider):
                     yield one
             elif not isinstance(output, Page):
                 yield output
-
-    def _with_meta(self, record: Record, response: Response) -> Record:
-        record.meta = response.meta
-        return record
 
     def _followed(self, links: Links, next_pages: list[str]) -> Links:
         """The links that the rules of their domain follow, in canonical form; ``next_pages`` are always followed."""

@@ -98,7 +98,7 @@ class StoreDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             self._take_lock()
             if self._compare(label) is None or self._format < FORMAT:
-                self._write_label(label)
+                replace_file(self._label_file, json.dumps({"kind": KIND, "format": FORMAT, **asdict(label)}))
         except OSError as error:
             self.release()
             raise StoreError(self.path, f"cannot be written: {error}") from error
@@ -148,6 +148,3 @@ class StoreDirectory:
         self._lock = lock
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-
-    def _write_label(self, label: StoreLabel) -> None:
-        replace_file(self._label_file, json.dumps({"kind": KIND, "format": FORMAT, **asdict(label)}))

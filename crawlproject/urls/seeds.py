@@ -33,7 +33,7 @@ class BadSeed:
     reason: str
 
 
-def read_seeds(lines: Iterable[str], canonicalizer: Canonicalizer | None = None) -> Iterator[Seed | BadSeed]:
+def read_seeds(lines: Iterable[str]) -> Iterator[Seed | BadSeed]:
     """Parse each line except blank lines and comments.  Never raises; invalid lines become BadSeed.
 
     A URL without a scheme gets http://, which servers answer at least with a redirect to https.  A byte order mark and
@@ -42,7 +42,7 @@ def read_seeds(lines: Iterable[str], canonicalizer: Canonicalizer | None = None)
     >>> list(read_seeds(["# seeds", "example.org/a\\t0.5"]))
     [Seed(line=2, url='http://example.org/a', quality=0.5)]
     """
-    canonicalizer = canonicalizer or Canonicalizer()
+    canonicalizer = Canonicalizer()
     for number, line in enumerate(lines, start=1):
         text = line.removeprefix("\ufeff").strip()
         if text and not text.startswith("#"):

@@ -22,7 +22,7 @@ def check(frontier: Frontier) -> None:
     for server in servers:
         server.urls.check()
         by_state[server.state].append(server)
-        assert server.urls.window == server.limit
+        assert server.urls._window == server.limit
         assert (server.session is not None) == (server.state is ServerState.LEASED), server
         assert server.session is None or server.parked is None, f"two connections: {server!r}"
         if server.state is ServerState.HELD:

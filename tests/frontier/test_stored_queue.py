@@ -149,9 +149,9 @@ class Pair:
         """As after a crash: URLs handed out and not acknowledged are queued again."""
         length = self.stored.stored
         assert length == len(self.rows.rows)
-        stored = reopened(self.rows, length, self.stored.window, by_quality=self.by_quality)
+        stored = reopened(self.rows, length, self.stored._window, by_quality=self.by_quality)
         self.stored = stored
-        self.memory = UrlQueue(by_quality=self.by_quality, window=stored.window)
+        self.memory = UrlQueue(by_quality=self.by_quality, window=stored._window)
         check = reopened(self.rows, length, by_quality=self.by_quality)
         for arrival, entry in enumerate(popped(check)):
             self.memory.push(entry, path_of(entry.url, SERVER), arrival)

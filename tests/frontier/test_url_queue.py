@@ -122,7 +122,7 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
         queue.check()
         assert len(queue) == len(model)
         assert queue.best_quality == (model[0][1].quality if model else 0.0)
-        expected = sum(item.quality for _, item in model[: queue.window])
+        expected = sum(item.quality for _, item in model[: queue._window])
         assert queue.window_sum == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.urls import BadSeed, Canonicalizer, Seed, read_seeds
+from crawlproject.urls import BadSeed, Seed, read_seeds
 
 from .conftest import PROPERTY, url_like
 
@@ -47,11 +47,6 @@ def test_comments_and_blank_lines_say_nothing():
     """They are skipped, but counted in line numbers as in an editor."""
     lines = ["\ufeff# seeds\r\n", "\r\n", "  # more", "h.org\r\n", "\t", "http://["]
     assert [seed.line for seed in read_seeds(lines)] == [4, 6]
-
-
-def test_own_canonicalizer_is_used():
-    """The caller's list of parameters is dropped."""
-    assert list(read_seeds(["h?ref=1"], Canonicalizer(["ref"]))) == [Seed(1, "http://h/")]
 
 
 def test_reading_is_lazy():

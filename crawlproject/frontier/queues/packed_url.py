@@ -54,13 +54,12 @@ def packed(path: bytes, priority: int, arrival: int, depth: int, slot: int | Non
 
     Raises ValueError for a priority beyond ±(2³¹ - 1).  O(length).
     """
+    if slot is not None:
+        depth, path = _UNUSUAL, slot.to_bytes(_SLOT_BYTES, "big") + path
     try:
-        if slot is None:
-            return _head.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF, depth) + path
-        head = _head.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF, _UNUSUAL)
+        return _head.pack(MAX_PRIORITY - priority, arrival >> 32, arrival & 0xFFFFFFFF, depth) + path
     except error:
         raise ValueError(f"priority={priority}: must be within ±{MAX_PRIORITY}") from None
-    return head + slot.to_bytes(_SLOT_BYTES, "big") + path
 
 
 def is_usual(depth: int, payload: Any) -> bool:

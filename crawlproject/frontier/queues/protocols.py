@@ -17,12 +17,8 @@ class ServerUrls(Protocol):
         """Number of queued URLs."""
 
     @property
-    def window(self) -> int:
-        """Number of best URLs that ``window_sum`` adds up."""
-
-    @property
     def window_sum(self) -> float:
-        """Summed quality of the best ``window`` URLs."""
+        """Summed quality of the best URLs, as many as ``set_window`` says."""
 
     @property
     def best_quality(self) -> float:

@@ -80,10 +80,6 @@ class StoredUrlQueue:
         return self._length
 
     @property
-    def window(self) -> int:
-        return self._window
-
-    @property
     def window_sum(self) -> float:
         """See ``ServerUrls``. O(window)."""
         return sum(qualities(self._head[: self._window * SIZE], by_quality=self._of.by_quality))

@@ -72,11 +72,6 @@ class UrlQueue:
         return len(self._top) + len(self._rest or ())
 
     @property
-    def window(self) -> int:
-        """Number of best URLs that ``window_sum`` adds up."""
-        return self._window
-
-    @property
     def window_sum(self) -> float:
         """Summed quality of the best ``window`` URLs. O(window)."""
         return -sum(self._losses[: self._window])
