@@ -16,11 +16,15 @@ import random
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from testbed.bench import ADDON, QUIET, command_line, crawl
 from testbed.tiny_web import TinyWeb, serving
+
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 SETTINGS = QUIET | ADDON | {"LOG_LEVEL": "WARNING", "LOGSTATS_INTERVAL": 0}
 GOALS = (0.5, 0.8, 0.95, 1.0)
@@ -59,15 +63,15 @@ class Web(TinyWeb):
         return self.pages * (1 + linking)
 
 
-def measure(share: float, args: object) -> None:
+def measure(share: float, args: Namespace) -> None:
     """Crawl once and print a row."""
-    web = Web(args.sites, args.others, args.pages, args.delay)  # type: ignore[attr-defined]
+    web = Web(args.sites, args.others, args.pages, args.delay)
     with serving(web) as (name_port, web.port):
         settings = SETTINGS | {
             "FRONTIER_DNS_SERVERS": f"127.0.0.1:{name_port}",
-            "CLOSESPIDER_TIMEOUT": args.seconds,  # type: ignore[attr-defined]
-            "FRONTIER_MAX_SESSIONS": args.sessions,  # type: ignore[attr-defined]
-            "FRONTIER_DELAY_FACTOR": args.factor,  # type: ignore[attr-defined]
+            "CLOSESPIDER_TIMEOUT": args.seconds,
+            "FRONTIER_MAX_SESSIONS": args.sessions,
+            "FRONTIER_DELAY_FACTOR": args.factor,
             "FRONTIER_MAX_DELAY": 60,
             "FRONTIER_DOMAIN_SHARE": share,
         }

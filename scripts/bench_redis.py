@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from itertools import compress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,31 +179,20 @@ class Pages:
 
 
 class Cost:
-    """CPU seconds of this process and of Redis per page: the lowest of several rounds."""
+    """CPU microseconds of this process and of Redis per page: the lowest of several rounds."""
 
     def __init__(self, server: RunningRedis | None) -> None:
-        self._server = server
-        self._client: list[float] = []
-        self._redis: list[float] = []
+        self.server = server
+        self.client = self.redis = inf
 
     def add(self, count: int, client: float, redis_cpu: float) -> None:
-        """A round of ``count`` pages."""
-        self._client.append(client / count * 1e6)
-        self._redis.append(redis_cpu / count * 1e6)
+        """A round of ``count`` pages, and CPU seconds."""
+        self.client = min(self.client, client / count * 1e6)
+        self.redis = min(self.redis, redis_cpu / count * 1e6)
 
     def redis_time(self) -> float:
         """CPU seconds of Redis so far."""
-        return 0.0 if self._server is None else self._server.cpu_time()
-
-    @property
-    def client(self) -> float:
-        """Microseconds of this process per page."""
-        return min(self._client)
-
-    @property
-    def redis(self) -> float:
-        """Microseconds of Redis per page."""
-        return min(self._redis)
+        return 0.0 if self.server is None else self.server.cpu_time()
 
 
 class Ours:
@@ -297,45 +287,47 @@ class ScrapyRedis:
 
 async def measure(args: Any, folder: Path) -> None:
     """All systems in turns."""
-    with RunningRedis(aof=True) as ours_redis, RunningRedis(aof=True) as their_redis:
+    with (
+        RunningRedis(aof=True) as ours_redis,
+        RunningRedis(aof=True) as one_redis,
+        RunningRedis(aof=True) as their_redis,
+    ):
         ours = Ours(ours_redis, folder / "ours", args.workers, args.partitions, args.rate)
         await ours.start()
-        one_redis = RunningRedis(aof=True)
-        with one_redis:
-            one = Ours(one_redis, folder / "one", 1, args.partitions, args.rate)
-            one.name = "one worker"
-            await one.start()
-            systems: list[tuple[Any, Cost, Pages, int]] = [
-                (ours, Cost(ours_redis), Pages(args.servers), 1),
-                (one, Cost(one_redis), Pages(args.servers), 1),
-                (Disk(folder / "disk", args.rate), Cost(None), Pages(args.servers), 1),
-                (ScrapyRedis(their_redis), Cost(their_redis), Pages(args.servers), 10),
-            ]
-            before: dict[str, dict[str, Any]] = {}
-            for number in range(args.rounds + 1):
-                for system, cost, pages, divisor in systems:
-                    if number == 1 and cost._server is not None:
-                        before[system.name] = cost._server.info("all") | {"calls": calls(system)}
-                    batch = pages.next(args.pages // divisor)
-                    then, redis_then = time.process_time(), cost.redis_time()
-                    await system.run(batch)
-                    spent = time.process_time() - then, cost.redis_time() - redis_then
-                    if number:  # the first one warms up
-                        cost.add(len(batch), *spent)
-            theirs = systems[-1][1]
-            total = theirs.client + theirs.redis
-            for system, cost, _, divisor in systems:
-                figures: dict[str, object] = {
-                    "client us/page": f"{cost.client:.0f}",
-                    "Redis us/page": f"{cost.redis:.1f}",
-                }
-                figures["times scrapy-redis"] = f"{total / (cost.client + cost.redis):.1f}"
-                if system.name in before:
-                    figures |= traffic(before[system.name], cost, system, args.rounds * (args.pages // divisor))
-                show(f"{system.name:12}", figures)
-            print("commands:", commands(before["workers"], ours_redis.info("all"), args.rounds * args.pages))
-            await one.close()
-            await ours.close()
+        one = Ours(one_redis, folder / "one", 1, args.partitions, args.rate)
+        one.name = "one worker"
+        await one.start()
+        systems: list[tuple[Any, Cost, Pages, int]] = [
+            (ours, Cost(ours_redis), Pages(args.servers), 1),
+            (one, Cost(one_redis), Pages(args.servers), 1),
+            (Disk(folder / "disk", args.rate), Cost(None), Pages(args.servers), 1),
+            (ScrapyRedis(their_redis), Cost(their_redis), Pages(args.servers), 10),
+        ]
+        before: dict[str, dict[str, Any]] = {}
+        for number in range(args.rounds + 1):
+            for system, cost, pages, divisor in systems:
+                if number == 1 and cost.server is not None:
+                    before[system.name] = cost.server.info("all") | {"calls": calls(system)}
+                batch = pages.next(args.pages // divisor)
+                then, redis_then = time.process_time(), cost.redis_time()
+                await system.run(batch)
+                spent = time.process_time() - then, cost.redis_time() - redis_then
+                if number:  # the first one warms up
+                    cost.add(len(batch), *spent)
+        theirs = systems[-1][1]
+        total = theirs.client + theirs.redis
+        for system, cost, _, divisor in systems:
+            figures: dict[str, object] = {
+                "client us/page": f"{cost.client:.0f}",
+                "Redis us/page": f"{cost.redis:.1f}",
+            }
+            figures["times scrapy-redis"] = f"{total / (cost.client + cost.redis):.1f}"
+            if system.name in before:
+                figures |= traffic(before[system.name], cost, system, args.rounds * (args.pages // divisor))
+            show(f"{system.name:12}", figures)
+        print("commands:", commands(before["workers"], ours_redis.info("all"), args.rounds * args.pages))
+        await one.close()
+        await ours.close()
 
 
 def calls(system: Any) -> int:
@@ -345,8 +337,8 @@ def calls(system: Any) -> int:
 
 def traffic(before: Mapping[str, Any], cost: Cost, system: Any, pages: int) -> dict[str, object]:
     """Per page: commands, round trips, bytes."""
-    assert cost._server is not None
-    after = cost._server.info("all") | {"calls": calls(system)}
+    assert cost.server is not None
+    after = cost.server.info("all") | {"calls": calls(system)}
 
     def growth(*names: str) -> float:
         return float(sum(after[name] - before[name] for name in names)) / pages

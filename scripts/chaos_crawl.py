@@ -22,6 +22,7 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -237,7 +238,8 @@ class Outcome:
         pauses = [fault for fault in self.faults if fault.kind == "pause"]
         unexplained = unexplained_repeats(self.records, self.faults, UNCONFIRMED, AFTER)
         lost = missing(self.web, self.records)
-        yield "faults", ", ".join(f"{kind} {number}" for kind, number in _counted(self.faults)) or "none"
+        kinds = sorted(Counter(fault.kind for fault in self.faults).items())
+        yield "faults", ", ".join(f"{kind} {number}" for kind, number in kinds) or "none"
         yield "pages reachable", f"{len(self.web.expected)}"
         yield "pages fetched", f"{len(self.web.expected) - len(lost)}"
         yield "pages missing", f"{len(lost)}"
@@ -278,11 +280,6 @@ class Outcome:
     def is_right(self) -> bool:
         """Whether all pages were fetched and nothing failed."""
         return not self.trouble and not missing(self.web, self.records)
-
-
-def _counted(faults: Sequence[Fault]) -> list[tuple[str, int]]:
-    kinds = sorted({fault.kind for fault in faults})
-    return [(kind, sum(fault.kind == kind for fault in faults)) for kind in kinds]
 
 
 def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:

@@ -10,10 +10,11 @@ import json
 import random
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import HtmlResponse
 from scrapy.utils.misc import load_object
 
 from testbed.children import memory
@@ -96,22 +97,14 @@ class Measure:
         await self._end()
 
     async def _find(self, urls: int, servers: int) -> None:
-        from scrapy.http import HtmlResponse
-
         from crawlproject.links import Links
 
         for number, (url, links) in enumerate(pages(urls, servers)):
-            response = HtmlResponse(url, request=self._crawl_request(url))
+            response = HtmlResponse(url, request=Request(url))
             for _ in self._crawl.intake.push_links(Links(response, links)):
                 pass
             if number % 50 == 0:
                 await asyncio.sleep(0)
-
-    @staticmethod
-    def _crawl_request(url: str) -> Any:
-        from scrapy import Request
-
-        return Request(url)
 
     async def _end(self) -> None:
         engine = self.crawler.engine

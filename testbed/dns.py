@@ -50,7 +50,7 @@ class Name:
 Zone = dict[str, Name]
 
 
-class NameServer:
+class NameServer(asyncio.DatagramProtocol):
     """Serves a zone (name without the final dot -> ``Name``); ``find`` answers for names that are not in it.
 
     ``asked`` counts queries by (name, type).
@@ -75,7 +75,7 @@ class NameServer:
         tcp, udp = _sockets()
         self.port = tcp.getsockname()[1]
         self._tcp = await asyncio.start_server(self._serve_tcp, sock=tcp)
-        self._udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: _Udp(self), sock=udp)
+        self._udp, _ = await asyncio.get_running_loop().create_datagram_endpoint(lambda: self, sock=udp)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -91,8 +91,8 @@ class NameServer:
         """Number of queries for the addresses of ``name`` (type A)."""
         return self.asked[name, "A"]
 
-    def datagram(self, data: bytes, peer: object) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer_udp(data, peer))
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer_udp(data, addr))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -168,14 +168,6 @@ def _sockets() -> tuple[socket.socket, socket.socket]:
                 raise
         else:
             return tcp, udp
-
-
-class _Udp(asyncio.DatagramProtocol):
-    def __init__(self, server: NameServer) -> None:
-        self._server = server
-
-    def datagram_received(self, data: bytes, addr: object) -> None:
-        self._server.datagram(data, addr)
 
 
 def running_name_server(zone: Zone | None = None) -> AbstractContextManager[NameServer]:

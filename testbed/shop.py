@@ -51,16 +51,17 @@ class Shop(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet
     server: Shop
 
     def do_GET(self) -> None:
-        kind, body = self.server.answer(self.path)
+        kind, text = self.server.answer(self.path)
+        body = text.encode()
         self.send_response_only(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self._headers_buffer.append(b"\r\n" + body.encode())  # in one packet
-        self.wfile.write(b"".join(self._headers_buffer))
-        self._headers_buffer = []
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         pass

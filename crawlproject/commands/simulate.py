@@ -6,6 +6,7 @@ import os
 from argparse import ArgumentTypeError
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from math import inf, isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -216,18 +217,6 @@ def _blaming(option: str, value: str) -> Iterator[None]:
         raise UsageError(f"{option} {value}: {reason}", print_help=False) from error
 
 
-def _count(text: str) -> int:
-    return _whole(text, 1)
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    return tuple(map(_count, text.split(",")))
-
-
-def _natural(text: str) -> int:
-    return _whole(text, 0)
-
-
 def _whole(text: str, least: int) -> int:
     try:
         number = int(text)
@@ -238,10 +227,6 @@ def _whole(text: str, least: int) -> int:
     return number
 
 
-def _share(text: str) -> float:
-    return _number(text, most=1.0)
-
-
 def _number(text: str, most: float = inf) -> float:
     try:
         number = float(text)
@@ -250,3 +235,10 @@ def _number(text: str, most: float = inf) -> float:
     if not (isfinite(number) and 0 <= number <= most):
         raise ArgumentTypeError(f"must be a number >= 0{'' if most == inf else f' and <= {most:g}'}, not {text!r}")
     return number
+
+
+_count, _natural, _share = partial(_whole, least=1), partial(_whole, least=0), partial(_number, most=1.0)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(map(_count, text.split(",")))

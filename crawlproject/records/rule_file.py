@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.download.rendering.steps import wish
 from crawlproject.records.fields import field_rules, key_of, name_of, table_at, whole_selector
-from crawlproject.records.rules import NO_PATTERNS, RecordRule, RuleSet, SiteRules, domain_of
+from crawlproject.records.rules import RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
 from crawlproject.records.toml_lines import error_line, line_of
 from crawlproject.urls import LinkFilter, UrlPatterns, resolve
@@ -158,6 +158,3 @@ def _records(records: Table) -> Iterator[RecordRule]:
         fields = field_rules(table.table("fields"))
         rule = RecordRule(name, fields, key_of(table, fields), rows, _patterns(table, "pages"))
         yield rule
-
-
-__all__ = ["NO_PATTERNS", "dotted", "read_rules", "read_site"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
@@ -82,17 +81,17 @@ def _lines(
     samples: Sequence[Sample],
     name: tuple[str, str],
     words: str,
-    curves: Mapping[str, Callable[[Sample], float | None] | list[float | None]],
+    curves: Mapping[str, str | Callable[[Sample], float | None] | list[float | None]],
     unit: str = "number",
 ) -> Chart:
-    """Curves over time; ``name``: id and title. A curve is a function of a sample, or a list of values."""
-    values = [curve if isinstance(curve, list) else [curve(each) for each in samples] for curve in curves.values()]
+    """Curves over time; ``name``: id and title. A curve is a column, a function of a sample, or a list of values."""
+
+    def values(curve: str | Callable[[Sample], float | None]) -> list[float | None]:
+        return [each[curve] if isinstance(curve, str) else curve(each) for each in samples]
+
+    columns = [curve if isinstance(curve, list) else values(curve) for curve in curves.values()]
     times: list[float | None] = [each["elapsed"] for each in samples]
-    return Chart(*name, words, ("time", *curves), (times, *values), unit)
-
-
-def _column(name: str) -> Callable[[Sample], float | None]:
-    return itemgetter(name)
+    return Chart(*name, words, ("time", *curves), (times, *columns), unit)
 
 
 def _quality(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
@@ -118,7 +117,7 @@ def _harvest(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
     words = f"{facts.harvest()}."
     if facts.end["relevant"]:
         words += f" Half of them were there after {exact_duration(half)}."
-    return _lines(samples, ("relevant", "Pages on the topic"), words, {"on the topic": _column("relevant")})
+    return _lines(samples, ("relevant", "Pages on the topic"), words, {"on the topic": "relevant"})
 
 
 def _progress(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
@@ -130,7 +129,7 @@ def _progress(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
             samples,
             ("pages", "Pages fetched"),
             f"{facts.end['pages']:,.0f} pages in {exact_duration(facts.end['elapsed'])}.",
-            {"pages": _column("pages")},
+            {"pages": "pages"},
         ),
         _lines(
             samples,
@@ -149,26 +148,26 @@ def _state(facts: Facts, samples: Sequence[Sample]) -> list[Chart]:
             samples,
             ("connections", "Connections in use"),
             f"Of the allowed connections {facts.in_use():.0%} were in use on average.",
-            {"in use": _column("sessions"), "allowed": _column("session_limit"), "servers ready": _column("ready")},
+            {"in use": "sessions", "allowed": "session_limit", "servers ready": "ready"},
         ),
         _lines(
             samples,
             ("queue", "URLs queued and seen"),
             f"{end['queued']:,.0f} URLs are queued in the end, {end['seen']:,.0f} were seen.",
-            {"queued": _column("queued"), "seen": _column("seen")},
+            {"queued": "queued", "seen": "seen"},
         ),
         _lines(
             samples,
             ("known", "Servers"),
             f"{end['servers']:,.0f} servers are known in the end, {end['given_up']:,.0f} were given up.",
-            {"known": _column("servers"), "resting or waiting": _column("resting"), "given up": _column("given_up")},
+            {"known": "servers", "resting or waiting": "resting", "given up": "given_up"},
         ),
         _lines(
             samples,
             ("process", "CPU of the process"),
             f"At most {max(each['cpu'] for each in samples):.0%} of one CPU; memory at most "
             f"{size(max(each['memory'] for each in samples))}.",
-            {"CPU": _column("cpu")},
+            {"CPU": "cpu"},
             "percent",
         ),
     ]

@@ -204,41 +204,24 @@ def summary(facts: Facts) -> list[str]:
     return found
 
 
-#: Columns of the table of workers; the first is the worker's name.
-WORKER_HEADINGS = (
-    "Worker",
-    "Pages",
-    "Pages per second",
-    "Received",
-    "Requests",
-    "Failed or refused",
-    "Quality gathered",
-    "URLs queued",
-    "Connections in use",
-    "CPU",
-    "Most often held back by",
-    "Ended",
-)
-
-
-def worker_row(facts: Facts) -> list[str]:
-    """The row of a worker without its name."""
+def worker_row(facts: Facts) -> dict[str, str]:
+    """Heading -> cell of the row of a worker, in the order of the table."""
     end, seconds = facts.end, max(1.0, facts.end["elapsed"])
     held = next(iter(facts.held_back().items()), None)
     last = written_time(facts.last)
-    return [
-        f"{end['pages']:,.0f}",
-        f"{end['pages'] / seconds:,.1f}",
-        size(end["bytes"]),
-        f"{end['requests']:,.0f}",
-        f"{end['failures']:,.0f}",
-        f"{end['gathered']:,.4g}",
-        f"{end['queued']:,.0f}",
-        f"{facts.in_use():.0%}",
-        f"{sum(each['cpu'] for each in facts.samples) / len(facts.samples):.0%}",
-        f"{held[0]} ({held[1]:.0%})" if held is not None else "",
-        str(facts.stats.get("finish_reason") or f"last sign of life {last} UTC"),
-    ]
+    return {
+        "Pages": f"{end['pages']:,.0f}",
+        "Pages per second": f"{end['pages'] / seconds:,.1f}",
+        "Received": size(end["bytes"]),
+        "Requests": f"{end['requests']:,.0f}",
+        "Failed or refused": f"{end['failures']:,.0f}",
+        "Quality gathered": f"{end['gathered']:,.4g}",
+        "URLs queued": f"{end['queued']:,.0f}",
+        "Connections in use": f"{facts.in_use():.0%}",
+        "CPU": f"{sum(each['cpu'] for each in facts.samples) / len(facts.samples):.0%}",
+        "Most often held back by": f"{held[0]} ({held[1]:.0%})" if held is not None else "",
+        "Ended": str(facts.stats.get("finish_reason") or f"last sign of life {last} UTC"),
+    }
 
 
 #: Shares of the time, of connections, of requests from which advice is given.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.quantities import counted
 from crawlproject.monitor.report.charts import charts
-from crawlproject.monitor.report.facts import WORKER_HEADINGS, Facts, advice, summary, worker_row
+from crawlproject.monitor.report.facts import Facts, advice, summary, worker_row
 from crawlproject.monitor.series.samples import is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES
@@ -149,7 +149,8 @@ def _pairs(name: str, value: str, rows: Mapping[str, object]) -> str:
 
 
 def _workers(workers: Sequence[tuple[str, Facts]]) -> str:
-    table = _table(WORKER_HEADINGS, [(name, *worker_row(facts)) for name, facts in workers], ' class="pairs"')
+    rows = [{"Worker": name, **worker_row(facts)} for name, facts in workers]
+    table = _table(rows[0], [[*row.values()] for row in rows], ' class="pairs"')
     number = counted(len(workers), "worker")
     return f"<p>{text(number)}; the rest of this report has the sums of all.</p>{_scrolled('Workers', table)}"
 
