@@ -67,7 +67,9 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
         self, request: Request, response: Response
     ) -> Request | Response | Awaitable[Request | Response]:
         """Decompress within the budget: the result may be a thousand times as large as the input."""
-        if self._budget is None or not has_header(response.headers, b"Content-Encoding"):
+        if not has_header(response.headers, b"Content-Encoding"):
+            return response
+        if self._budget is None:
             return super().process_response(request, response)
         return self._in_turn(self._budget, request, response)
 

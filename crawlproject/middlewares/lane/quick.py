@@ -1,7 +1,7 @@
 """Methods of Scrapy's own middlewares with the same results in a fraction of their time.
 
 They build a message only to measure it, and write the same headers in the same spelling again for each request.
-Quicker ones of other middlewares would save 0.1 to 0.5 us.
+Quicker ones of other middlewares would save 0.1 to 0.3 us.
 ``tests/middlewares/lane/test_quick.py`` compares them with the originals.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats, get_status_size
+from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Headers
 from scrapy.spidermiddlewares.referer import (
     DefaultReferrerPolicy,
@@ -113,6 +114,19 @@ def _accepts_encodings(middleware: Any) -> Callable[..., None]:
     return process_request
 
 
+def _sets_agent(middleware: UserAgentMiddleware) -> Callable[..., None]:
+    def process_request(*, request: Request) -> None:
+        headers, agent = request.headers, middleware.user_agent
+        if dict.__contains__(headers, b"User-Agent") or not agent:
+            return
+        if headers.encoding == _ENCODING and isinstance(agent, str):
+            dict.__setitem__(headers, b"User-Agent", [agent.encode(_ENCODING)])
+        else:
+            headers[b"User-Agent"] = agent
+
+    return process_request
+
+
 def quick_process(middleware: Any) -> Callable[[Request, Response], Request | None] | None:
     """A faster equivalent of ``get_processed_request`` of a known spider middleware; None if there is none."""
     return _refers(middleware) if type(middleware) is RefererMiddleware else None
@@ -151,6 +165,7 @@ _QUICK: dict[tuple[type, str], Callable[[Any], Callable[..., Any]]] = {
     (DownloaderStats, "process_request"): _counts_requests,
     (DownloaderStats, "process_response"): _counts_responses,
     (DefaultHeadersMiddleware, "process_request"): _sets_headers,
+    (UserAgentMiddleware, "process_request"): _sets_agent,
 }
 _INHERITED: dict[Any, Callable[[Any], Callable[..., Any]]] = {
     HttpCompressionMiddleware.process_request: _accepts_encodings,

@@ -8,6 +8,7 @@ import pytest
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
+from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Request, Response
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.referer import RefererMiddleware
@@ -65,10 +66,11 @@ def test_stats_are_those_of_scrapy() -> None:
 def test_headers_are_those_of_scrapy() -> None:
     def sent(method: Callable[[Any], Callable[..., Any]]) -> list[Any]:
         settings = {
+            "USER_AGENT": "bot",
             "DEFAULT_REQUEST_HEADERS": {"accept": "text/*", "ACCEPT": "image/*", "X-Both": "\u00e4", "X-N": None},
         }
         crawler = get_crawler(settings_dict=settings)
-        kinds = (DefaultHeadersMiddleware, HttpCompressionMiddleware, OffLoopCompressionMiddleware)
+        kinds = (DefaultHeadersMiddleware, UserAgentMiddleware, HttpCompressionMiddleware, OffLoopCompressionMiddleware)
         requests = [request.copy() for request in REQUESTS]
         for request in requests:
             for middleware in [kind.from_crawler(crawler) for kind in kinds]:
@@ -99,10 +101,10 @@ def test_referrers_are_those_of_scrapy(policy: str, header: str | None) -> None:
 
 
 def test_a_subclass_may_do_anything() -> None:
-    class Other(DefaultHeadersMiddleware):
+    class Other(UserAgentMiddleware):
         pass
 
-    assert quick(Other([]).process_request) is None
+    assert quick(Other().process_request) is None
     assert quick_process(object()) is None
 
 
