@@ -162,8 +162,8 @@ class LoadMonitor:
         figures = figures_of(self._crawler).now()
         load["cpu"] = round(figures.cpu, 3)
         load["quality_gathered"] = round(figures.quality_gathered, 3)
-        if figures.quality_share is not None:
-            load["quality_share"] = round(figures.quality_share, 4)
+        if figures.forecast.share is not None:
+            load["quality_share"] = round(figures.forecast.share, 4)
         load["servers/given_up"] = figures.servers.given_up
         load["lag"] = round(self._lag.take_mean(), 4)
         load["memory"] = self._process.memory_info().rss
