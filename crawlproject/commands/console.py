@@ -181,7 +181,7 @@ def _address(target: str) -> tuple[str, str]:
 
 def _workers_in(target: str) -> list[Path]:
     """The workers' own directories in the JOBDIR of ``scrapy workers`` whose console was opened, in order."""
-    from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
+    from crawlproject.monitor.report.joint import WORKER_FOLDERS, in_order
 
     if "://" in target:
         return []
