@@ -52,9 +52,8 @@ from crawlproject.monitor.progress.terminal import styled
 from crawlproject.monitor.progress.words import lines
 from crawlproject.monitor.report.writing import write_report
 from crawlproject.monitor.series.extension import LOOK, SNAPSHOT_INTERVAL
-from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
-from crawlproject.monitor.series.snapshot import snapshot_of
+from crawlproject.monitor.series.snapshot import sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from testbed.bench import WEB, Stats, command_line, crawl, fast_web

@@ -289,7 +289,7 @@ def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
     )
     started = time.monotonic()
     with running_web(spec) as web, RunningRedis(aof=True) as redis, CutOff(redis.url) as line:
-        settings = {**SETTINGS, "FRONTIER_BACKEND": arguments.backend, "REDIS_URL": line.url}
+        settings = {**SETTINGS, "FRONTIER_BACKEND": "redis", "REDIS_URL": line.url}
         with Workers(folder, web, settings) as crew:
             for _ in range(arguments.workers):
                 crew.add()
@@ -323,7 +323,6 @@ DEFAULTS: dict[str, Any] = {
     "frozen": 0.0,
     "churn": 0,
     "seed": 1,
-    "backend": "redis",
     "logs": "",
 }
 

@@ -115,7 +115,6 @@ def main() -> int:
         time_scale=3.0,
         factor=0.0,
         min_delay=0.0,
-        keep="",
     ).parse_args()
     try:
         spec = named_web(args)
@@ -123,7 +122,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(args.keep or Path(folder) / "slots.jsonl").resolve()
+        log = Path(folder, "slots.jsonl")
         settings = {"EXTENSIONS": '{"testbed.slots.SlotLog": 0}', "SLOT_LOG": log}
         conditions = Conditions(args.sessions, "session", args.factor, args.min_delay, settings=settings)
         run = crawl(args.policy, spec, conditions)

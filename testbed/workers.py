@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from testbed.children import start_child
@@ -23,7 +24,6 @@ from testbed.web import Fault, LogTail, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
 
@@ -63,8 +63,6 @@ class ResultFiles:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ResultFiles:
-        from pathlib import Path
-
         from scrapy import signals
 
         def write() -> None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -11,7 +19,6 @@ from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from pathlib import Path
 
 #: Action -> its arguments, and its effect.
 ACTIONS = {
@@ -115,8 +122,6 @@ class Command(Described, ScrapyCommand):
 
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[str, Any] | None]:
     """Path below ``/api/``, and the body of an action. Raises UsageError for wrong arguments."""
-    from urllib.parse import urlencode
-
     wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
     if action != "seeds" and len(rest) != len(wanted):
         raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
@@ -138,8 +143,6 @@ def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[s
 
 
 def _seeds(rest: list[str]) -> list[str]:
-    import sys
-
     if not rest:
         raise UsageError("expected seeds URL... | -", print_help=False)
     return [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
@@ -154,10 +157,6 @@ def _number(action: str, text: str, kind: type) -> Any:
 
 def _address(target: str) -> tuple[str, str]:
     """(URL, token) of a console. Raises ValueError or OSError if they cannot be found."""
-    import os
-    from pathlib import Path
-    from urllib.parse import parse_qs, urlsplit
-
     given = os.environ.get("CRAWLPROJECT_TOKEN", "")
     if "://" not in target:
         path = Path(target)
@@ -182,9 +181,7 @@ def _address(target: str) -> tuple[str, str]:
 
 def _workers_in(target: str) -> list[Path]:
     """The workers' own directories in the JOBDIR of ``scrapy workers`` whose console was opened, in order."""
-    from pathlib import Path
-
-    from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
+    from crawlproject.monitor.report.joint import WORKER_FOLDERS, in_order
 
     if "://" in target:
         return []
@@ -194,8 +191,6 @@ def _workers_in(target: str) -> list[Path]:
 
 def _ticket_in(job: Path) -> Path:
     """The file of the only open console of a JOBDIR."""
-    import json
-
     from psutil import pid_exists
 
     found = [path for path in job.glob("console-*.json") if pid_exists(int(json.loads(path.read_text())["pid"]))]
@@ -206,8 +201,6 @@ def _ticket_in(job: Path) -> Path:
 
 
 def _ticket(path: Path) -> tuple[str, str]:
-    import json
-
     if not path.exists():
         raise ValueError(f"{path}: no console is open there")
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -216,9 +209,6 @@ def _ticket(path: Path) -> tuple[str, str]:
 
 def _shown(answer: Any) -> str:
     """Indented JSON; of control characters and marks of direction, which strangers' text may have, the escapes."""
-    import json
-    import re
-
     text = json.dumps(answer, indent=1, ensure_ascii=False)
     escaped = "[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
     return re.sub(escaped, lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -226,10 +216,6 @@ def _shown(answer: Any) -> str:
 
 def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
     """The answer. Raises OSError, or ValueError with the console's message; _RefusedError if every worker would."""
-    import json
-    from urllib.error import HTTPError, URLError
-    from urllib.request import ProxyHandler, Request, build_opener
-
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     opener = build_opener(ProxyHandler({}))

@@ -108,13 +108,11 @@ class Command(Described, ScrapyCommand):
         except ValueError as error:
             raise UsageError(str(error), print_help=False) from error
         except StoreError as error:
-            sys.stderr.write(f"{error}\n")
-            self.exitcode = 1
+            self.fail(str(error))
             return
         if opts.server and not answer["top_servers"] and not opts.url:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
-            sys.stderr.write(f"{place}: no URL of {opts.server!r} is known (for one page: --url)\n")
-            self.exitcode = 1
+            self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_state import shown_state, state_reason
-from crawlproject.monitor.server_terms import server_terms
+from crawlproject.monitor.server_state import server_terms, shown_state
 from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages
@@ -117,11 +116,9 @@ class FrontierReport:
         return {"url": url, "url_state": done if self.is_seen(url) else UNKNOWN}
 
     def _terms(self, server: Server) -> dict[str, Any]:
-        """The rank of ``server`` and its terms; times in seconds."""
         resting = server.state is ServerState.RESTING
         at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
-        shown = {"state": shown_state(server), "reason": state_reason(server), "allowed_at": at}
-        return server_terms(self.frontier, server, self.now) | shown
+        return server_terms(self.frontier.policy, server, self.now) | {"allowed_at": at}
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from scrapy.commands import list as scrapy_list
@@ -41,8 +42,6 @@ class Command(scrapy_list.Command):
 
 def purpose_of(spider: type[Spider]) -> str:
     """The first line that documents a spider: of its module, if it is the only one there, else of its class."""
-    import sys
-
     from scrapy.utils.spider import iter_spider_classes
 
     module = sys.modules[spider.__module__]

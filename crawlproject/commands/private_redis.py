@@ -118,7 +118,7 @@ class PrivateRedis:
         """Raises PrivateRedisError after ``ENDING_TIME``."""
         deadline = time.monotonic() + ENDING_TIME
         is_shown = False
-        while not _take(lock):
+        while not take_lock(lock):
             if time.monotonic() > deadline:
                 raise PrivateRedisError(f"{self._directory}: in use by the redis-server of a killed scrapy workers")
             if not is_shown:
@@ -190,7 +190,8 @@ class PrivateRedis:
             raise StopRequestedError
 
 
-def _take(lock: IO[bytes]) -> bool:
+def take_lock(lock: IO[bytes]) -> bool:
+    """Lock a file for this process; False if another one has it."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

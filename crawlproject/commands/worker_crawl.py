@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError
+from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError, take_lock
 from crawlproject.commands.worker_options import WorkerOptions
 from crawlproject.commands.worker_processes import Signals, Workers
 from crawlproject.commands.worker_view import WorkerView, counted, summary
@@ -168,8 +167,6 @@ def _locked(directory: Path) -> Iterator[None]:
     """A lock on a JOBDIR as long as this process lives. Raises ValueError."""
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / "workers.lock").open("a+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"JOBDIR={str(directory)!r}: in use by another scrapy workers") from None
+        if not take_lock(file):
+            raise ValueError(f"JOBDIR={str(directory)!r}: in use by another scrapy workers")
         yield

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.utils.misc import load_object
 
-from crawlproject.monitor.forecast import Forecast
+from crawlproject.monitor.forecast import NOT_BEGUN, Forecast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +26,6 @@ FRESH = 0.5
 
 #: Computes figures. Loaded by its path, because it imports much and those who show figures need nothing of it.
 SAMPLER = "crawlproject.monitor.sampler.CrawlFigures"
-
-NOTHING_KNOWN = Forecast(None, "the crawl has not begun", None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class Figures:
     #: Estimated quality of the pages fetched, and of the URLs queued (None: not known); earlier runs included.
     quality_gathered: float = 0.0
     quality_queued: float | None = None
-    forecast: Forecast = NOTHING_KNOWN
+    forecast: Forecast = NOT_BEGUN
     #: What holds the crawl back, in words.
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.
@@ -93,11 +91,6 @@ class Figures:
     #: Mean lag of the event loop (seconds) and memory (bytes), of the load monitor's last sample.
     lag: float = 0.0
     memory: int = 0
-
-    @property
-    def quality_share(self) -> float | None:
-        """Quality gathered as a share of what is known; None if unknown."""
-        return self.forecast.share
 
 
 class FiguresSource(Protocol):

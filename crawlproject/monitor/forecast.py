@@ -147,6 +147,9 @@ class Forecast(NamedTuple):
     most_within: float | None = None
 
 
+NOT_BEGUN = Forecast(None, "the crawl has not begun", None, None)
+
+
 class Forecaster:
     """Keeps at most ``MAX_LOOKS`` samples."""
 
@@ -176,7 +179,7 @@ class Forecaster:
     def forecast(self, survey: Survey | None) -> Forecast:
         """From the samples so far, and the last survey of all servers. O(MAX_LOOKS)."""
         if not self._looks:
-            return Forecast(None, "the crawl has not begun", None, None)
+            return NOT_BEGUN
         look = self._looks[-1]
         recent = _Recent.of(self._looks, RECENT, MIN_RECENT)
         share = _share(look)

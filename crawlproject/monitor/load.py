@@ -72,14 +72,13 @@ class LoadMonitor:
         self._failures = ""
         self._waited = False
         self._silent_until = 0.0
-        self._metrics: MetricsServer | None = None
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
         if options.metrics_port:
             from crawlproject.monitor.metrics import MetricsServer  # with prometheus_client: only where it is used
 
             self._metrics = MetricsServer(self._stats, options.metrics_host, options.metrics_port)
-        crawler.signals.connect(self._opened, signals.spider_opened)
-        crawler.signals.connect(self._closed, signals.spider_closed)
-        if self._metrics is not None:
+            crawler.signals.connect(self._metrics.start, signals.spider_opened)
             crawler.signals.connect(self._metrics.stop, signals.spider_closed)
 
     @classmethod
@@ -100,8 +99,6 @@ class LoadMonitor:
         self._repeat(self._look, self._options.interval)
         if self._options.log_interval:
             self._repeat(self._log_load, self._options.log_interval)
-        if self._metrics is not None:
-            self._metrics.start()
 
     def _repeat(self, function: object, interval: float) -> None:
         task = create_looping_call(function)  # type: ignore[arg-type]
@@ -162,8 +159,8 @@ class LoadMonitor:
         figures = figures_of(self._crawler).now()
         load["cpu"] = round(figures.cpu, 3)
         load["quality_gathered"] = round(figures.quality_gathered, 3)
-        if figures.quality_share is not None:
-            load["quality_share"] = round(figures.quality_share, 4)
+        if figures.forecast.share is not None:
+            load["quality_share"] = round(figures.forecast.share, 4)
         load["servers/given_up"] = figures.servers.given_up
         load["lag"] = round(self._lag.take_mean(), 4)
         load["memory"] = self._process.memory_info().rss

@@ -1,12 +1,13 @@
-"""The state of a server in words, and its reason: the same wherever servers are shown."""
+"""The state of a server in words, its reason, and its rank term by term: the same wherever servers are shown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.states import ServerState
 
 if TYPE_CHECKING:
+    from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
 
 #: The states shown, with their meaning; the last three replace the server's own state, which is idle or leased then.
@@ -54,3 +55,35 @@ def rest_reason(server: Server) -> str:
 def _last_error(server: Server) -> str:
     times = f", {server.failures} times in a row" if server.last_error and server.failures > 1 else ""
     return f"{server.last_error}{times}"
+
+
+def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
+    """The state of ``server``, its rank by ``policy``, and the terms of that; times in seconds. O(batch)."""
+    estimates, urls = server.estimates, server.urls
+    return {
+        "server": server.key,
+        "state": shown_state(server),
+        "reason": state_reason(server),
+        "rank": policy.rank(server) if urls else 0.0,
+        "last_error": server.last_error,
+        "fetched": server.fetched,
+        "wait": max(0.0, server.ready_at - now),
+        "urls": len(urls),
+        "batch": server.expected_pages,
+        "best_quality": urls.best_quality,
+        "batch_quality": urls.window_sum,
+        "bonus": server.bonus,
+        "urgency": server.urgency,
+        "pages": server.pages,
+        "copies": server.copies,
+        "worth": server.worth,
+        "connect_time": estimates.connect_time,
+        "response_time": estimates.response_time,
+        "page_time": server.page_time,
+        "session_time": server.expected_time if urls else 0.0,
+        "crawl_delay": server.crawl_delay,
+        "failures": server.failures,
+        "guarded": server.demoted_because,
+        "refused": server.guard.refused if server.guard else 0,
+        "traps": server.guard.spent if server.guard else [],
+    }

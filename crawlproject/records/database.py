@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from crawlproject.records.record import Row
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -131,17 +133,8 @@ class Database:
 
     def shares(self) -> list[tuple[str, str, str, float, float]]:
         """Shares of fields that an earlier crawl saved (``Drift.past_rows``); none if the table cannot be used."""
-        try:
-            with self._engine.begin() as connection:
-                _shares.create(connection, checkfirst=True)
-                found = connection.execute(sa.select(_shares)).all()
-        except exc.SQLAlchemyError as error:
-            if not _is_of_table(error):
-                raise AwayError(_reason(error)) from error
-            logger.error("The table %s cannot be used (%s): shares of fields are not kept", SHARES, _reason(error))
-            self._aside[SHARES] = _reason(error)
-            return []
-        return [(site, record, name, pages, count) for site, record, name, pages, count in found]
+        found = self._on_shares(lambda connection: connection.execute(sa.select(_shares)).all())
+        return [(site, record, name, pages, count) for site, record, name, pages, count in found or ()]
 
     def save_shares(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
         """Replace the shares of the fields in ``rows``."""
@@ -153,14 +146,20 @@ class Database:
         insert = insert.on_conflict_do_update(
             index_elements=names[:3], set_={name: insert.excluded[name] for name in names[3:]}
         )
+        self._on_shares(lambda connection: connection.execute(insert, values))
+
+    def _on_shares(self, work: Callable[[sa.Connection], T]) -> T | None:
+        """The result of ``work`` on the table of shares; None if the table cannot be used: it is set aside."""
         try:
             with self._engine.begin() as connection:
                 _shares.create(connection, checkfirst=True)
-                connection.execute(insert, values)
+                return work(connection)
         except exc.SQLAlchemyError as error:
             if not _is_of_table(error):
                 raise AwayError(_reason(error)) from error
-            logger.error("The table %s accepts no rows (%s): shares of fields are not kept", SHARES, _reason(error))
+            logger.error("The table %s cannot be used (%s): shares of fields are not kept", SHARES, _reason(error))
+            self._aside[SHARES] = _reason(error)
+            return None
 
     def close(self) -> None:
         self._engine.dispose()

@@ -20,7 +20,6 @@ from crawlproject.monitor.quantities import exact_duration
 from crawlproject.monitor.report.facts import REASONS
 from crawlproject.monitor.series import extension
 from crawlproject.monitor.series.extension import Series
-from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
     HELD_BACK,
@@ -33,7 +32,7 @@ from crawlproject.monitor.series.samples import (
     read_series,
     row,
 )
-from crawlproject.monitor.series.snapshot import changed_settings
+from crawlproject.monitor.series.snapshot import changed_settings, sample_of
 from crawlproject.monitor.series.snapshot_file import read_snapshot
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from crawlproject.monitor.console.access import access_middleware, add_headers
-from crawlproject.monitor.console.errors import ActionError, UnavailableError
+from crawlproject.monitor.console.order_book import ActionError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     #: Path -> what answers with a JSON value, given the parameters of the URL; None: the server is unknown.
     Views = Mapping[str, Callable[[Mapping[str, str]], Any]]
-    #: Path -> action, and the names of its arguments. Each raises ValueError, or one of ``errors``.
+    #: Path -> action, and the names of its arguments. Each raises ValueError, ActionError or UnavailableError.
     Actions = Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]]
 
 #: Bytes of a request's body.

@@ -12,7 +12,6 @@ from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl, is_closing, stats_of
 from crawlproject.frontier.orders import canonical_name
 from crawlproject.links import Links
-from crawlproject.monitor.console.errors import ActionError, UnavailableError
 from crawlproject.monitor.console.order_book import (
     BLOCK,
     DELAY,
@@ -20,7 +19,9 @@ from crawlproject.monitor.console.order_book import (
     RELEASE,
     SESSIONS,
     STOPPED,
+    ActionError,
     Orders,
+    UnavailableError,
     checked_delay,
     checked_limit,
     in_words,

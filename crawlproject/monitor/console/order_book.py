@@ -41,6 +41,14 @@ MAX_DELAY = 7 * 86_400.0
 MAX_SESSIONS = 10_000
 
 
+class ActionError(ValueError):
+    """An action that is impossible now."""
+
+
+class UnavailableError(ValueError):
+    """Redis, which holds the orders of all workers, does not answer."""
+
+
 @dataclass
 class Orders:
     """The orders in force; names as in ``frontier.orders``."""

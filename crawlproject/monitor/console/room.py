@@ -91,7 +91,7 @@ class CrawlRoom:
             "why_no_end": forecast.why_not,
             "most_quality": forecast.most_quality,
             "most_within": forecast.most_within,
-            "quality_share": now.quality_share,
+            "quality_share": forecast.share,
             "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),
         }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.monitor.server_state import shown_state, state_reason
-from crawlproject.monitor.server_terms import server_terms
+from crawlproject.monitor.server_state import server_terms
 from crawlproject.signals import robots_asked
 
 if TYPE_CHECKING:
@@ -32,14 +31,12 @@ def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerL
     if server is None:
         return None
     now = CLOCK()
-    terms = server_terms(frontier, server, now)
+    terms = server_terms(frontier.policy, server, now)
     terms["traps"] = terms["traps"][:MAX_PATTERNS]
     orders = frontier.servers.orders
     blocked, delayed = orders.blocked.find(key), orders.delays.find(key)
     politeness = frontier.servers.politeness_of(server)
     return terms | {
-        "state": shown_state(server),
-        "reason": state_reason(server),
         "group": None if server.group is None else server.group.key,
         "request_delay": politeness.request_delay,
         "blocked_by": None if blocked is None else blocked[0],

@@ -63,7 +63,7 @@ class Progress:
         figures_of(self._crawler).now()
         if self._panel is not None:
             self._take_streams(self._panel)
-            self._survive_hangup()
+            self._survive_hangup(self._panel)
         self._task = create_looping_call(self._show)
         self._task.start(INTERVAL if self._panel is not None else LINE_INTERVAL, now=False)
 
@@ -110,15 +110,11 @@ class Progress:
             if isinstance(stream, AbovePanel):
                 setattr(sys, name, stream.stream)
 
-    def _survive_hangup(self) -> None:
+    def _survive_hangup(self, panel: BottomPanel) -> None:
         """A terminal that is closed must not end a crawl of hours."""
         with suppress(AttributeError, ValueError):  # not on this system; not in the main thread
             if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-                self._hangup = signal.signal(signal.SIGHUP, self._hung_up)
-
-    def _hung_up(self, *_: object) -> None:
-        if self._panel is not None:
-            self._panel.lose()
+                self._hangup = signal.signal(signal.SIGHUP, lambda *_: panel.lose())
 
     def _terminal_gone(self) -> None:
         self._stop()

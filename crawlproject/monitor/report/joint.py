@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.monitor.report.facts import COUNTS, Facts
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
-from crawlproject.monitor.series.worker_folders import WORKER_FOLDERS, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from crawlproject.monitor.series.samples import Sample
+
+#: Pattern of the names of the workers' own folders, as ``scrapy workers`` names them.
+WORKER_FOLDERS = "worker-*"
 
 #: Most workers that are joined, samples of the joint series, and servers of the joint snapshot.
 MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
@@ -38,6 +40,11 @@ class Worker:
     series: Series
     #: Empty if there is none that can be read.
     snapshot: Mapping[str, Any]
+
+
+def in_order(folders: Iterable[Path]) -> list[Path]:
+    """Folders of workers by their numbers: ``worker-2`` before ``worker-10``. O(n log n)."""
+    return sorted(folders, key=lambda folder: (len(folder.name), folder.name))
 
 
 def worker_directories(directory: Path) -> list[Path]:

@@ -16,9 +16,8 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.series.figures_sample import sample_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
-from crawlproject.monitor.series.snapshot import changed_settings, snapshot_of
+from crawlproject.monitor.series.snapshot import changed_settings, sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from crawlproject.options.report import ReportOptions

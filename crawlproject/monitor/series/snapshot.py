@@ -1,4 +1,4 @@
-"""The present servers, stats, settings and times of a crawl, for the report."""
+"""The present figures of a crawl, and its servers, stats, settings and times, for the report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
+from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import COLUMNS, VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.monitor.survey import TOP
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
+    from crawlproject.monitor.figures import Figures
+    from crawlproject.monitor.series.samples import Sample
     from crawlproject.monitor.survey import Survey
 
 #: Longest text kept of a server's key, of an error, of a setting or a stat.
@@ -28,6 +31,35 @@ MAX_TEXT = 120
 #: Names of settings whose values are secret, and secrets in URLs.
 SECRET = re.compile(r"PASS|SECRET|TOKEN|AUTH|CREDENTIAL|COOKIE|(?:^|_)KEY(?:$|_ID)", re.IGNORECASE)
 USER_INFO = re.compile(r"://[^/\s]{0,200}@")
+
+
+def sample_of(figures: Figures) -> Sample:
+    """The sample of these figures."""
+    words = figures.held_back.split(" ", 2)
+    word = " ".join(words[: 2 if words[0] == "the" else 1]).rstrip(":")
+    return {
+        "elapsed": round(figures.elapsed, 1),
+        "pages": figures.pages,
+        "relevant": figures.relevant,
+        "bytes": figures.bytes,
+        "requests": figures.requests,
+        "failures": sum(figures.failures.values()),
+        "sessions": figures.sessions,
+        "session_limit": figures.session_limit,
+        "ready": figures.servers.ready,
+        "resting": figures.servers.resting + figures.servers.waiting,
+        "leased": figures.servers.leased,
+        "given_up": figures.servers.given_up,
+        "servers": figures.servers.known,
+        "queued": figures.queued,
+        "seen": figures.seen,
+        "gathered": figures.quality_gathered,
+        "waiting": -1 if figures.quality_queued is None else figures.quality_queued,
+        "cpu": figures.cpu,
+        "lag": figures.lag,
+        "memory": figures.memory,
+        "held_back": HELD_BACK.index(word) if word in HELD_BACK else 0,
+    }
 
 
 def server_row(server: Server, frontier: Frontier) -> list[Any]:
