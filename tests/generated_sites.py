@@ -532,12 +532,17 @@ def members() -> Site:
 
 
 def replies() -> Site:
-    """Each article has a page for answering it, which redirects to a login that leads back there."""
+    """Each article has a login, and a page for answering it that redirects to one; both lead back.
+
+    A login links to a form for new members that leads back to the same page, and this form to the login.
+    """
     count = 60
 
     def render(path: str) -> str | None:
-        if path.startswith("/login?next="):
-            return html("Login", "Your name and password, please", [])
+        form, _, back = path.partition("?next=")
+        if back and form in ("/login", "/register"):
+            text = "Your name and password, please" if form == "/login" else "Become a member"
+            return html(form, text, [f"{'/register' if form == '/login' else '/login'}?next={back}"])
         number = path.removeprefix("/article-").removesuffix("/reply")
         if path != "/" and not (number.isdigit() and int(number) < count):
             return None
@@ -545,7 +550,8 @@ def replies() -> Site:
             return f"{REDIRECT}/login?next={path}"
         if path == "/":
             return html("Home", "Our newest article", ["/article-0"])
-        return html(f"Article {number}", words(path, 40), [f"{path}/reply", f"/article-{int(number) + 1}"])
+        links = [f"{path}/reply", f"/login?next={path}", f"/article-{int(number) + 1}"]
+        return html(f"Article {number}", words(path, 40), links)
 
     return Site(render, frozenset(["/", *(f"/article-{number}" for number in range(count))]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -108,6 +109,7 @@ def test_pages_that_ask_for_a_login_come_last() -> None:
     articles = [place for place, path in enumerate(asked) if not path.endswith("/reply") and "?" not in path]
     assert served["replies"].missing == set()
     assert sum(path.endswith("/reply") and "?" not in path for path in asked[: articles[-1]]) <= 12
+    assert not any(re.fullmatch(r"/login\?next=/article-[0-9]+", path) for path in asked[: articles[-1]])
     assert result.stat("guard/closed_patterns") == 1
 
 

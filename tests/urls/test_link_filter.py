@@ -14,6 +14,7 @@ REASONS = {
     "http://h/a.jpg": "extension",
     "http://h/a.JPG?size=2": "extension",
     "http://h/a.b/c.tar.gz": "extension",
+    "http://h/+f/ae1/7cb/a-1.0-py3-none-any.whl": "extension",
     "http://h/a.jpg/": None,
     "http://h/a.jpg/b": None,
     "http://h/view?file=a.jpg": None,

@@ -330,14 +330,16 @@ class GuardedPage:
         return last | sideways if self._ranks_last() else last
 
     def _returns(self, url: str, name: str) -> bool:
-        """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed nothing new.
+        """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed no new text.
 
         The pattern is watched from now on.
         """
         if name == self._name or not leads_back(url, self._url):
             return False
         known = self.server.guard = self.server.guard or ServerGuard()
-        return not known.watch(name).is_cleared(self._guard.limits)
+        pattern, limits = known.watch(name), self._guard.limits
+        # A login is not cleared by its links to forms for new members.
+        return pattern.dry >= limits.DEMOTED_FROM or not pattern.is_cleared(limits)
 
     def other_names(self, new: list[str]) -> set[str]:
         """Learn where the page leads; returns those of its ``new`` links that are other names of known pages.
