@@ -73,23 +73,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 #: Folders whose tests mostly wait, for processes and servers that they start.
 WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
-#: Modules that take longest, 6 to 35 s of CPU each: first, or one process would still run one of them at the end.
+#: Modules that take longest, 5 to 40 s of CPU each: first, or one process would still run one of them at the end.
 LONGEST = (
     "workers/test_protocol_model.py",
     "test_package.py",
-    "commands/test_workers.py",
-    "test_readme.py",
     "crawl/test_resume.py",
-    "commands/test_commands.py",
+    "test_readme.py",
+    "crawl/test_console.py",
     "test_workers_docs.py",
     "test_deploy.py",
-    "crawl/test_console.py",
-    "crawl/test_workers.py",
-    "test_regular_expressions.py",
     "crawl/test_lane_cases.py",
     "spiders/test_topic.py",
-    "simulation/test_workers.py",
+    "commands/test_commands.py",
+    "crawl/test_workers.py",
+    "test_regular_expressions.py",
     "middlewares/test_robots_rules.py",
+    "crawl/test_trap_sites.py",
+    "crawl/test_workers_bad_input.py",
+    "commands/test_frontier_redis.py",
+    "crawl/test_fast_lane.py",
+    "crawl/test_repository.py",
+    "simulation/test_workers.py",
+    "commands/test_workers.py",
     "workers/test_late_orders.py",
     "urls/test_parse_budget.py",
 )
