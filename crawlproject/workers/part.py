@@ -63,6 +63,8 @@ class Part:
     attempts: int = 0
     #: Number of the last commit that Redis has confirmed, by itself or in a snapshot; 0 if there is none.
     known: int = 0
+    #: Number of the last commit that is not kept any more; 0 if there is none.
+    forgotten: int = 0
     #: Confirmed commits, with their times.
     kept: deque[tuple[float, Commit]] = field(default_factory=deque)
 
@@ -86,7 +88,7 @@ class Part:
     def forget(self, before: float) -> None:
         """Keep no commit that was confirmed earlier. O(such commits)."""
         while self.kept and self.kept[0][0] < before:
-            self.kept.popleft()
+            self.forgotten = self.kept.popleft()[1].seq
 
     @property
     def needs_snapshot(self) -> bool:

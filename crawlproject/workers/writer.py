@@ -75,6 +75,7 @@ class Writer:
         self._messages: list[Message] = []  # to be sent before the next cut
         self._confirmed: list[Entry] = []  # pages whose links Redis has
         self._sent: deque[tuple[float, Message]] = deque()  # messages that Redis may still lose
+        self._ends: deque[float] = deque()  # when cuts were confirmed, from that of the oldest such message on
         self._kept_since = self._replayed_at = -inf
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
         self.cuts = 0
@@ -111,6 +112,7 @@ class Writer:
         self._cut = None
         self.cuts += 1
         self.confirmed_at = boot_time()
+        self._ends.append(self.confirmed_at)
         if self._replayed_at < self.confirmed_at - KEPT:  # else what was sent again may be lost again
             self._forget(self.confirmed_at - KEPT)
         self._cut_ended.set()
@@ -259,10 +261,15 @@ class Writer:
         self._remember((partition, message) for message in self._outbox.encoded(entries))
 
     def _forget(self, before: float) -> None:
-        """Keep nothing that was confirmed earlier. O(partitions)."""
+        """Keep nothing that was confirmed earlier, except links of pages whose acknowledgement is kept. O(partitions).
+
+        It is part of the next cut.
+        """
         self._kept_since = before
-        while self._sent and self._sent[0][0] < before:
-            self._sent.popleft()
+        while len(self._ends) > 1 and self._ends[1] < before:
+            end = self._ends.popleft()
+            while self._sent and self._sent[0][0] <= end:
+                self._sent.popleft()
         for part in self._parts.values():
             part.forget(before)
 
@@ -342,7 +349,8 @@ class Writer:
         """
         parts = [part for part in self._parts.values() if part.is_read]
         records = await self._control.records([part.number for part in parts])
-        if is_too_old := since < self._kept_since:
+        lacks_forgotten = any(record.seq < part.forgotten for part, record in zip(parts, records, strict=True))
+        if is_too_old := since < self._kept_since or lacks_forgotten:
             logger.error("Redis lacks more than the last %.0f s: the crawl goes on from what it has", KEPT)
         lacking: list[tuple[float, Commit]] = []
         gaps: list[Part] = []
