@@ -130,8 +130,8 @@ class CutOff:
         finally:
             for way in ways:
                 way.cancel()
+            _close(ours, at_once=self._server is None)  # before the wait, in which a cut may cancel this task
             await asyncio.gather(*ways, return_exceptions=True)
-            _close(ours, at_once=self._server is None)
 
     async def _asked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while block := await reader.read(BLOCK):

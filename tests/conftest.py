@@ -129,6 +129,14 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 pytest_runtest_call = pytest_runtest_teardown = pytest_runtest_setup
 
 
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """For deep recursions: at their bottom, finalizers of what earlier tests have left would fail."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
     """A Scrapy command that a test runs in this process logs to that test's stream only."""

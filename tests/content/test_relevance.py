@@ -344,6 +344,7 @@ def test_a_wrong_file_is_refused_with_its_line(text: str, line: int, reason: str
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """Missing, a folder, not UTF-8, too long, too deep."""
     with pytest.raises(ValueError, match="No such file"):

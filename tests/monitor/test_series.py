@@ -122,6 +122,7 @@ def test_any_file_can_be_read(tmp_path_factory: pytest.TempPathFactory, parts: l
     assert all(set(each) == set(COLUMNS) for run in series.runs for each in run.samples)
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize(
     "line",
     ["[" * 9000, "9" * 20_000, '{"at": NaN}', "[1, 2]", "[" + "1e999," * 19 + "1]", '{"at": 1e400, "version": 1}'],
@@ -135,6 +136,7 @@ def test_hostile_lines_are_damage(tmp_path: Path, line: str) -> None:
     assert series.damaged >= 1
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_versions_that_are_not_known(tmp_path: Path) -> None:
     """Of the series and of the snapshot."""
     path = tmp_path / "series.jsonl"

@@ -56,6 +56,7 @@ def test_values_that_look_like_the_journals_own(tmp_path: Path) -> None:
     assert (found, bad) == ([row], 0)
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_damaged_lines_cost_no_other(tmp_path: Path) -> None:
     """Torn, binary, of another shape, nested without end."""
     whole = Journal(tmp_path / "j")

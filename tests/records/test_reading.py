@@ -143,6 +143,7 @@ def test_rows_and_required_fields() -> None:
     assert result.found == {"a", "n"}
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_json_and_xml_pages() -> None:
     """Rows of JSON; XML with CSS; entities of strangers are not expanded."""
     items = '{"items": [{"name": "a", "more": [1, 2]}, {"name": "b"}]}'

@@ -478,6 +478,7 @@ def test_only_modules_that_had_been_imported_have_classes(monkeypatch: pytest.Mo
     assert RequestCodec(SPIDER, ["foreign_package.settings"]).encode(request)
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_values_may_be_nested_so_deep() -> None:
     """And no deeper, neither written nor read."""
     value: list[object] = []

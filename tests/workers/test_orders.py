@@ -444,6 +444,7 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
     assert "cannot be restored together" in caplog.text
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
     """The orders themselves count; the table of the last actions leaves them out. Each costs one line and one stat."""
 
@@ -479,6 +480,7 @@ BAD = [
 ]
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize("row", BAD)
 def test_rows_that_cannot_be_read(row: bytes) -> None:
     assert Action.read(row) is None

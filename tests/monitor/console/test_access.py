@@ -124,6 +124,7 @@ def test_only_a_post_changes_anything(served: Served, client: Client, method: st
     assert served.room.paused == before
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize(
     ("body", "status"),
     [

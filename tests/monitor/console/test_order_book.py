@@ -32,6 +32,7 @@ def test_orders_come_back(tmp_path: Path) -> None:
     assert again.orders == ORDERS
 
 
+@pytest.mark.usefixtures("no_collection")
 @pytest.mark.parametrize(
     "text",
     [
