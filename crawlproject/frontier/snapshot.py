@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 #: Version of the state of frontier and servers.  Version 1 has no number and stores attributes by name.
 VERSION = 2
 
-#: Parts of a server with a class of their own, most of which exist only after an observation: key -> attribute, class.
-_PARTS: dict[str, tuple[str, Any]] = {
-    "estimates": ("estimates", Estimates),
-    "new_links": ("found", LinkYield),
-    "copy_run": ("copy_run", CopyRun),
-    "shared_pages": ("shared", SharedPages),
-    "file_kinds": ("file_kinds", FileKinds),
-    "guard": ("guard", ServerGuard),
-}
-
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
     """The state learned from all servers, and the current arrival numbers. O(1)."""
@@ -77,14 +67,20 @@ def server_state(server: Server) -> dict[str, Any]:
         "gathered": server.gathered,
         "pages": server.pages,
         "copies": server.copies,
+        "copy_run": server.copy_run and server.copy_run.to_state(),
+        "shared_pages": server.shared and server.shared.to_state(),
+        "new_links": server.found and server.found.to_state(),
+        "file_kinds": server.file_kinds and server.file_kinds.to_state(),
+        "guard": server.guard and server.guard.to_state(),
         "demoted_because": server.demoted_because,
     }
-    state: dict[str, Any] = {"version": VERSION, "ready_at": server.ready_at, "demotion": server.demotion}
-    for key, (name, _) in _PARTS.items():
-        part = getattr(server, name)
-        if part is not None:
-            state[key] = part.to_state()
-    return state | {key: value for key, value in optional.items() if value}
+    always = {
+        "version": VERSION,
+        "ready_at": server.ready_at,
+        "demotion": server.demotion,
+        "estimates": server.estimates.to_state(),
+    }
+    return always | {key: value for key, value in optional.items() if value}
 
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
@@ -117,10 +113,19 @@ def _restore_counts(server: Server, state: StateReader) -> None:
 
 
 def _restore_parts(server: Server, state: StateReader) -> None:
-    for key, (name, kind) in _PARTS.items():
-        part = state.part(key)
-        if part is not None:
-            setattr(server, name, kind.from_state(part))
+    """Restore the parts with their own class, which exist only after an observation."""
+    if (part := state.part("estimates")) is not None:
+        server.estimates = Estimates.from_state(part)
+    if (part := state.part("new_links")) is not None:
+        server.found = LinkYield.from_state(part)
+    if (part := state.part("copy_run")) is not None:
+        server.copy_run = CopyRun.from_state(part)
+    if (part := state.part("shared_pages")) is not None:
+        server.shared = SharedPages.from_state(part)
+    if (part := state.part("file_kinds")) is not None:
+        server.file_kinds = FileKinds.from_state(part)
+    if (part := state.part("guard")) is not None:
+        server.guard = ServerGuard.from_state(part)
 
 
 def _version(values: dict[str, Any]) -> int:

@@ -341,9 +341,9 @@ class Writer:
         In the order of the cuts, messages first: then no page is acknowledged before its links are there.  All inboxes
         are read again from the beginning: what was deleted in them may have come back.
 
-        If Redis has lost that a partition was taken, its rows here are those of the owner before, with pages that he
-        has acknowledged and whose links may be lost with him: they are dropped, and it is taken as Redis has it.
-        So are all partitions if it has lost more than this worker keeps.
+        Redis may have lost that a partition was taken.  The rows here then come from the former owner.  They lack the
+        pages that it acknowledged, and the links of those may be lost.  So these rows are dropped, and the partition is
+        taken as Redis has it.  The same happens to all partitions if Redis has lost more than this worker keeps.
 
         Raises what a call to Redis raises; then call it again.
         """
