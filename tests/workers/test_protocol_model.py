@@ -27,24 +27,30 @@ from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
 
-#: Kind of faults, seed; all after the first line found bugs.
+#: Kind of faults, seed: what found bugs, and a run with all faults.
 RUNS = [
-    *((kind, 1) for kind in FAULTS),
+    ("none", 1),
     ("cuts", 28),
     ("restarts", 2),
     ("losses", 11),
     ("losses and kills", 11),
+    ("all but losses", 1),
     ("all", 16),
     ("all", 59),
     ("losses and churn", 3),
     ("losses and churn", 21),
     ("losses and churn", 3080),
+    ("losses in a row", 1),
     ("fail-over", 0),
     ("fail-over", 3094),
+    ("fail-overs in a row", 1),
     ("heirs", 3),
     ("orders", 0),
+    ("orders and losses", 1),
     ("clocks", 30),
 ]
+#: Each kind once more: most of these faults, one at a time, are in the runs above as well.
+MORE_RUNS = [pytest.param(kind, 1, marks=pytest.mark.long) for kind in FAULTS if (kind, 1) not in RUNS]
 
 
 def _fresh() -> list[tuple[str, int]]:
@@ -58,7 +64,7 @@ def finished(kind: str, seed: int) -> Run:
     return Run(kind, seed).run()
 
 
-@pytest.mark.parametrize(("kind", "seed"), [*RUNS, *_fresh()])
+@pytest.mark.parametrize(("kind", "seed"), [*RUNS, *MORE_RUNS, *_fresh()])
 def test_every_page_is_fetched_by_one_worker_at_a_time_and_all_workers_end(kind: str, seed: int) -> None:
     run = finished(kind, seed)
     assert run.errors == [], "\n".join(run.simulation.trace[-60:])
