@@ -28,16 +28,18 @@ def until(condition: Callable[[], Any], process: Any = None, log: Path | Callabl
     Fails if ``process`` (with ``poll()``) ends before, or after ``PATIENCE``: with the end of ``log``, a file or what
     it holds.
     """
-    deadline = time.monotonic() + PATIENCE
+    start = time.monotonic()
     while True:
         ended = process is not None and process.poll() is not None  # before the condition, which its end may make true
         if value := condition():
             return value
-        if ended or time.monotonic() > deadline:
+        if ended or time.monotonic() > start + PATIENCE:
             caller = traceback.extract_stack(limit=2)[0]
             why = f"the process ended ({process.poll()})" if ended else f"{PATIENCE:.0f} s were not enough"
             pytest.fail(f"{why}; {Path(caller.filename).name}:{caller.lineno} waited: {caller.line}{_end_of(log)}")
-        time.sleep(0.02)  # what is awaited is in files and in other processes: nothing tells when it comes
+        # What is awaited is in files and in other processes: nothing tells when it comes. To look may cost them as much
+        # as it costs here, so the longer it takes, the less often.
+        time.sleep(min(max((time.monotonic() - start) / 10, 0.02), 0.2))
 
 
 def _end_of(log: Path | Callable[[], str] | None) -> str:

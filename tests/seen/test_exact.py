@@ -69,7 +69,7 @@ def test_bytes_per_key_at_every_size() -> None:
 
 def test_bytes_per_key_while_it_grows() -> None:
     """Never more than 14 bytes per key allocated, including old and new table during growth."""
-    keys = [hashed(number) for number in range(150_000)]
+    keys = [hashed(number) for number in range(50_000)]
     seen = MemorySeenSet()
     tracemalloc.start()
     try:
