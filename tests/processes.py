@@ -48,6 +48,16 @@ HUNG = 1_800.0
 #: Environment variable: path of the socket of the server that the processes of pytest-xdist share.
 SHARED = "TEST_FORK_SERVER"
 
+#: ``scrapy``, forked; it needs 0.05 s of CPU itself.
+PROGRAM = """#!{python} -IS
+import os, sys
+sys.path.insert(0, {root!r})
+from tests.processes import Forked
+streams = dict(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+code = Forked(["-m", "scrapy", *sys.argv[1:]], cwd=os.getcwd(), **streams).wait()
+sys.exit(code if code >= 0 else 128 - code)
+"""
+
 #: Modules of crawlproject that no crawl needs, and that take long to import.
 NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation")
 
@@ -171,6 +181,14 @@ def run_python(
     return subprocess.CompletedProcess(process.args, code, *told)
 
 
+def forked_scrapy(folder: Path) -> None:
+    """Make the program ``scrapy`` in ``folder``, for the ``PATH`` of a shell: each call is forked."""
+    _ask_server()  # the shell's environment tells where it is
+    program = folder / "scrapy"
+    program.write_text(PROGRAM.format(python=sys.executable, root=str(ROOT)), encoding="utf-8")
+    program.chmod(0o755)
+
+
 @contextmanager
 def running(arguments: Sequence[str], **streams: Any) -> Iterator[Forked]:
     """A forked process; it is killed if the block leaves it running."""
@@ -198,13 +216,11 @@ def _ask_server() -> socket.socket:
 
 @cache
 def _start_server() -> socket.socket:
-    if SHARED in os.environ:
-        ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.connect(os.environ[SHARED])
-        atexit.register(ours.close)
-    else:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        _run_server(ours, theirs)
+    if SHARED not in os.environ:
+        share_server()
+    ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.connect(os.environ[SHARED])
+    atexit.register(ours.close)
     return ours
 
 
