@@ -7,9 +7,9 @@
 
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
-one from scratch.  What a forked process starts by ``python -m`` and a ``preexec_fn`` is forked, too: workers.  The
-server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
-``share_server``.  The server forks further servers, which import more, for commands of ``scrapy`` and for simulations:
+one from scratch.  What a forked process without a reactor starts by ``python -m`` is forked, too: workers, runs of
+a bench.  The server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
+``share_server``.  It forks further servers, which import more, for commands of ``scrapy`` and for simulations:
 a crawl's memory does not depend on the tests before it.
 """
 
@@ -394,16 +394,19 @@ def _end(code: int) -> NoReturn:
 class _Popen(subprocess.Popen[Any]):
     """Of a forked process: ``python -m MODULE ...``, as ``scrapy workers`` starts it, is forked as well.
 
+    Not once there is a reactor: the other process could not install its own.
+
     It happens where a process from scratch would call ``exec``: standard streams, process group and what
     ``preexec_fn`` does are those of ``subprocess``.
     """
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         prepare, env = options.get("preexec_fn"), options.get("env")
-        if prepare is not None and list(command[:2]) == [sys.executable, "-m"]:
+        if list(command[:2]) == [sys.executable, "-m"] and "twisted.internet.reactor" not in sys.modules:
 
             def live() -> None:
-                prepare()
+                if prepare is not None:
+                    prepare()
                 _live_again(list(command[1:]), options.get("pass_fds", ()), env)
 
             options["preexec_fn"] = live
