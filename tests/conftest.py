@@ -80,7 +80,6 @@ LONGEST = (
     "crawl/test_resume.py",
     "test_readme.py",
     "crawl/test_console.py",
-    "test_workers_docs.py",
     "test_deploy.py",
     "crawl/test_lane_cases.py",
     "spiders/test_topic.py",

@@ -7,9 +7,9 @@
 
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
-one from scratch.  What a forked process starts by ``python -m`` and a ``preexec_fn`` is forked, too: workers.  The
-server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
-``share_server``.  The server forks further servers, which import more, for commands of ``scrapy`` and for simulations:
+one from scratch.  What a forked process without a reactor starts by ``python -m`` is forked, too: workers, runs of
+a bench.  The server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
+``share_server``.  It forks further servers, which import more, for commands of ``scrapy`` and for simulations:
 a crawl's memory does not depend on the tests before it.
 """
 
@@ -47,6 +47,16 @@ HUNG = 1_800.0
 
 #: Environment variable: path of the socket of the server that the processes of pytest-xdist share.
 SHARED = "TEST_FORK_SERVER"
+
+#: ``scrapy``, forked; it needs 0.05 s of CPU itself.
+PROGRAM = """#!{python} -IS
+import os, sys
+sys.path.insert(0, {root!r})
+from tests.processes import Forked
+streams = dict(stdin=sys.stdin, stdout=sys.stdout, stderr=sys.stderr)
+code = Forked(["-m", "scrapy", *sys.argv[1:]], cwd=os.getcwd(), **streams).wait()
+sys.exit(code if code >= 0 else 128 - code)
+"""
 
 #: Modules of crawlproject that no crawl needs, and that take long to import.
 NOT_PRELOADED = ("crawlproject.commands", "crawlproject.simulation")
@@ -171,6 +181,14 @@ def run_python(
     return subprocess.CompletedProcess(process.args, code, *told)
 
 
+def forked_scrapy(folder: Path) -> None:
+    """Make the program ``scrapy`` in ``folder``, for the ``PATH`` of a shell: each call is forked."""
+    _ask_server()  # the shell's environment tells where it is
+    program = folder / "scrapy"
+    program.write_text(PROGRAM.format(python=sys.executable, root=str(ROOT)), encoding="utf-8")
+    program.chmod(0o755)
+
+
 @contextmanager
 def running(arguments: Sequence[str], **streams: Any) -> Iterator[Forked]:
     """A forked process; it is killed if the block leaves it running."""
@@ -198,13 +216,11 @@ def _ask_server() -> socket.socket:
 
 @cache
 def _start_server() -> socket.socket:
-    if SHARED in os.environ:
-        ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.connect(os.environ[SHARED])
-        atexit.register(ours.close)
-    else:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        _run_server(ours, theirs)
+    if SHARED not in os.environ:
+        share_server()
+    ours = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.connect(os.environ[SHARED])
+    atexit.register(ours.close)
     return ours
 
 
@@ -378,16 +394,19 @@ def _end(code: int) -> NoReturn:
 class _Popen(subprocess.Popen[Any]):
     """Of a forked process: ``python -m MODULE ...``, as ``scrapy workers`` starts it, is forked as well.
 
+    Not once there is a reactor: the other process could not install its own.
+
     It happens where a process from scratch would call ``exec``: standard streams, process group and what
     ``preexec_fn`` does are those of ``subprocess``.
     """
 
     def __init__(self, command: Sequence[str], **options: Any) -> None:
         prepare, env = options.get("preexec_fn"), options.get("env")
-        if prepare is not None and list(command[:2]) == [sys.executable, "-m"]:
+        if list(command[:2]) == [sys.executable, "-m"] and "twisted.internet.reactor" not in sys.modules:
 
             def live() -> None:
-                prepare()
+                if prepare is not None:
+                    prepare()
                 _live_again(list(command[1:]), options.get("pass_fds", ()), env)
 
             options["preexec_fn"] = live

@@ -11,8 +11,10 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -104,9 +106,9 @@ def site(archives: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def new_project(site: Path) -> Path:
+def new_project(site: Path, turns: Turns) -> Path:
     """What `scrapy startproject` makes, with the line of the README in its settings."""
-    run(sys.executable, "-m", "scrapy", "startproject", "mine", cwd=site.parent, PYTHONPATH=str(site))
+    turns.run((site.parent, 0, ("startproject", "mine")))
     line = re.search(r"^ADDONS = .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert line is not None
     with (site.parent / "mine" / "mine" / "settings.py").open("a", encoding="utf-8") as settings:
@@ -121,8 +123,9 @@ def project(new_project: Path, site: Path, tmp_path: Path, monkeypatch: pytest.M
     return Path(shutil.copytree(new_project, tmp_path / "mine"))
 
 
-#: Reads command lines of ``scrapy``, each with its folder, and runs each in a process forked once Scrapy, the commands
-#: of other packages and what crawls use of them, and nothing of this one, are imported; tells exit codes and output.
+#: Reads lists of command lines of ``scrapy``, a line each, and runs each command in a process forked once Scrapy, the
+#: commands of other packages and what crawls use of them, and nothing of this one, are imported; tells exit codes and
+#: output.
 #: Modules that it is given as arguments cannot be imported: as if they were not installed.
 IN_TURN = """
 import gc, json, os, sys
@@ -147,46 +150,68 @@ assert not [name for name in sys.modules if name.startswith("crawlproject.")]
 assert "twisted.internet.reactor" not in sys.modules
 gc.freeze()
 gc.enable()
-told = []
-for number, (folder, arguments) in enumerate(json.load(sys.stdin)):
-    names = [f"{sys.argv[1]}/{number}.{stream}" for stream in ("stdout", "stderr")]
-    pid = os.fork()
-    if pid == 0:
-        os.chdir(folder)
-        sys.path[0] = folder
-        for descriptor, name in enumerate(names, 1):
-            os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), descriptor)
-        scrapy.cmdline.execute(["scrapy", *arguments])
-        sys.exit()
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    told.append((code, *(Path(name).read_text(encoding="utf-8") for name in names)))
-json.dump(told, sys.stdout)
+names = [f"{sys.argv[1]}/{stream}" for stream in ("stdout", "stderr")]
+while asked := sys.stdin.readline():
+    told = []
+    for folder, arguments in json.loads(asked):
+        pid = os.fork()
+        if pid == 0:
+            os.chdir(folder)
+            sys.path[0] = folder
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            for descriptor, name in enumerate(names, 1):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+            scrapy.cmdline.execute(["scrapy", *arguments])
+            sys.exit()
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        told.append((code, *(Path(name).read_text(encoding="utf-8") for name in names)))
+    print(json.dumps(told), flush=True)
 """
 
 
-def scrapy_in_turn(
-    folder: Path, *calls: tuple[Path, int, tuple[str, ...]], missing: tuple[str, ...] = (), **environment: str
-) -> list[tuple[str, str]]:
-    """Standard output and standard error of each call: where, the exit code it should have, arguments of ``scrapy``.
+class Turns:
+    """An environment whose commands of ``scrapy`` start quickly. ``missing`` are modules that are not there."""
 
-    ``missing`` are modules that are not there.
-    """
-    folder.mkdir()
-    lines = json.dumps([(str(cwd), arguments) for cwd, _, arguments in calls])
-    done = subprocess.run(
-        [sys.executable, "-c", IN_TURN, str(folder), *missing],
-        input=lines,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=HUNG,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    for (_, expected, arguments), (code, out, error) in zip(calls, told, strict=True):
-        assert code == expected, (arguments, out, error)
-    return [(out, error) for _, out, error in told]
+    def __init__(self, *missing: str, **environment: str) -> None:
+        self._folder = TemporaryDirectory()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", IN_TURN, self._folder.name, *missing],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | environment,
+        )
+
+    def run(self, *calls: tuple[Path, int, tuple[str, ...]]) -> list[tuple[str, str]]:
+        """Standard output and error of each call: where, the exit code it should have, arguments of ``scrapy``."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([(str(cwd), arguments) for cwd, _, arguments in calls]), file=self._process.stdin, flush=True)
+        told = json.loads(self._process.stdout.readline())
+        for (_, expected, arguments), (code, out, error) in zip(calls, told, strict=True):
+            assert code == expected, (arguments, out, error)
+        return [(out, error) for _, out, error in told]
+
+    def __enter__(self) -> Turns:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._process.communicate()
+        self._folder.cleanup()
+
+
+@pytest.fixture(scope="module")
+def turns(site: Path) -> Iterator[Turns]:
+    """Where the package is installed."""
+    with Turns(PYTHONPATH=str(site)) as turns:
+        yield turns
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[Turns]:
+    """A checkout where no module of an extra is installed, nor the extension in C."""
+    with Turns(*MISSING, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings") as turns:
+        yield turns
 
 
 def commands_shown(shown: str) -> list[str]:
@@ -223,14 +248,13 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
-def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path: Path) -> None:
+def test_commands_and_template_are_there_in_any_project(project: Path, turns: Turns) -> None:
     """`scrapy frontier` and the others, each once, and `genspider -t site`; a project's own template comes first."""
     own = project / "own" / "spiders"
     own.mkdir(parents=True)
     (own / "site.tmpl").write_text("# the project's own\n", encoding="utf-8")
     chosen = ("-s", f"TEMPLATES_DIR={own.parent}")
-    told = scrapy_in_turn(
-        tmp_path / "told",
+    told = turns.run(
         (project, 0, ()),
         (project.parent, 0, ()),  # in no project
         (ROOT, 0, ()),  # in this one
@@ -258,10 +282,10 @@ def test_commands_and_template_are_there_in_any_project(project: Path, tmp_path:
     assert chosen_listed[0].count("site") == 1
 
 
-def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) -> None:
+def test_an_ordinary_spider_runs_on_the_frontier(project: Path, turns: Turns) -> None:
     """`pip install`, ADDONS in somebody's settings: a spider as `genspider` makes it, and one from our template."""
     with running_web(SMALL) as web:
-        run(sys.executable, "-m", "scrapy", "genspider", "ordinary", web.seeds[0], cwd=project)
+        turns.run((project, 0, ("genspider", "ordinary", web.seeds[0])))
         spider = project / "mine" / "spiders" / "ordinary.py"
         body = (
             "        yield {'url': response.url, 'response_time': response.meta['response_time']}\n"
@@ -271,8 +295,7 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) 
         text = re.sub(r"    allowed_domains = .*\n", "", text)
         spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
         run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        scrapy_in_turn(
-            tmp_path / "told",
+        turns.run(
             (project, 0, ("genspider", "-t", "site", "whole", web.seeds[0])),
             (project, 0, ("crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES)),
         )
@@ -284,10 +307,9 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path, tmp_path: Path) 
     assert min(page["response_time"] for page in pages) > 0
 
 
-def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path: Path) -> None:
+def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Turns) -> None:
     """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
-    told = scrapy_in_turn(
-        tmp_path / "without",
+    told = turns.run(
         (project, 2, ("crawl", "topic")),
         (project, 2, ("workers", "topic")),
         (project, 2, ("crawl", "topik")),
@@ -307,8 +329,7 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path:
         seeds = ("-a", f"seeds={','.join(web.seeds)}")
         crawl_web = ("crawl", "web", *seeds)
         keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page")
-        (names, _), _, _, refused, no_topic, no_addon = scrapy_in_turn(
-            tmp_path / "with",
+        (names, _), _, _, refused, no_topic, no_addon = turns.run(
             (project, 0, ("list", "--names")),
             (project, 0, (*crawl_web, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
             (project, 0, (*keyword, "-O", "found.jsonl", *NOW, *NO_COOKIES)),
@@ -327,19 +348,12 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, tmp_path:
     assert "Traceback" not in no_addon[1]
 
 
-def blocked(*arguments: str) -> tuple[str, ...]:
-    """``scrapy`` with these arguments where no module of an extra is installed, nor the extension in C."""
-    block = f"import sys\nfor name in {MISSING!r}:\n    sys.modules[name] = None\n"
-    program = f"{block}from scrapy.cmdline import execute\nexecute(['scrapy', *sys.argv[1:]])"
-    return (sys.executable, "-c", program, *arguments)
-
-
-def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
+def test_the_default_crawl_needs_no_extra(bare: Turns, tmp_path: Path) -> None:
     """The README's crawl, with JOBDIR, duplicates exact and near, and metrics, without numpy and the rest."""
     out = tmp_path / "pages.jsonl"
     with running_web(SMALL) as web:
         crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", str(out), "-s", f"JOBDIR={tmp_path}/job")
-        log = run(*blocked(*crawl, *NOW)).stderr
+        [(_, log)] = bare.run((ROOT, 0, (*crawl, *NOW)))
     pages = [json.loads(line)["url"] for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert re.search(rf"^duplicates: .*\bpages {len(pages)}\b", log, re.MULTILINE)
@@ -347,7 +361,7 @@ def test_the_default_crawl_needs_no_extra(tmp_path: Path) -> None:
     assert "Traceback" not in log
 
 
-def test_what_needs_an_extra_says_so(tmp_path: Path) -> None:
+def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     """One line, and the exit code: commands, and the settings of a crawl before it fetches a page or writes a file."""
     commands = {
         ("simulate",): ("scrapy simulate", "simulation"),
@@ -359,14 +373,10 @@ def test_what_needs_an_extra_says_so(tmp_path: Path) -> None:
     (cwd := tmp_path / "cwd").mkdir()
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
     feeds = (("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}'))
-    told = scrapy_in_turn(
-        tmp_path / "told",
+    told = bare.run(
         *((cwd, 1, arguments) for arguments in commands),
         (cwd, 1, (*crawl, "-s", f"REPOSITORY_DIR={cwd}")),
         *((cwd, 1, (*crawl, *given)) for given in feeds),
-        missing=MISSING,
-        PYTHONPATH=str(ROOT),
-        SCRAPY_SETTINGS_MODULE="crawlproject.settings",
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):

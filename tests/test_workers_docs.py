@@ -9,9 +9,9 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import scrapy_redis
@@ -23,6 +23,7 @@ from crawlproject.commands import crawl, workers
 from crawlproject.commands.private_redis import PrivateRedis, find_server
 from testbed.web import WebSpec, running_web
 from tests.commands.private_server import private_server
+from tests.processes import forked_scrapy, run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
@@ -92,10 +93,8 @@ def project(tmp_path: Path, server: PrivateRedis) -> Path:
     """The reader's project with the settings and the spider of the page, and the pipeline of scrapy-redis."""
     project = tmp_path / "mine"
     environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
-    subprocess.run(
-        [sys.executable, "-m", "scrapy", "startproject", "mine", str(project)],
-        check=True, env=environment, capture_output=True,
-    )  # fmt: skip
+    done = run_python("-m", "scrapy", "startproject", "mine", str(project), env=environment)
+    assert done.returncode == 0, done.stderr
     settings, spider = re.findall(r"^```python\n(.*?)^```", MOVING, re.MULTILINE | re.DOTALL)
     settings = settings.replace(URL, server.url)
     if not HAS_BACKEND:
@@ -109,17 +108,18 @@ def project(tmp_path: Path, server: PrivateRedis) -> Path:
 
 
 def type_in(line: str, cwd: Path, server: PrivateRedis) -> str:
-    """Run a line of a page in a shell; its Redis is ``server``."""
+    """Run a line of a page in a shell; its Redis is ``server``, its ``scrapy`` is forked."""
     typed = re.sub(rf"redis-cli -u {re.escape(URL)}", f"redis-cli -s {server.url.removeprefix('unix://')}", line)
     typed = typed.replace("redis://redis.example.org:6379/0", server.url)
     cli = shutil.which("redis-cli") or str(Path(find_server()).with_name("redis-cli"))
-    path = f"{Path(sys.executable).parent}:{Path(cli).parent}:{os.environ['PATH']}"
-    environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
-    environment["PYTHONPATH"] = f"{ROOT}:{environment['PYTHONPATH']}"
-    done = subprocess.run(
-        ["bash", "-ec", typed],
-        cwd=cwd, env=environment | {"PATH": path}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    with TemporaryDirectory() as programs:
+        forked_scrapy(Path(programs))
+        path = f"{programs}:{Path(cli).parent}:{os.environ['PATH']}"
+        environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
+        done = subprocess.run(
+            ["bash", "-ec", typed],
+            cwd=cwd, env=environment | {"PATH": path}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -240,11 +240,13 @@ def test_other_values_of_numpy_are_refused(value: object) -> None:
         datetime(2026, 7, 1, 12, tzinfo=pytz.utc),
         dateutil.parser.parse("2026-07-01T12:00:00-03:00"),
         dateutil.parser.parse("2026-07-01T12:00:00Z"),
-        dateparser.parse("1 July 2026 12:00 EST"),
+        "1 July 2026 12:00 EST",
     ],
+    ids=str,
 )
-def test_time_zones_of_parsers_come_back_as_their_offset(moment: datetime) -> None:
+def test_time_zones_of_parsers_come_back_as_their_offset(moment: datetime | str) -> None:
     """The time is the same, here and in UTC."""
+    moment = dateparser.parse(moment) if isinstance(moment, str) else moment
     [stored] = round_trip(Request(URL, meta={"at": [moment]})).meta["at"]
     assert (stored, stored.isoformat()) == (moment, moment.isoformat())
 
