@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_state import STATES, shown_state
+from crawlproject.monitor.server_state import STATES, next_at, shown_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -55,7 +55,7 @@ SORTS: dict[str, Callable[[Server], Any]] = {
     "pages": lambda server: server.fetched,
     "response_time": lambda server: server.estimates.response_time,
     "failures": lambda server: server.failures,
-    "next": lambda server: server.ready_at,
+    "next": next_at,
 }
 
 
@@ -171,7 +171,7 @@ def row(server: Server, now: float) -> dict[str, Any]:
         "pages": server.fetched,
         "response_time": estimates.response_time,
         "failures": server.failures,
-        "next": max(0.0, server.ready_at - now) if server.ready_at < inf else None,
+        "next": max(0.0, at - now) if (at := next_at(server)) < inf else None,
         "error": server.last_error,
         "guarded": server.demoted_because,
     }
