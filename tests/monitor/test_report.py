@@ -53,6 +53,16 @@ def test_a_finished_crawl() -> None:
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 
+def test_a_crawl_without_a_page() -> None:
+    """Nothing is said about what it gathered when, nor compared with breadth-first."""
+    known = [each | {"waiting": 100.0} for each in samples(20, 50.0, 0)]
+    html = page(series_of(known), snapshot([]))
+    assert "It gathered 0% of the quality of all URLs known." in html
+    assert "Half of ours" not in html
+    assert "breadth-first would" not in html
+    assert "breadth-first is expected" not in html
+
+
 def test_runs_are_joined() -> None:
     """Counts go on; quality is counted over all runs already."""
     series = series_of(samples(10, 100.0, 50))
@@ -76,7 +86,7 @@ def test_a_snapshot_of_a_running_crawl_says_when() -> None:
 @pytest.mark.parametrize(
     ("held", "sessions", "wanted"),
     [
-        ("politeness", 10, "64 connections were in use 16% of the time, because servers rested"),
+        ("politeness", 10, "Of the 64 connections allowed, 16% were in use on average, because servers rested"),
         ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
         ("CPU", 30, "or several processes"),
         ("DNS", 30, "a caching resolver"),
