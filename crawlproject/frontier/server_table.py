@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
 
-#: Servers compared with the name of an order in one step: a few ms.
-ORDER_STEP = 2_000
+#: Servers compared with the name of an order in one step, and of those, servers changed: a few ms.
+ORDER_STEP, CHANGE_STEP = 2_000, 200
 
 
 class Places(Protocol):
@@ -215,13 +215,17 @@ class ServerTable:
         yield from self.for_covered(name, lambda server: self._obey_delay(server, now))
 
     def for_covered(self, name: str, change: Callable[[Server], None]) -> Iterator[None]:
-        """Change the known servers that ``name`` covers, in steps of ``ORDER_STEP`` servers; take all."""
+        """Change the known servers that ``name`` covers, in steps of at most ``CHANGE_STEP`` changes; take all."""
         keys = [name] if "://" in name else [server.key for server in self]
-        for number, key in enumerate(keys, 1):
+        compared = changed = 0
+        for key in keys:
             server = self.get(key) if covers(name, key) else None
             if server is not None:
                 change(server)
-            if number % ORDER_STEP == 0:
+                changed += 1
+            compared += 1
+            if compared == ORDER_STEP or changed == CHANGE_STEP:
+                compared = changed = 0
                 yield
 
     def _obey_delay(self, server: Server, now: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.states import ServerState
@@ -32,6 +33,11 @@ def shown_state(server: Server) -> str:
     if server.blocked:
         return BLOCKED
     return FULL if server.full else server.state.value
+
+
+def next_at(server: Server) -> float:
+    """When it may be contacted again; inf if it gets no request: given up, blocked or full. O(1)."""
+    return inf if server.given_up or server.blocked or server.full else server.ready_at
 
 
 def state_reason(server: Server) -> str:

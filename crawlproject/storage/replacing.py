@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,19 +20,25 @@ def replace_file(path: Path, content: str | Iterable[str], *, is_durable: bool =
     try:
         _replace(path, content, is_durable=is_durable)
     except OSError as error:  # of the new file, whose name nobody has heard of
+        with suppress(OSError):
+            _new(path).unlink()  # on a full disk, each byte counts
         raise OSError(error.errno, error.strerror, str(path)) from error
     if is_durable:
         sync_folder(path.parent)
 
 
 def _replace(path: Path, content: str | Iterable[str], *, is_durable: bool) -> None:
-    new = path.with_name(f"{path.name}.new")
+    new = _new(path)
     with new.open("w", encoding="utf-8") as file:
         file.writelines((content,) if isinstance(content, str) else content)
         file.flush()
         if is_durable:
             os.fsync(file.fileno())
     new.replace(path)
+
+
+def _new(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import pairwise
 
 import pytest
 
@@ -41,6 +42,20 @@ def test_a_blocked_server_keeps_its_urls_and_gets_no_request() -> None:
     found = dispatcher.next(1.0)
     assert found is not None
     assert found.entry.url.startswith(A)
+
+
+def test_an_order_for_a_domain_changes_few_servers_at_a_time() -> None:
+    """Between the steps the crawl goes on: a delay costs 10 µs a server."""
+    frontier = new_frontier(*(f"http://s{number}.a.example/" for number in range(1000)))
+    orders = {
+        "blocked": (frontier.block("a.example", blocked=True), lambda server: server.blocked),
+        "delayed": (frontier.servers.set_delay("a.example", 30.0, 0.0), lambda server: server.ready_at > 0),
+    }
+    for name, (steps, is_changed) in orders.items():
+        counts = [0] + [sum(map(is_changed, frontier.servers)) for _ in steps] + [1000]
+        assert sum(map(is_changed, frontier.servers)) == 1000, name
+        assert max(after - before for before, after in pairwise(counts)) <= 200, name
+    check(frontier)
 
 
 def test_a_domain_covers_servers_found_later_and_names_add_up() -> None:

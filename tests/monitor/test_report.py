@@ -53,6 +53,16 @@ def test_a_finished_crawl() -> None:
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 
+def test_a_crawl_without_a_page() -> None:
+    """Nothing is said about what it gathered when, nor compared with breadth-first."""
+    known = [each | {"waiting": 100.0} for each in samples(20, 50.0, 0)]
+    html = page(series_of(known), snapshot([]))
+    assert "It gathered 0% of the quality of all URLs known." in html
+    assert "Half of ours" not in html
+    assert "breadth-first would" not in html
+    assert "breadth-first is expected" not in html
+
+
 def test_runs_are_joined() -> None:
     """Counts go on; quality is counted over all runs already."""
     series = series_of(samples(10, 100.0, 50))
@@ -76,7 +86,7 @@ def test_a_snapshot_of_a_running_crawl_says_when() -> None:
 @pytest.mark.parametrize(
     ("held", "sessions", "wanted"),
     [
-        ("politeness", 10, "64 connections were in use 16% of the time, because servers rested"),
+        ("politeness", 10, "Of the 64 connections allowed, 16% were in use on average, because servers rested"),
         ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
         ("CPU", 30, "or several processes"),
         ("DNS", 30, "a caching resolver"),
@@ -148,7 +158,7 @@ def test_a_damaged_snapshot_costs_its_tables(tmp_path: Path) -> None:
     (folder / "snapshot.json").write_text("{")
     made = write_report(folder)
     assert "damaged" in made.problems[0]
-    assert "no servers, stats and settings" in made.path.read_text(encoding="utf-8")
+    assert "no servers, stats or settings" in made.path.read_text(encoding="utf-8")
     hostile = snapshot([server(1)], bounds="x", connect=[None], rest=[], too_early=None, settings=[], stats=[1])
     write(tmp_path, samples(5, 10.0, 50), hostile)
     write_report(folder)
@@ -200,6 +210,16 @@ def test_a_directory_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None
     assert ours.reason == "finished"
     assert ours.crawl.log.count("the report will be incomplete: Not a directory") == 1
     assert ours.stat("log_count/ERROR") == 1
+
+
+def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
+    """As on a full disk: it says that there is none, and how to get it; the snapshot is kept."""
+    (tmp_path / "report.html.new").mkdir()
+    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"REPORT_DIR": str(tmp_path)}, start="1/")
+    assert ours.reason == "finished"
+    assert ours.crawl.log.count("No report; `scrapy report` makes it later: [Errno 21] Is a directory") == 1
+    assert ours.stat("log_count/ERROR") == 0  # when the stats were taken
+    assert read_snapshot(tmp_path / "snapshot.json")["stats"]["finish_reason"] == "finished"
 
 
 def test_a_series_of_another_version_is_kept(tmp_path: Path) -> None:

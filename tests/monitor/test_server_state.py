@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import pytest
 from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.console.server_list import FILTERS, Query, row, select
+from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
 from crawlproject.monitor.metric_names import METRICS
 from crawlproject.monitor.series.snapshot import server_row
 from crawlproject.monitor.series.snapshot_file import COLUMNS
@@ -61,6 +62,14 @@ def found(frontier: Frontier, state: str) -> list[Server]:
             next(search)
         except StopIteration as end:
             return end.value[1]  # type: ignore[no-any-return]
+
+
+def test_a_server_that_gets_no_request_has_no_time_for_it(frontier: Frontier) -> None:
+    """Given up, blocked and full ones, in the console's table, whatever their back-off was; they sort last."""
+    *asked, failing, blocked, full = KEYS
+    assert [row(frontier.servers[key], 0.0)["next"] for key in (failing, blocked, full)] == [None] * 3
+    assert all(row(frontier.servers[key], 0.0)["next"] is not None for key in asked)
+    assert all(SORTS["next"](frontier.servers[key]) == inf for key in (failing, blocked, full))
 
 
 def test_the_reason_of_a_state(frontier: Frontier) -> None:

@@ -43,6 +43,7 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"No space left on device: '.*/state'$"):
         replace_file(path, "x" * 100_000)
     assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["state"]  # what did not fit is not left on the disk
 
 
 def test_error_names_the_file_to_be_replaced(tmp_path: Path) -> None:

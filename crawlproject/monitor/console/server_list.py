@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_state import STATES, shown_state
+from crawlproject.monitor.server_state import STATES, next_at, shown_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -55,7 +55,7 @@ SORTS: dict[str, Callable[[Server], Any]] = {
     "pages": lambda server: server.fetched,
     "response_time": lambda server: server.estimates.response_time,
     "failures": lambda server: server.failures,
-    "next": lambda server: server.ready_at,
+    "next": next_at,
 }
 
 
@@ -118,7 +118,8 @@ async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
 
 
 def select(frontier: Frontier, query: Query) -> Generator[None, None, tuple[int, list[Server]]]:
-    """(Number of servers that match, those of the page), in steps. O(servers + offset log servers).
+    """(Number of servers that match, those of the page), in steps. O(servers + place log servers) with the place of the
+    page, counted from the nearer end.
 
     Equal values stand in the order of discovery, descending ones in the reverse.
     """
@@ -132,21 +133,26 @@ def select(frontier: Frontier, query: Query) -> Generator[None, None, tuple[int,
         servers += step
         values += map(value, step)
         yield
+    count = len(values)
+    begin, end = (min(place, count) for place in (query.offset, query.offset + query.limit))
+    is_reversed = begin > count - end
+    if is_reversed:
+        begin, end, descending = count - end, count - begin, not descending
     runs = []
-    for start in range(0, len(values), STEP):
-        run = range(start, min(start + STEP, len(values)))
+    for start in range(0, count, STEP):
+        run = range(start, min(start + STEP, count))
         runs.append(sorted(reversed(run) if descending else run, key=values.__getitem__, reverse=descending))
         yield
     runs = runs[::-1] if descending else runs
     page: list[Server] = []
     for place, number in enumerate(merge(*runs, key=values.__getitem__, reverse=descending)):
-        if place == query.offset + query.limit:
+        if place == end:
             break
-        if place >= query.offset:
+        if place >= begin:
             page.append(servers[number])
         if place % STEP == 0:
             yield
-    return len(values), page
+    return count, page[::-1] if is_reversed else page
 
 
 def _matcher(query: Query) -> Callable[[Server], bool] | None:
@@ -171,7 +177,7 @@ def row(server: Server, now: float) -> dict[str, Any]:
         "pages": server.fetched,
         "response_time": estimates.response_time,
         "failures": server.failures,
-        "next": max(0.0, server.ready_at - now) if server.ready_at < inf else None,
+        "next": max(0.0, at - now) if (at := next_at(server)) < inf else None,
         "error": server.last_error,
         "guarded": server.demoted_because,
     }

@@ -96,7 +96,7 @@ def _lines(
 
 def _quality(facts: Facts, samples: Sequence[Sample]) -> Chart | None:
     ours, theirs = facts.quality_share(facts.end), facts.expected_share(facts.end) or 0.0
-    if ours is None:
+    if not ours:
         return None
     half = facts.most_at(ours / 2)
     words = (

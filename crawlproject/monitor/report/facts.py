@@ -180,11 +180,12 @@ def summary(facts: Facts) -> list[str]:
     if share is not None:
         most = facts.most_at(0.8)
         after = f"; 80% of it after {exact_duration(most)}" if most is not None and share >= 0.8 else ""
+        found.append(f"It gathered {share:.0%} of the quality of all URLs known{after}.")
+    if share:
         early = facts.at(0.25)
         found.append(
-            f"It gathered {share:.0%} of the quality of all URLs known{after}. After a quarter of the time it had "
-            f"{facts.quality_share(early) or 0:.0%}; breadth-first would have had about "
-            f"{facts.expected_share(early) or 0:.0%} after as many pages."
+            f"After a quarter of the time it had {facts.quality_share(early) or 0:.0%}; breadth-first would have had "
+            f"about {facts.expected_share(early) or 0:.0%} after as many pages."
         )
     held = next(iter(facts.held_back().items()), None)
     if held is not None:
@@ -265,8 +266,9 @@ def advice(facts: Facts) -> list[str]:
     polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)
     if polite >= MOST_OF_TIME and in_use <= FEW_IN_USE:
         found.append(
-            f"{limit:.0f} connections were in use {in_use:.0%} of the time, because servers rested: crawl more "
-            "servers, or, if their owners agree, set a smaller FRONTIER_DELAY_FACTOR. More connections do not help."
+            f"Of the {limit:.0f} connections allowed, {in_use:.0%} were in use on average, because servers rested: "
+            "crawl more servers, or, if their owners agree, set a smaller FRONTIER_DELAY_FACTOR. More connections do "
+            "not help."
         )
     for word, least, words in HELD_ADVICE:
         share = held.get(REASONS[word], 0.0)

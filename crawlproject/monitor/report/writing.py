@@ -67,7 +67,7 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
     try:
         return series, read_snapshot(directory / SNAPSHOT_NAME)
     except (OSError, ValueError) as error:
-        problems.append(f"no servers, stats and settings in the report: {error}")
+        problems.append(f"no servers, stats or settings in the report: {error}")
         return series, {}
 
 

@@ -125,10 +125,14 @@ class Series:
 
         with self._failing_once():
             self._save()
+        try:
             made = await asyncio.to_thread(write_report, self._directory)
-            for problem in made.problems:
-                logger.warning("%s", problem)
-            logger.info("Report: %s", self._directory / REPORT_NAME)
+        except (OSError, ValueError) as error:
+            logger.error("No report; `scrapy report` makes it later: %s", error)
+            return
+        for problem in made.problems:
+            logger.warning("%s", problem)
+        logger.info("Report: %s", self._directory / REPORT_NAME)
 
     @contextmanager
     def _failing_once(self) -> Iterator[None]:

@@ -3,7 +3,7 @@ import { bytes, count, el, moment, number } from "./format.js";
 
 const CHARTS = [
   { title: "Pages per second", series: [["pages_per_second", "pages/s", "one"]], show: number },
-  { title: "Sessions", series: [["sessions", "open", "one"], ["session_limit", "allowed", "two"]], show: count },
+  { title: "Connections", series: [["sessions", "open", "one"], ["session_limit", "allowed", "two"]], show: count },
   { title: "URLs queued and pages fetched", series: [["queued", "queued", "one"], ["pages", "fetched", "two"]], show: count },
   { title: "Quality gathered", series: [["quality_gathered", "quality", "one"]], show: number },
   { title: "Servers", series: [["servers/ready", "ready", "one"], ["servers/resting", "resting", "two"]], show: count },

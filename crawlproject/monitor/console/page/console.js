@@ -14,7 +14,7 @@ const COLUMNS = [
 ];
 /** Name in the API, heading, and how a value is shown; names are strangers' text. */
 const WORKERS = [
-  ["worker", "worker", null], ["pages", "pages", count], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "sessions", count],
+  ["worker", "worker", null], ["pages", "pages", count], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
   ["sent", "links sent", count], ["received", "links received", count], ["partitions", "partitions", count],
   ["lag", "saved", ago], ["lease", "lease ends in", seconds], ["actions", "last action", count],
 ];
@@ -103,7 +103,7 @@ function showFigures(figures) {
     ["Pages/s now", number(figures.pages_per_second)],
     ["Pages/s mean", number(figures.mean_pages_per_second)],
     ["Received/s", bytes(figures.bytes_per_second)],
-    ["Sessions", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
+    ["Connections", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
     ["URLs queued", count(figures.queued)],
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
