@@ -6,7 +6,7 @@ SQLite and PostgreSQL by SQLAlchemy core; blocking, so it runs in the writer's t
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,7 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
-from crawlproject.records.record import sql_name
+from crawlproject.records.record import MAX_NAME, cut_name, sql_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 #: Columns of every table, before those of the fields.
 OWN_COLUMNS = ("site", "record_key", "first_seen", "last_seen", "changed", "digest")
+
+#: Columns that every table of PostgreSQL has already.
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 
 #: Columns of a table, at most.
 MAX_COLUMNS = 500
@@ -92,6 +95,7 @@ class Database:
         self._engine = sa.create_engine(url, connect_args=arguments, pool_size=1, max_overflow=1, pool_pre_ping=True)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
+        self._taken = OWN_COLUMNS if self._is_sqlite else OWN_COLUMNS + _SYSTEM_COLUMNS
         self._columns: dict[str, dict[str, Kind]] = {}
         #: Of the rows of the last ``_write``.
         self._refused_by_constraints = 0
@@ -165,7 +169,7 @@ class Database:
         self._engine.dispose()
 
     def _write(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
-        fitting, refused = _named(rows)
+        fitting, refused = _named(rows, self._taken)
         self._refused_by_constraints = 0
         columns = self._fit(name, [values for _, values in fitting])
         table = sa.Table(
@@ -292,15 +296,25 @@ def _own_columns() -> list[sa.Column[Any]]:
     return [*texts, *times, sa.Column("digest", sa.Text(), nullable=False)]
 
 
-def _named(rows: list[Row]) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
-    """Rows with the names of their columns, and those that are refused for their number."""
+def _named(
+    rows: list[Row], taken: tuple[str, ...]
+) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
+    """Rows with the names of their columns, which are none of ``taken``, and those that are refused for their number.
+
+    Of fields whose names become the same (``Name``, ``name``) the second one gets a number. O(fields).
+    """
     fitting, refused = [], []
     for row in rows:
         values: dict[str, Any] = {}
+        counts: Counter[str] = Counter()
         for name, value in row.values.items():
             column = sql_name(str(name))
-            column = f"field_{column}"[:60] if column in OWN_COLUMNS else column
-            values.setdefault(column, value)
+            column = cut_name(f"field_{column}") if column in taken else column
+            while column in values:
+                counts[column] += 1
+                number = f"_{counts[column] + 1}"
+                column = f"{cut_name(column, MAX_NAME - len(number))}{number}"
+            values[column] = value
         if len(values) > MAX_COLUMNS:
             refused.append((row, f"{len(values)} fields: at most {MAX_COLUMNS}"))
         else:

@@ -14,7 +14,7 @@ from lxml import etree
 from crawlproject.options.extras import needs_extra
 from crawlproject.records.fields import RESERVED
 from crawlproject.records.reading import Source, read_page
-from crawlproject.records.record import sql_name
+from crawlproject.records.record import rule_name
 from crawlproject.records.rule_file import read_site
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _json_ld(text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, 
     for kind, fields in _largest((kind, _json_fields(by_type[kind])) for kind in chosen):
         quoted = kind.replace("\\", "\\\\").replace("'", "\\'")
         path = f'[[@], "@graph", @][][] | [?contains(to_array("@type"), \'{quoted}\')]'
-        yield sql_name(kind), f"JSON-LD, {kind}", fields, {"css": "script[type='application/ld+json']", "json": path}
+        yield rule_name(kind), f"JSON-LD, {kind}", fields, {"css": "script[type='application/ld+json']", "json": path}
 
 
 def _largest(kinds: Iterable[tuple[str, Fields]]) -> list[tuple[str, Fields]]:
@@ -171,7 +171,7 @@ def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, 
                 many = {"many": True} if isinstance(value, list) else {}
                 kinds[kind][_field_name(name)] = {**_microdata_rule(name, own[0], "" if is_first else kind), **many}
     for kind, fields in _largest(kinds.items()):
-        yield sql_name(kind), f"microdata, {kind}", fields, {"css": f"[itemtype$='/{kind}']"}
+        yield rule_name(kind), f"microdata, {kind}", fields, {"css": f"[itemtype$='/{kind}']"}
 
 
 def _microdata_rule(name: str, element: Any, kind: str) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _plain() -> Fields:
 
 
 def _field_name(name: str) -> str:
-    plain = sql_name(name)
+    plain = rule_name(name)
     return f"{plain}_value" if plain in RESERVED else plain
 
 

@@ -86,6 +86,13 @@ def digest_of(values: dict[str, Any]) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+def with_text_keys(value: Any) -> Any:
+    """``value`` with keys that JSON can have and sort: tuples, or texts beside numbers, become texts. O(size)."""
+    if isinstance(value, dict):
+        return {str(key): with_text_keys(each) for key, each in value.items()}
+    return [with_text_keys(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 def to_json(value: Any) -> Any:
     """For ``json.dumps(..., default=to_json)``: what JSON lacks; ``from_json`` reads it back."""
     if isinstance(value, datetime):

@@ -19,7 +19,7 @@ from crawlproject.options.start_errors import starting
 from crawlproject.records.database import Database
 from crawlproject.records.drift_watch import DriftWatch
 from crawlproject.records.journal import Journal
-from crawlproject.records.kinds import digest_of
+from crawlproject.records.kinds import digest_of, with_text_keys
 from crawlproject.records.record import Record, Row, sql_name
 from crawlproject.records.writer import Writer
 from crawlproject.requests.meta import KEEP
@@ -113,7 +113,11 @@ class DatabasePipeline:
             table = sql_name(type(item).__name__) if not isinstance(item, dict) else "item"
             site = urlsplit(str(values.get("url") or "")).netloc
             names = self._keys.get(type(item).__name__) or (("url",) if values.get("url") else ())
-            fallback = digest_of(values)
+            try:
+                fallback = digest_of(values)
+            except TypeError:
+                values = with_text_keys(values)
+                fallback = digest_of(values)
         given = [values.get(name) for name in names]
         if names and all(value is not None and value != "" for value in given):
             key = str(given[0]) if len(given) == 1 else repr(given)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 _humps = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_other = re.compile(r"[^a-z0-9_]+")
+_other = re.compile(r"\W+")
+_not_ascii = re.compile(r"[^a-z0-9_]+")
 
-#: Characters of a name of a table or a column: PostgreSQL keeps 63 bytes.
+#: Bytes of a name of a table or a column: PostgreSQL keeps 63.
 MAX_NAME = 60
 
 
@@ -43,6 +45,21 @@ class Row:
 
 
 def sql_name(name: str) -> str:
-    """``ProductPage`` -> ``product_page``: a name for a table or a column. O(length)."""
-    plain = _other.sub("_", _humps.sub("_", name[: 4 * MAX_NAME]).lower()).strip("_")[:MAX_NAME]
-    return plain if plain[:1].isalpha() else f"x_{plain}"[:MAX_NAME]
+    """``ProductPage`` -> ``product_page``: a name for a table or a column, with letters of any script. O(length)."""
+    return _plain(name, _other)
+
+
+def rule_name(name: str) -> str:
+    """The same with the letters that names in rule files have: a to z."""
+    return _plain(name, _not_ascii)
+
+
+def _plain(name: str, other: re.Pattern[str]) -> str:
+    lower = normalize("NFC", _humps.sub("_", name[: 4 * MAX_NAME]).lower())
+    plain = cut_name(other.sub("_", lower).strip("_"))
+    return plain if plain[:1].isalpha() else cut_name(f"x_{plain}")
+
+
+def cut_name(name: str, size: int = MAX_NAME) -> str:
+    """The beginning of ``name``, at most ``size`` bytes."""
+    return name.encode()[:size].decode(errors="ignore")

@@ -140,9 +140,21 @@ def test_names_of_strangers_do_no_harm(database: tuple[Database, Query]) -> None
     books, ask = database
     values: dict[str, Any] = {'a"; DROP TABLE x; --': 1, "select": 2, "Site": 3, "é": 4, "a:b": 5, "1": 6, "digest": 7}
     assert books.write([Row("Order By", "s", "k", 1.0, values)]) == []
-    names = 'a_drop_table_x, "select", field_site, a_b, x_1, field_digest'
-    assert ask(f"SELECT {names} FROM order_by") == [(1, 2, 3, 5, 6, 7)]
+    names = 'a_drop_table_x, "select", field_site, "é", a_b, x_1, field_digest'
+    assert ask(f"SELECT {names} FROM order_by") == [(1, 2, 3, 4, 5, 6, 7)]
     assert sql_name("ProductPage") == "product_page"
+
+
+def test_every_field_has_its_column(database: tuple[Database, Query]) -> None:
+    """Names of any script, those that differ only in what columns cannot have, and those that PostgreSQL uses."""
+    books, ask = database
+    values = {"价格": 1, "ключ": 2, "标题" * 40: 3}
+    values |= {"Name": 4, "name": 5, "NAME": 6, "name_2": 7, "xmax": 8, "\ud800": 0}
+    for key in "kl":
+        assert books.write([Row("商品", "s", key, 1.0, values)]) == []
+    xmax = "xmax" if "sqlite" in str(books._engine.url) else "field_xmax"
+    names = f'"价格", "ключ", "{"标题" * 10}", name, name_2, name_3, name_2_2, {xmax}, x_'
+    assert ask(f'SELECT {names} FROM "商品"') == [(1, 2, 3, 4, 5, 6, 7, 8, 0)] * 2
 
 
 def test_large_numbers_and_none(database: tuple[Database, Query]) -> None:

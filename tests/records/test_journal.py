@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import os
@@ -12,9 +13,11 @@ from threading import Event
 from typing import Any
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from crawlproject.records.database import AwayError
 from crawlproject.records.journal import Journal
+from crawlproject.records.pipeline import DatabasePipeline
 from crawlproject.records.record import Row
 from crawlproject.records.writer import Writer
 
@@ -330,3 +333,14 @@ def test_rows_of_another_journal_are_taken_over(tmp_path: Path) -> None:
     other.close()
     journal.close()
     assert [path.name for path in tmp_path.iterdir()] == ["j"]
+
+
+def test_keys_that_json_lacks_cost_no_item(tmp_path: Path) -> None:
+    """Numbers beside texts, which cannot be sorted, and tuples become texts."""
+    settings = {"RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    pipeline = DatabasePipeline.from_crawler(get_crawler(settings_dict=settings))
+    item = {"url": "http://a.example/", "sizes": {"S": 1, 40: 2, None: 3, (1, 2): [{True: 4, "x": (5,)}]}}
+    assert asyncio.run(pipeline.process_item(item)) is item
+    ((row,), *_) = pipeline._journal.read(10)
+    pipeline._journal.close()
+    assert row.values["sizes"] == {"S": 1, "40": 2, "None": 3, "(1, 2)": [{"True": 4, "x": [5]}]}
