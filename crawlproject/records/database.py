@@ -296,9 +296,7 @@ def _own_columns() -> list[sa.Column[Any]]:
     return [*texts, *times, sa.Column("digest", sa.Text(), nullable=False)]
 
 
-def _named(
-    rows: list[Row], taken: tuple[str, ...]
-) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
+def _named(rows: list[Row], taken: tuple[str, ...]) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
     """Rows with the names of their columns, which are none of ``taken``, and those that are refused for their number.
 
     Of fields whose names become the same (``Name``, ``name``) the second one gets a number. O(fields).

@@ -16,6 +16,7 @@ from crawlproject.records.fields import RESERVED
 from crawlproject.records.reading import Source, read_page
 from crawlproject.records.record import rule_name
 from crawlproject.records.rule_file import read_site
+from crawlproject.records.selectors import JsonText, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +27,8 @@ _OF_THE_SITE = ("WebSite", "Organization", "BreadcrumbList", "SearchAction", "Im
 
 #: Kinds of records of each source, fields of a kind, and levels of nested objects.
 _MAX_KINDS, _MAX_FIELDS, _MAX_DEPTH = 3, 40, 2
+#: The scripts with JSON-LD.
+_LD_JSON = "script[type='application/ld+json']"
 #: As a condition of XPath: the property belongs to an item of this kind, not to one within it.
 _OWN = "[ancestor::*[@itemscope][1][contains(@itemtype, '/KIND')]]"
 #: As a condition of XPath: it has a property of this name, perhaps among others.
@@ -56,7 +59,7 @@ def first_rules(text: str, url: str, file: Path) -> str:
     Raises MissingExtraError without extruct.
     """
     source = Source(text, url)
-    kinds = [kind for kind in (*_json_ld(text, url), *_microdata(source, text, url), *_open_graph(text)) if kind[2]]
+    kinds = [kind for kind in (*_json_ld(source), *_microdata(source, text, url), *_open_graph(text)) if kind[2]]
     kinds = kinds or [("page", "the page itself: it has no JSON-LD, microdata or OpenGraph", _plain(), None)]
     names: set[str] = set()
     parts = [_head(url)]
@@ -102,20 +105,18 @@ def _found(source: Source, record: str, fields: Fields, file: Path, url: str) ->
     return {name: rule for name, rule in fields.items() if name in found}
 
 
-def _json_ld(text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
-    with needs_extra("scrapy rules init", "records"):
-        from extruct.jsonld import JsonLdExtractor
-    try:
-        found = JsonLdExtractor().extract(text, base_url=url)
-    except Exception:  # noqa: BLE001 - pages have JSON of many sorts
-        return
+def _json_ld(source: Source) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
+    root = source.root()
+    scripts = root.xpath("//script[@type='application/ld+json']") if isinstance(root, etree._Element) else []
+    found = [one for script in scripts for one in _listed(JsonText(text_of(script)).value())]
     objects = [one for top in found if isinstance(top, dict) for one in (top, *_listed(top.get("@graph")))]
-    by_type = {str(_listed(one.get("@type"))[0]): one for one in objects if isinstance(one, dict) and one.get("@type")}
+    typed = sorted((one for one in objects if isinstance(one, dict) and one.get("@type")), key=len)
+    by_type = {str(_listed(one["@type"])[0]): one for one in typed}  # the fullest: others may be links to more of them
     chosen = [kind for kind in by_type if kind not in _OF_THE_SITE] or list(by_type)
     for kind, fields in _largest((kind, _json_fields(by_type[kind])) for kind in chosen):
         quoted = kind.replace("\\", "\\\\").replace("'", "\\'")
         path = f'[[@], "@graph", @][][] | [?contains(to_array("@type"), \'{quoted}\')]'
-        yield rule_name(kind), f"JSON-LD, {kind}", fields, {"css": "script[type='application/ld+json']", "json": path}
+        yield rule_name(kind), f"JSON-LD, {kind}", fields, {"css": _LD_JSON, "json": path}
 
 
 def _largest(kinds: Iterable[tuple[str, Fields]]) -> list[tuple[str, Fields]]:
@@ -145,7 +146,7 @@ def _nested_json_fields(
                 steps = f"{full}[]." if listed else f"{full}."
                 yield from _nested_json_fields(inner, steps, f"{full_name}_", depth + 1, many=many or listed)
         elif inner is None:
-            rule = {"json": f"{full}[]" if listed else full}
+            rule = {"json": f"{full}[]" if listed and many else full}  # without [] one value may be there as well
             yield depth, full_name, {**rule, "many": True} if many or listed else {**rule, **_typed(value, full_name)}
 
 

@@ -5,6 +5,7 @@ Works with every spider: the middleware adds the items of a page to what its cal
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from types import SimpleNamespace
@@ -86,6 +87,12 @@ class PageObjectsMiddleware:
                 return
             try:
                 item = await self._item(rule.use, response)
+            except asyncio.CancelledError as error:  # of a task of its own; Scrapy would wait for the page forever
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise
+                self._fail(rule.use, response.url, error)
+                continue
             except Exception as error:  # noqa: BLE001 - whatever the page object raises costs this item
                 self._fail(rule.use, response.url, error)
                 continue
@@ -124,7 +131,7 @@ class PageObjectsMiddleware:
         page = page_class(**plan.final_kwargs(instances))
         return await page.to_item()
 
-    def _fail(self, page_class: type, url: str, error: Exception) -> None:
+    def _fail(self, page_class: type, url: str, error: BaseException) -> None:
         self._stats.inc_value("records/page_objects/errors")
         name = f"{page_class.__module__}.{page_class.__qualname__}"
         if name not in self._logged and len(self._logged) < MAX_LOGGED:

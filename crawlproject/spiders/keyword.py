@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 from urllib.parse import quote
 
 from scrapy import signals
@@ -199,7 +200,7 @@ def checked_keyword(keyword: str) -> str:
     """``keyword`` as it is looked for. Raises ValueError if it is empty, too long or no text."""
     from crawlproject.content.relevance.visible import MAX_KEYWORD, folded_keyword
 
-    if len(keyword) > MAX_KEYWORD:
+    if len(normalize("NFC", keyword)) > MAX_KEYWORD:  # an accent is no character of its own
         raise ValueError(f"keyword={keyword[:20]!r}...: longer than {MAX_KEYWORD} characters")
     try:
         keyword.encode()

@@ -92,6 +92,11 @@ SEEDS_AT_ONCE = 1000
 
 #: Maximum number of servers whose failure is logged at the end.
 MAX_REASONS = 5
+#: Stats of seeds that were not fetched without a failure, as ``COUNTED``.
+_NOT_FETCHED = {
+    "frontier/links/skipped/": "not followed, ",
+    "dupefilter/filtered": "redirected to a URL that was requested before",
+}
 
 
 class WebSpider(Spider):
@@ -280,7 +285,7 @@ class WebSpider(Spider):
         servers = crawl.frontier.servers if crawl is not None else ()
         failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
-        counts = failure_counts(stats.get_stats(), {**COUNTED, "frontier/links/skipped/": "not followed, "})
+        counts = failure_counts(stats.get_stats(), {**COUNTED, **_NOT_FETCHED})
         self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there are no seeds")
         raise CloseSpider(NO_SEED_FETCHED)
 

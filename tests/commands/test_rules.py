@@ -130,6 +130,21 @@ def test_first_rules_find_what_the_page_tells() -> None:
     assert found["page"] == [{"title": "Red", "image": "http://x.example/i"}]
 
 
+def test_first_rules_fit_other_pages_of_the_site() -> None:
+    """One script that is not JSON hides no other; of two objects of a type the fuller one is read; where the next page
+    has one value instead of a list, it is found as well."""
+    pytest.importorskip("extruct")
+
+    def page(one: object) -> str:
+        full = {"@type": "Recipe", "name": "Soup", "recipeYield": one}
+        scripts = ("var a;", json.dumps(full), json.dumps({"@type": "Recipe", "name": "More"}))
+        return "".join(f'<script type="application/ld+json">{text}</script>' for text in scripts)
+
+    site = read_site(first_rules(page(["4", "4 plates"]), URL, Path("x.toml")), Path("x.toml"))
+    (reading,) = read_page(Source(page("6"), URL), site.records_on(URL))
+    assert reading.rows[0]["recipe_yield"] == ["6"]
+
+
 def test_first_rules_read_what_the_page_is_about() -> None:
     """As blogs write it: the recipe is the last in the graph, and has line breaks in its strings; steps are a list of
     objects; an item of microdata repeats a property, and has the name of its author first."""

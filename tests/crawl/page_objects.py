@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from web_poet import HttpResponse, WebPage, field, handle_urls
@@ -36,6 +37,8 @@ class SecondShop(WebPage, Returns[Book]):
 
     async def to_item(self) -> Book:
         response: HttpResponse = self.response
+        if "cancelled" in str(response.url):
+            raise asyncio.CancelledError  # as from awaiting a task that was cancelled
         if "broken" in str(response.url):
             raise LookupError("no book here")
         return Book(str(response.url), response.css("h2::text").get())

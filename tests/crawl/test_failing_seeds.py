@@ -62,3 +62,12 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
         assert count in counts
     assert not [line for line in told if "/missing" in line or "/busy" in line]
     assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 1 s)" in line]
+
+
+def test_seed_that_redirects_to_itself_is_a_reason() -> None:
+    with scripted_site(1) as site:
+        site.script = {"1/": Answer(status=302, headers={"Location": "/"})}
+        crawl = ["crawl", "web", *ON_LOOPBACK, "-a", f"seeds={site.url('1/')}"]
+        failed = run_python("-m", "scrapy", *crawl, env=environment())
+    (error,) = lines(failed.stderr, "ERROR")
+    assert error == "No seed could be fetched: redirected to a URL that was requested before: 1"

@@ -144,7 +144,10 @@ def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     script: Script = {
         "1/list": html('<h1>no</h1><a href="/book/1">x</a>'),
         "1/book/1": html("<h1>First</h1>"),
-        "2/list": html('<h2>Second</h2><a href="/book/broken">x</a><a href="/book/broken2">x</a>'),
+        "2/list": html(
+            '<h2>Second</h2><a href="/book/broken">x</a><a href="/book/broken2">x</a><a href="/book/cancelled">x</a>'
+        ),
+        "2/book/cancelled": html("<h1>x</h1>"),
         "2/book/broken": html("<h1>x</h1>"),
         "2/book/broken2": html("<h1>x</h1>"),
     }
@@ -156,9 +159,9 @@ def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     books = sorted((item["url"], item["title"]) for item in ours.items() if set(item) == {"url", "title"})
     assert books == [("1/book/1", "First"), ("2/list", "Second")]
     assert ours.stat("records/page_objects") == 2
-    assert ours.stat("records/page_objects/errors") == 2
+    assert ours.stat("records/page_objects/errors") == 3
     assert ours.crawl.log.count("SecondShop raised LookupError: no book here") == 1
-    assert len(ours.items()) == 2 + (5 if spider == WEB else 3)
+    assert len(ours.items()) == 2 + (6 if spider == WEB else 4)
 
 
 def test_page_objects_that_cannot_be_imported(tmp_path: Path) -> None:

@@ -26,18 +26,18 @@ def hunt(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 
 def test_found_or_not(tmp_path: Path) -> None:
-    """Exit code 0 for both; the output says which, with URL, line number and line."""
+    """Exit code 0 for both; the output says which, with URL, line number and line, without commands to terminals."""
     page = {"Content-Type": "text/html"}
     with scripted_site(1) as site:
         site.script = {
             "1/": Answer('<p>hay</p><a href="/two">x</a>', headers=page),
-            "1/two": Answer("<p>first</p><p>die <b>Stra</b>ße</p>", headers=page),
+            "1/two": Answer("<p>first</p><p>die <b>Stra</b>ße\x1b[2J\x9b\x07</p>", headers=page),
         }
         found = hunt(site.url("1/"), "STRASSE", "out", cwd=tmp_path)
         missing = hunt(site.url("1/"), "needle")
         url = site.url("1/two")
     assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout == f"found on level 2, after 2 pages: {url}\nline 2: die **Straße**\n"
+    assert found.stdout == f"found on level 2, after 2 pages: {url}\nline 2: die **Straße** [2J  \n"
     assert (tmp_path / "out" / "index.csv").exists()
     assert (missing.returncode, missing.stdout) == (0, "not found on 2 pages of 2 levels\n")
 

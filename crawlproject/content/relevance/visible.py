@@ -54,6 +54,8 @@ _BREAK, _PRE, _END, _NOTE, _NOTE_END, _CELL = "\x1e", "\x02", "\x03", "\x05", "\
 _preformatted = re.compile(f"{_PRE}[^{_PRE}{_END}]*{_END}").sub
 _inner_breaks = re.compile(r"\r\n?|\n").sub
 _notes = re.compile(f"{_NOTE}([^{_NOTE}{_NOTE_END}]*){_NOTE_END}")
+#: Characters that are commands to a terminal.
+_controls = re.compile(r"[\x00-\x1f\x7f-\x9f]").sub
 _spaces = str.maketrans({_PRE: " ", _END: " ", _CELL: " ", _NOTE: "", _NOTE_END: ""})
 
 
@@ -71,7 +73,8 @@ class Found(NamedTuple):
 
     #: Number of the line, from 1; empty lines are not counted.
     line: int
-    #: The line, or its part around the keyword, in NFKC, with ``**`` on each side of the keyword.
+    #: The line, or its part around the keyword, in NFKC, with ``**`` on each side of the keyword; a space for each
+    #: control character.
     text: str
 
 
@@ -166,7 +169,7 @@ def find_keyword(lines: list[str], keyword: str) -> list[Found]:
             last += 1
             end += 1 + len(folded[last])
         shown = " ".join(lines[number : last + 1])
-        found.append(Found(number + 1, _marked(shown, position - begin, keyword)))
+        found.append(Found(number + 1, _controls(" ", _marked(shown, position - begin, keyword))))
         position = text.find(keyword, end)
     return found
 
