@@ -33,6 +33,9 @@ COUNTED = {
     "retry/count": "retries",
 }
 
+#: Ends of names of stats that say too little by themselves -> their words: nobody here has refused anything.
+KINDS = {"refused": "connection refused", "dns": "DNS"}
+
 
 class CountingLogFormatter(LogFormatter):
     """``LOG_FORMATTER``: logs failed downloads at DEBUG."""
@@ -77,7 +80,8 @@ def failures_by_kind(
             if name == beginning:
                 counts.append((count, words))
             elif beginning.endswith("/") and name.startswith(beginning):
-                counts.append((count, words + name.removeprefix(beginning).replace("_", " ")))
+                kind = name.removeprefix(beginning)
+                counts.append((count, words + KINDS.get(kind, kind).replace("_", " ")))
     return {words: count for count, words in sorted(counts, key=lambda each: (-each[0], each[1]))}
 
 

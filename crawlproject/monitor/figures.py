@@ -54,7 +54,7 @@ class ServerCounts:
 class Figures:
     """A crawl at one moment; counts are of this run unless stated otherwise, times in seconds."""
 
-    #: Since the epoch.
+    #: Since the epoch, by the clock as it was at the start.
     at: float
     #: Since the spider opened.
     elapsed: float

@@ -53,7 +53,7 @@ METRICS: tuple[Metric, ...] = (
     _counter("requests", "requests sent, robots.txt included", "downloader/request_count"),
     _counter("received_bytes", "bytes received", "downloader/response_bytes"),
     _counter("responses", "answers by HTTP status", "downloader/response_status_count/", "status"),
-    _counter("failures", "requests without a usable answer", "frontier/failures/", "kind"),
+    _counter("failures", "requests that failed; error statuses are in `responses`", "frontier/failures/", "kind"),
     _counter("retries", "requests repeated by Scrapy", "retry/count"),
     _counter("links", "links found", "frontier/links/", "outcome", values="found new seen sent"),
     _counter("links_skipped", "links not followed", "frontier/links/skipped/", "reason"),

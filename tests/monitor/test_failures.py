@@ -91,6 +91,7 @@ def test_counts_by_kind() -> None:
     stats = {
         "httperror/response_ignored_status_count/404": 212,
         "frontier/failures/broken_response": 3,
+        "frontier/failures/refused": 2,
         "frontier/dropped/server_given_up": 5,
         "robotstxt/forbidden": 12,
         "robotstxt/forbidden/x": 1,
@@ -99,7 +100,7 @@ def test_counts_by_kind() -> None:
         "downloader/response_bytes": 10**6,
     }
     told = "status 404: 212, retries: 33, forbidden by robots.txt: 12, dropped: server given up: 5, broken response: 3"
-    assert failure_counts(stats) == told
+    assert failure_counts(stats) == f"{told}, connection refused: 2"  # not by this crawler
     assert failure_counts({}) == ""
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
 import pytest
+from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.console import room
-from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.figures import Figures, figures_of
 from crawlproject.monitor.forecast import Forecast, Range
 
 
@@ -28,3 +30,13 @@ def test_the_forecast_of_most_of_the_quality(forecast: Forecast, most: Any, with
     with mock.patch.object(room, "figures_of", return_value=sampler):
         found = room.CrawlRoom(anything, anything, anything, anything, anything, anything).figures()
     assert (found["most_quality"], found["most_within"]) == (most, within)
+
+
+def test_a_clock_that_is_set_does_not_move_the_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set back, it would stop them until it has caught up; set forward, it would squeeze all earlier points."""
+    figures = figures_of(get_crawler())
+    before = figures.now(fresh=0.0)
+    for jump in (-3600.0, 86_400.0):
+        monkeypatch.setattr(time, "time", lambda jump=jump: before.at + jump)
+        after = figures.now(fresh=0.0)
+        assert after.at - before.at == pytest.approx(after.elapsed - before.elapsed, abs=1e-3)
