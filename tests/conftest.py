@@ -24,7 +24,7 @@ from tests.processes import Piped, share_server
 from tests.waiting import alarm
 
 # ``scrapy`` imports the commands of all packages before any of its own; that of scrapy-poet, which few users have,
-# imports pytest: a quarter of the CPU time of a small crawl. ``test_package.py`` and ``test_deploy.py`` run with it.
+# imports pytest: a quarter of the CPU time of a small crawl. ``test_package.py`` runs with it.
 os.environ["PYTHONPATH"] = str(Path(__file__).with_name("without_scrapy_poet"))
 
 # The emulated web needs 0.02 s of CPU to start instead of 0.15.

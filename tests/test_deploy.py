@@ -64,7 +64,7 @@ class User:
 
         To switch ``--no-compile`` on, its variable has to be false.
         """
-        names = ("VIRTUAL_ENV", "PYTHONPATH", "SCRAPY_SETTINGS_MODULE")
+        names = ("VIRTUAL_ENV", "SCRAPY_SETTINGS_MODULE")
         kept = {name: value for name, value in os.environ.items() if name not in names}
         pip = {"PIP_CACHE_DIR": str(Path("~/.cache/pip").expanduser()), "PIP_NO_COMPILE": "0"}
         return pip | kept | {"HOME": str(self.home)}
