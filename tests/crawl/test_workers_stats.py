@@ -32,7 +32,7 @@ def test_the_last_worker_sums_the_stats(tmp_path: Path, redis_server: RunningRed
     assert last["workers/total/web/pages"] >= SPEC.pages
     assert last["workers/pages"] == last["workers/total/frontier/pages"]
     assert not [name for name in last if name.startswith(("workers/total/monitor", "workers/total/workers"))]
+    assert last["workers/lag"] >= 0
     for stats in (first, last):
-        assert stats["workers/lag"] >= 0
-        assert stats["workers/lost"] == 0
+        assert stats.get("workers/lost", 0) == 0  # the first may have left before its first round
     assert last["workers/partitions"] == 256
