@@ -40,6 +40,12 @@ def next_at(server: Server) -> float:
     return inf if server.given_up or server.blocked or server.full else server.ready_at
 
 
+def wait_of(server: Server, now: float) -> float | None:
+    """Seconds until ``next_at``, which JSON can have: None if it gets no request. O(1)."""
+    at = next_at(server)
+    return max(0.0, at - now) if at < inf else None
+
+
 def state_reason(server: Server) -> str:
     """The reason for its state; empty for one that needs none."""
     if server.given_up:

@@ -10,12 +10,11 @@ import asyncio
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_state import STATES, next_at, shown_state
+from crawlproject.monitor.server_state import STATES, next_at, shown_state, wait_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -177,7 +176,7 @@ def row(server: Server, now: float) -> dict[str, Any]:
         "pages": server.fetched,
         "response_time": estimates.response_time,
         "failures": server.failures,
-        "next": max(0.0, at - now) if (at := next_at(server)) < inf else None,
+        "next": wait_of(server, now),
         "error": server.last_error,
         "guarded": server.demoted_because,
     }
