@@ -16,6 +16,7 @@ from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl
 from crawlproject.frontier.quality import LinkQuality
+from crawlproject.options.workers import WORKERS_LOCK
 from crawlproject.requests.meta import RECRAWL, REPLACED
 from crawlproject.requests.unstored import Unstored
 from crawlproject.storage.directory import StoreLabel
@@ -60,6 +61,10 @@ class DiskBackend(StoringBackend):
         self._timer: CallLaterResult | None = None
         self._has_failed = False
         self._seen_file: HeldFile[Any] | None = None
+        lock = self._directory.parent / WORKERS_LOCK
+        if options.place.startswith("JOBDIR") and lock.exists() and not self._directory.exists():
+            reason = "holds a crawl of several processes (scrapy workers); name another directory"
+            raise StoreError(self._directory, reason)
         self._store = DiskStore(self._directory, StoreLabel(crawler.spider.name, order_of(frontier)))
         self._load(frontier, seen)
         self._set_timer()

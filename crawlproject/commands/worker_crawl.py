@@ -17,7 +17,7 @@ from crawlproject.commands.worker_options import WorkerOptions
 from crawlproject.commands.worker_processes import Signals, Workers
 from crawlproject.commands.worker_view import WorkerView, counted, summary
 from crawlproject.options.scrapy_values import ADDON, has_addon
-from crawlproject.options.workers import WorkerSettings
+from crawlproject.options.workers import WORKERS_LOCK, WorkerSettings
 from crawlproject.workers.keys import Keys
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _with_seed_file(arguments: Mapping[str, str], directory: Path) -> Mapping[st
 def _locked(directory: Path) -> Iterator[None]:
     """A lock on a JOBDIR as long as this process lives. Raises ValueError."""
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "workers.lock").open("a+b") as file:
+    with (directory / WORKERS_LOCK).open("a+b") as file:
         if not take_lock(file):
             raise ValueError(f"JOBDIR={str(directory)!r}: in use by another scrapy workers")
         yield

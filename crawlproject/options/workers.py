@@ -11,6 +11,9 @@ from crawlproject.options.values import Options, Reader, setting
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: In the ``JOBDIR`` of ``scrapy workers``: locked while it runs, and a sign of such a crawl afterwards.
+WORKERS_LOCK = "workers.lock"
+
 #: Any of these, or of these keys of ``REDIS_PARAMS``, names a Redis server.
 _SERVER = ("REDIS_URL", "REDIS_HOST", "REDIS_PORT")
 _SERVER_PARAMS = frozenset(

@@ -199,6 +199,10 @@ def test_settings_for_other_backends(site: Site, redis_server: RunningRedis, tmp
         assert client.keys() == []
     (tmp_path / "other").mkdir()
     assert work(site, redis_server.url, JOBDIR=str(tmp_path / "other")).stat("finish_reason") == "finished"
+    site.asked.clear()
+    (tmp_path / "other" / "workers.lock").touch()  # as by ``scrapy workers``, whose crawl must not begin again
+    told = refusal(site, None, **disk | {"JOBDIR": str(tmp_path / "other")})
+    assert told.endswith("holds a crawl of several processes (scrapy workers); name another directory")
 
 
 def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
