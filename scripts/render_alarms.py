@@ -20,7 +20,7 @@ SHOWN = 10
 
 
 def main(folders: list[str]) -> None:
-    if not folders:
+    if not folders or folders[0].startswith("-"):
         sys.exit(__doc__)
     for folder in folders:
         found: dict[Path, str] = {}
