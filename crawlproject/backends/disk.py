@@ -80,7 +80,9 @@ class DiskBackend(StoringBackend):
             if len(frontier) or len(stored):
                 self._check_feeds()
             if len(frontier):
-                logger.info("Resumed from %s: %d URLs of %d servers", self._directory, len(frontier), servers.count)
+                logger.info(
+                    "Resumed from %s: URLs queued: %d, servers: %d", self._directory, len(frontier), servers.count
+                )
             self._stats.set_value("frontier/resumed", len(frontier))
             self._recrawl = Recrawl(self._crawler, self._store, servers, self._codec, seen.canonicalizer)
             if options.recrawl_age is not None:

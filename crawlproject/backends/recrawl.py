@@ -124,7 +124,7 @@ class Recrawl:
             if len(entries) >= CHUNK:
                 self._queue(frontier, entries)
         self._queue(frontier, entries)
-        logger.info("Recrawl: %d pages are queued again", self._stats.get_value("recrawl/queued"))
+        logger.info("Recrawl: pages queued again: %d", self._stats.get_value("recrawl/queued"))
 
     def _queue(self, frontier: Frontier, entries: list[Entry]) -> None:
         frontier.push(entries)

@@ -36,8 +36,8 @@ MAX_REASONS = 100
 
 #: Name in ``frontier/unserializable/…`` -> log message at the end of the crawl.
 _AT_THE_END = {
-    "refetched": "%d pages will be fetched again by the next run: requests that they yielded could not be stored",
-    "lost": "%d requests that could not be stored are lost: no page yielded them (start requests are created again)",
+    "refetched": "Pages that the next run fetches again, as requests that they yielded could not be stored: %d",
+    "lost": "Requests lost, as they could not be stored and no page yielded them: %d (start requests come again)",
 }
 
 

@@ -74,7 +74,7 @@ class Command(Described, ScrapyCommand):
             raise UsageError("no directory given, and REPOSITORY_DIR is not set", print_help=False)
         try:
             if action == "index":
-                logger.info("%d files read, %d pages found", *reindex(Path(directory)))
+                logger.info("Files read: %d, pages found: %d", *reindex(Path(directory)))
                 return
             with PageIndex(Path(directory), read_only=True) as index:
                 self._read(action, index, Path(directory), opts, *rest[: ACTIONS[action]])
@@ -172,4 +172,4 @@ def _export(index: PageIndex, opts: Namespace) -> None:
         raise UsageError(f"--parquet needs: {install_command('parquet')}", print_help=False) from error
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}", print_help=False) from error
-    logger.info("%d pages written to %s", count, path)
+    logger.info("Pages written to %s: %d", path, count)

@@ -139,9 +139,9 @@ def summary(sums: Mapping[str, Any], workers: int, seconds: float) -> str:
     pages = sums.get("frontier/pages", 0)
     parts = [
         f"{counted(workers, 'worker')} ended ({sums.get('finish_reason', 'no stats')}) after {seconds:.0f} s",
-        f"{pages} pages ({pages / max(seconds, 1.0):.1f}/s)",
-        f"{sums.get('item_scraped_count', 0)} items",
-        f"{sums.get('downloader/request_count', 0)} requests",
+        f"{counted(pages, 'page')} ({pages / max(seconds, 1.0):.1f}/s)",
+        counted(sums.get("item_scraped_count", 0), "item"),
+        counted(sums.get("downloader/request_count", 0), "request"),
         f"{sums.get('downloader/response_bytes', 0) / 1e6:.1f} MB",
     ]
     errors = sums.get("log_count/ERROR", 0) + sums.get("log_count/CRITICAL", 0)

@@ -130,7 +130,7 @@ class Writer:
         self._with_direct_refused(lambda: self._write([*rows, *(row for row, _ in direct)]))
         if bad:
             self._count("records/db/unreadable", bad)
-            logger.warning("%s: %d lines cannot be read", self._journal.path, bad)
+            logger.warning("%s: unreadable lines: %d", self._journal.path, bad)
         self._journal.done(place)
         with self._lock:
             del self._direct[: len(direct)]

@@ -107,7 +107,7 @@ class Repository:
         self._count("repository/repaired", 1)
         self._count("repository/recovered", pages)
         logger.warning(
-            "%s was left by an interrupted crawl: %d pages indexed, %d bytes of an incomplete record removed",
+            "%s was left by an interrupted crawl; pages indexed: %d, bytes of an incomplete record removed: %d",
             file.name,
             pages,
             damaged,
@@ -118,9 +118,9 @@ class Repository:
         unknown = sum(not files.get(path.name, (False, 0))[0] for path in self._warc.finished())
         if unknown:
             logger.warning(
-                "%d WARC files are not in the index of %s: run `scrapy repository index` to add their pages",
-                unknown,
+                "WARC files that are not in the index of %s: %d; run `scrapy repository index` to add their pages",
                 self._options.directory,
+                unknown,
             )
 
     async def keep(self, capture: Capture) -> str:
@@ -292,9 +292,7 @@ def _add_all(index: PageIndex, scan: Scan) -> int:
 
 def _log_unreadable(name: str, scan: Scan) -> None:
     if scan.unreadable:
-        logger.error(
-            "%s: %d records cannot be read, the first at byte %d", name, scan.unreadable, scan.first_unreadable
-        )
+        logger.error("%s: unreadable records: %d, the first at byte %d", name, scan.unreadable, scan.first_unreadable)
 
 
 def reindex(directory: Path) -> tuple[int, int]:

@@ -193,7 +193,7 @@ class KeywordSpider(WebSpider):
             self._waiting.close()
         self._waiting, self._next = self._next, None
         stats_of(self.crawler).set_value("keyword/levels", self.level)
-        self.logger.info("Level %d: %d links", self.level, len(self._waiting or ()))
+        self.logger.info("Level %d, links to fetch: %d", self.level, len(self._waiting or ()))
 
 
 def checked_keyword(keyword: str) -> str:

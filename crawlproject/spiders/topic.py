@@ -255,7 +255,9 @@ class TopicSpider(WebSpider):
         missing = sorted(self._file.terms.keys() - found)
         if missing:
             stats_of(self.crawler).set_value("topic/terms_never_found", len(missing))
-            self.logger.warning("%d terms of the topic were on no page: %.300s", len(missing), ", ".join(missing))
+            self.logger.warning(
+                "Terms of the topic that were on no page (%d): %.300s", len(missing), ", ".join(missing)
+            )
 
     async def _learn_topic(self) -> None:
         """Learn terms and threshold from the examples."""

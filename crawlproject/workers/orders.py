@@ -33,7 +33,7 @@ KEPT, MAX_ROW = 1000, 10_000
 MAX_DIGITS = 18
 #: Rows read in addition to those that the last beat announced.
 SLACK = 16
-#: Actions of this worker that it gives again if Redis loses them.
+#: Actions of this worker that it sends again if Redis loses them.
 MAX_OWN = 100
 
 #: Applies all orders that are in force when the worker joins.
@@ -196,7 +196,7 @@ class SharedOrders:
         missed = max(0, _parsed(mark)[0] - self.number)
         if bad := actions[max(0, len(actions) - missed) :].count(None):
             self.bad += bad
-            logger.error("%d actions of the console cannot be read: the orders in force are obeyed", bad)
+            logger.error("Actions of the console that cannot be read: %d; the orders in force are obeyed", bad)
         news = self._after_own(actions)
         if news is None:
             await self._compare()

@@ -160,7 +160,9 @@ class Shares:
         self._loaded += 1
         if not self._loading:
             seconds = boot_time() - self._loaded_since
-            logger.info("%d partitions of other workers, or of an earlier run, loaded in %.1f s", self._loaded, seconds)
+            logger.info(
+                "Partitions of other workers, or of an earlier run, loaded: %d in %.1f s", self._loaded, seconds
+            )
             self._loaded, self._loaded_since = 0, 0.0
 
     def _is_free(self, record: Record, beat: Beat) -> bool:

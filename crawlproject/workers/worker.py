@@ -405,7 +405,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         if self._writer.lost > self._lost:
-            logger.warning("%d partitions are not this worker's any more", self._writer.lost - self._lost)
+            logger.warning("Partitions that this worker no longer owns: %d", self._writer.lost - self._lost)
             self._lost = self._writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers

@@ -4,8 +4,8 @@ A *cut* is what changed since the last one: a commit for each changed partition,
 pages that were done by then.  A page is acknowledged only when the cut with its links is confirmed: by the next cut.
 So at any time Redis has either the page or its links.
 
-That is also so for a Redis that lacks the last seconds: a worker gives again all that it wrote in them itself, and
-nothing that others wrote.  So an acknowledgement comes back only with its links.
+That also holds for a Redis that lacks its last seconds: a worker sends again everything that it wrote itself in them,
+and nothing that others wrote.  So an acknowledgement comes back only with its links.
 """
 
 from __future__ import annotations
@@ -334,16 +334,18 @@ class Writer:
             self.lose(part)
 
     async def replay(self, since: float = inf) -> None:
-        """Redis was started again and may have lost the last seconds: give again all that this worker wrote in them.
+        """Redis was restarted and may have lost its last seconds: send again everything that this worker wrote in them.
 
-        ``since``: it has all that was confirmed before (``boot_time``), as far as known.
+        ``since``: Redis still has what was confirmed before this time (``boot_time``), as far as is known.
 
-        In the order of the cuts, messages first: then no page is acknowledged before its links are there.  All inboxes
-        are read again from the beginning: what was deleted in them may have come back.
+        Cuts are sent in their old order, the messages of each before its commits, so that no page is acknowledged
+        before its links are stored.  All inboxes are read again from the beginning, because messages that were deleted
+        may have come back.
 
-        Redis may have lost that a partition was taken.  The rows here then come from the former owner.  They lack the
-        pages that it acknowledged, and the links of those may be lost.  So these rows are dropped, and the partition is
-        taken as Redis has it.  The same happens to all partitions if Redis has lost more than this worker keeps.
+        Redis may also have forgotten that this worker took a partition.  The rows here were then loaded from writes of
+        the former owner that Redis may have lost, too: they lack pages that it had acknowledged, whose links may be
+        lost.  So they are dropped, and the partition is taken again as Redis has it.  The same happens to all
+        partitions if Redis has lost more than this worker keeps.
 
         Raises what a call to Redis raises; then call it again.
         """

@@ -116,7 +116,7 @@ def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
 def test_files_of_other_software_are_read(tmp_path: Path) -> None:
     """A crawl of 2008 by Heritrix, in WARC 0.17."""
     shutil.copy(real("vectors/warc/example.warc.gz"), tmp_path)
-    assert b"1 files read, 261 pages found" in scrapy("index", tmp_path).stderr
-    assert b"0 files read, 0 pages found" in scrapy("index", tmp_path).stderr
+    assert b"Files read: 1, pages found: 261" in scrapy("index", tmp_path).stderr
+    assert b"Files read: 0, pages found: 0" in scrapy("index", tmp_path).stderr
     assert scrapy("get", "http://www.archive.org/robots.txt", tmp_path).stdout.startswith(b"#######")
     assert len(scrapy("ls", tmp_path).stdout.splitlines()) == 261

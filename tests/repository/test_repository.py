@@ -404,7 +404,7 @@ def test_records_behind_an_unreadable_one_are_indexed(
     assert [row.url for row in rows(tmp_path)] == [f"http://a.example/{number}" for number in (0, 2, 3)]
     place = len(b"".join(packed[:4]))
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path.name}: 1 records cannot be read, the first at byte {place}"
+        f"{path.name}: unreadable records: 1, the first at byte {place}"
     ]
     assert reindex(tmp_path) == (0, 0)
 
@@ -421,7 +421,7 @@ def test_a_crawl_starts_without_its_index(tmp_path: Path, caplog: pytest.LogCapt
     assert again.counts["repository/repaired"] == 1
     assert again.counts["repository/recovered"] == len(heads)
     assert again.counts["repository/unreadable"] == 0
-    assert [text for text in caplog.messages if text.startswith("1 WARC files are not in the index")]
+    assert [text for text in caplog.messages if text.startswith("WARC files that are not in the index")]
     again.keep([capture(b"newer")])
     for made in (killed, again):
         made.repository.close()

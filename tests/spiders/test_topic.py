@@ -207,7 +207,7 @@ def test_terms_that_never_occur_cost_one_stat_and_one_line(tmp_path: Path) -> No
     done = crawl(CHAIN, topic_file(tmp_path, "[terms]\nxylophone = 1\nzither = 1\n"))
     assert done.items() == []
     assert done.stat("topic/terms_never_found") == 2
-    assert done.crawl.log.count("2 terms of the topic were on no page: xylophone, zither") == 1
+    assert done.crawl.log.count("Terms of the topic that were on no page (2): xylophone, zither") == 1
     assert done.reason == "finished"
 
 

@@ -461,7 +461,7 @@ def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> No
         assert [each["number"] for each in (await read_workers(one.control, KEYS))["actions"]] == [1]
 
     run(model, test)
-    assert caplog.text.count("1 actions of the console cannot be read") == len(BAD)
+    assert caplog.text.count("Actions of the console that cannot be read: 1;") == len(BAD)
 
 
 BAD = [
