@@ -87,8 +87,8 @@ class Patience:
 class Watch:
     """A timer over one request that is sent now; ``cancel`` must be called when it ends.
 
-    If the timer is called late, this process was held up, and the answer may have come meanwhile: the server gets as
-    many seconds again; all together at most about as many as it has anyway, because a process may always be late.
+    If the timer is called late, this process was held up, and the answer may have come meanwhile: the server gets the
+    lost seconds again, at most about as many as it had in the first place, because a process may always be late.
     """
 
     __slots__ = ("_due", "_key", "_late", "_patience", "_started", "_timer")

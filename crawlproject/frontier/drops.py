@@ -42,7 +42,7 @@ class Drops:
     def take(self, limit: int | None = None) -> list[Entry]:
         """Entries dropped since the last call. O(log n) each.
 
-        ``limit``: of those that were queued when they were dropped, take at most so many.
+        ``limit``: of those that were queued when they were dropped, take at most that many.
         """
         dropped, self._entries = self._entries, []
         queued = list(islice(self._next(), limit))

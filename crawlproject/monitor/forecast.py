@@ -156,7 +156,7 @@ class Forecaster:
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self._limits = limits
         self._looks: list[Look] = []
-        #: Requests finished, and the whole quality by the forecast of that time; as many as samples.
+        #: Requests finished, and the whole quality as forecast then; one pair per sample.
         self._wholes: list[tuple[float, float]] = []
         #: Times of the first and the last sample, halted or not.
         self._began = self._last = inf
@@ -266,7 +266,7 @@ class _Recent(NamedTuple):
 
     @classmethod
     def of(cls, looks: Sequence[Look], share: float, requests: float, seconds: float = 0.0) -> _Recent | None:
-        """Over the last ``share`` of all requests, at least so many and so long; None if none has ended recently."""
+        """Over the last ``share`` of requests, at least ``requests`` and ``seconds``; None if none ended recently."""
         last = looks[-1]
         fewest = max(requests, share * (last.done - looks[0].done))
         start = next(
@@ -318,7 +318,7 @@ class _Left(NamedTuple):
         return cls(queued, (left(MAX_FALL), likely, min(left(MIN_FALL), 3 * likely)), recent.pace, survey)
 
     def time(self, urls: float) -> float:
-        """Seconds for so many more URLs, if the likely number is left: by the pace and by politeness."""
+        """Seconds for ``urls`` more URLs, if the likely number is left: by the pace and by politeness."""
         polite = 0.0 if self.survey is None else self.survey.drains.polite_time(urls, self.urls[1] / self.queued)
         return hypot(urls / self.pace, polite)
 

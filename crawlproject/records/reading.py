@@ -38,7 +38,7 @@ _LONG_TAG = 16_384
 #: libxml2 before 2.14 has no limit of depth.
 _LIMITS_DEPTH = etree.LIBXML_VERSION >= (2, 14)
 
-#: A selector that looks around takes at most so many seconds for each cubed number of children (of elements with more
+#: A selector that looks around takes at most this many seconds for each cubed number of children (of elements with more
 #: than ``_WIDE``), and for each squared number of tags; one that crosses the page, for each cubed number of elements;
 #: one that counts siblings, for each squared number of children.
 _PER_CHILDREN, _PER_TAGS, _PER_COUNT = 2e-10, 1e-9, 5e-9

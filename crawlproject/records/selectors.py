@@ -91,7 +91,7 @@ class JsonText:
 class Cost(NamedTuple):
     """Why an XPath may take more than linear time."""
 
-    #: Descendants of descendants, ...: so many times.
+    #: Descendants of descendants, ...: the number of steps.
     levels: int
     #: Siblings are counted.
     counts: bool

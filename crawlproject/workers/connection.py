@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 #: Oldest version of Redis that has all commands used.
 MIN_VERSION = (6, 2)
 
-#: A call may take so many times the timeout, if who makes it allows that.
+#: A call may take this many timeouts, if its caller allows that.
 LONG = 12
 
 _CLUSTER_SCHEME = "+cluster"

@@ -486,7 +486,7 @@ class Control:
         """Announce a snapshot, and delete one that was never finished; False if the partition is another's.
 
         ``record``: as it is now.  Like the next two calls, raises TimeoutError if a call is carried out now for which
-        nobody waits any more: begin again, with another ``gen``.
+        nobody waits any longer: begin again, with another ``gen``.
         """
         used = [self._keys.m(partition), *self.snapshot_keys(partition, record.next)]
         return await self._snapshot_step(BEGIN, used, epoch, gen, record.gen, record.next)

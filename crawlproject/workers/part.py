@@ -63,7 +63,7 @@ class Part:
     attempts: int = 0
     #: Number of the last commit that Redis has confirmed, by itself or in a snapshot; 0 if there is none.
     known: int = 0
-    #: Number of the last commit that is not kept any more; 0 if there is none.
+    #: Number of the last commit that is no longer kept; 0 if there is none.
     forgotten: int = 0
     #: Confirmed commits, with their times.
     kept: deque[tuple[float, Commit]] = field(default_factory=deque)

@@ -105,8 +105,8 @@ local m = redis.call('HMGET', KEYS[1], 'owner', 'epoch', 'seq')
 if m[1] ~= ARGV[1] or m[2] ~= ARGV[2] then return {'lost'} end
 """
 
-#: Former owners of a partition in Redis.  Each of them had a lease of its own before the next one could take it, so who
-#: is forgotten has been dead for so many leases.
+#: Former owners of a partition in Redis.  Each of them had a lease of its own before the next one could take it, so one
+#: that is forgotten has been dead for this many leases.
 MAX_FORMERS = 64
 
 #: KEYS: m.  ARGV: id, expected owner, expected epoch.  Returns the fields of the partition, or nil.  ``former``: those
@@ -173,7 +173,7 @@ return #KEYS
 
 #: KEYS: m, rows and seen keys of a snapshot that was never finished.  ARGV: id, epoch, gen, the present gen, that of
 #: the unfinished one.  Announce a new snapshot before its first part is written.  Returns {"late"} if another call was
-#: carried out since the caller has looked: one that was on its way for so long that nobody waits for it any more.
+#: carried out since the caller looked: one that was on its way for so long that nobody waits for it any longer.
 BEGIN = (
     _OWNED
     + """

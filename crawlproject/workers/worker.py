@@ -40,8 +40,8 @@ MAX_OUTBOX = 50_000
 LEARNED_EVERY = 10.0
 #: Time after a beat until the beat loop makes one, unless a tick does: intervals of ticks, of 1 s at most.
 BEAT_WAIT = 1.5
-#: Ticks are so many times as frequent while partitions go from one worker to another; and links are exchanged so often
-#: while this worker has few URLs.
+#: Ticks are this many times as frequent while partitions move between workers; so is the exchange of links while this
+#: worker has few URLs.
 HASTE = 4
 #: URLs in the outbox above which they wait for the tick: more messages for the same URLs cost more.
 FEW = 200

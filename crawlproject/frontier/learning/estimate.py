@@ -100,7 +100,7 @@ class Estimates:
         return wait <= min(2 * self.connect_time, self.keep_alive_time)
 
     def learn(self, m: Measurement, carried: int, last_end: float, prior: Prior | None) -> None:
-        """Learn from one request, before which its session ``carried`` so many and was idle since ``last_end``.
+        """Learn from one request; before it, its session had ``carried`` others and was idle since ``last_end``.
 
         Times are smoothed as in the paper, or, with a ``prior``, weighted with those of all servers.
         """
