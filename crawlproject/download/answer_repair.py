@@ -15,6 +15,9 @@ MAX_HEAD = 256 * 1024
 #: Maximum header lines of a head.
 MAX_HEADERS = 4096
 
+#: Bytes of a ``Content-Type`` that are interpreted: caches keep them.
+MAX_CONTENT_TYPE = 1000
+
 #: Maximum bytes of the line before a chunk: its size and extensions (unused in practice).
 MAX_CHUNK_LINE = 4096
 

@@ -7,6 +7,7 @@ total number of sockets nor those to one server.
 from __future__ import annotations
 
 import logging
+import ssl
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.download.connection import Use
@@ -55,6 +57,9 @@ logger = logging.getLogger(__name__)
 
 #: Seconds that a request without ``download_timeout`` may take: one that Scrapy's middleware has not seen.
 DEFAULT_TIMEOUT = 10.0
+
+#: OpenSSL's option to contact servers that do not know RFC 5746 of 2010; ``ssl`` names it from Python 3.12 on.
+_OP_LEGACY_SERVER_CONNECT = 0x4
 
 
 class FrontierDownloadHandler(BaseHttpDownloadHandler):
@@ -84,7 +89,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._pool = ConnectionPool(
             max_sessions + self._max_parked,
             Opening(
-                _make_ssl_context(crawler.settings),
+                _ssl_context(crawler.settings),
                 self._resolver,
                 self._guard,
                 sessions.connect_timeout,
@@ -103,7 +108,11 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
             self._resolver.on_looked_up = self._outages.looked_up
             if sessions.patience < inf:
                 self._patience = Patience(crawl, sessions.patience, self._give_way, self._count, self._is_closing)
-        self._limits = Limits(self._default_maxsize, self._default_warnsize, self._fail_on_dataloss)
+        self._limits = Limits(
+            getattr(crawler.spider, "download_maxsize", self._default_maxsize),
+            getattr(crawler.spider, "download_warnsize", self._default_warnsize),
+            self._fail_on_dataloss,
+        )
         self._body_signals = BodySignals(crawler)
         self._connection_lost = Receivers(crawler, signals.connection_lost)
         crawler.signals.connect(self._pool.close, signals.session_closed)
@@ -317,6 +326,14 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._budget.close()
         await self._pool.aclose()
         await close_resolver(self.crawler)
+
+
+def _ssl_context(settings: BaseSettings) -> ssl.SSLContext:
+    """As Scrapy's own handler has it: servers of before 2010 are contacted, unless certificates are verified."""
+    context = _make_ssl_context(settings)
+    if context.verify_mode == ssl.CERT_NONE:
+        context.options |= _OP_LEGACY_SERVER_CONNECT
+    return context
 
 
 def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:

@@ -23,7 +23,7 @@ from scrapy.responsetypes import responsetypes
 from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, get_warnsize_msg
 
 from crawlproject.clock import CLOCK
-from crawlproject.download.answer_repair import read_lines
+from crawlproject.download.answer_repair import MAX_CONTENT_TYPE, read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.download.request_head import headers_of, request_bytes
@@ -247,7 +247,7 @@ class Transfer:
         url = urldefrag(self._request.url).url if "#" in self._request.url else self._request.url
         headers, body, kind = self._headers, self._take_body(), None
         if not dict.__contains__(headers, b"Content-Encoding") and (types := dict.get(headers, b"Content-Type")):
-            kind = _class_of(types[-1])
+            kind = _class_of(types[-1][:MAX_CONTENT_TYPE])
         if kind is None:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(

@@ -16,7 +16,7 @@ from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.process_memory import return_freed_memory, search_cycles_rarely
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.requests.answers import header
+from crawlproject.requests.answers import content_type
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
@@ -105,15 +105,15 @@ def _declared(response: TextResponse) -> str | None:
     10 us a page.
     """
     if response._encoding is None and read_bom(response.body)[0] is None:
-        response._encoding = _charset_of(header(response.headers, b"Content-Type") or b"") or charsets.of_markup(
+        response._encoding = _charset_of(content_type(response.headers)) or charsets.of_markup(
             response._body_declared_encoding()
         )
     return response._declared_encoding()
 
 
 @lru_cache(maxsize=256)
-def _charset_of(content_type: bytes) -> str | None:
-    return charsets.of_header(http_content_type_encoding(content_type.decode("latin-1")))
+def _charset_of(value: bytes) -> str | None:
+    return charsets.of_header(http_content_type_encoding(value.decode("latin-1")))
 
 
 def _decode(response: TextResponse) -> bool:

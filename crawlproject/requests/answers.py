@@ -6,6 +6,7 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from crawlproject.download.answer_repair import MAX_CONTENT_TYPE
 from crawlproject.frontier.politeness import http_time, retry_after_seconds
 
 if TYPE_CHECKING:
@@ -40,9 +41,14 @@ def header(headers: Headers, name: bytes) -> bytes | None:
     return values[-1] if values else None
 
 
+def content_type(headers: Headers) -> bytes:
+    """The ``Content-Type`` header, cut off at ``MAX_CONTENT_TYPE``; empty if there is none."""
+    return (header(headers, b"Content-Type") or b"")[:MAX_CONTENT_TYPE]
+
+
 def media_type(headers: Headers) -> str:
     """The type in the ``Content-Type`` header, lower case, without parameters; "" if there is none."""
-    return _media_type(header(headers, b"Content-Type") or b"")
+    return _media_type(content_type(headers))
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,7 @@ import pytest
 
 from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.differential import OWN_HANDLER
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
@@ -139,8 +140,9 @@ def test_plain_spiders_take_the_lane() -> None:
             "request_reached_downloader",
         ),
         ({"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}, "AutoThrottle"),
+        (OWN_HANDLER, "HTTP11DownloadHandler of http"),
     ],
-    ids=["middleware", "cookies", "cache", "response_received", "request_reached", "throttle"],
+    ids=["middleware", "cookies", "cache", "response_received", "request_reached", "throttle", "handler"],
 )
 def test_requests_step_aside(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
     """For a component that sees each request or response; the log says once for which."""

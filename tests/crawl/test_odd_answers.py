@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -120,6 +124,34 @@ def test_no_answer_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict | N
     """Most contain the same page in different forms."""
     pages = [name for name, verdict in verdicts["ours"].items() if verdict == (200, BODY.decode())]
     assert len(pages) >= 65
+
+
+#: TLS: a ServerHello without any extension, as servers of before RFC 5746 (2010) send it, and an alert: access denied.
+OLD_TLS = (
+    b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26\x03\x03" + bytes(32) + b"\x00\xc0\x2f\x00",
+    b"\x15\x03\x03\x00\x02\x02\x31",
+)
+
+
+@pytest.mark.skipif(ssl.OPENSSL_VERSION_INFO < (3,), reason="older versions contact them in any case")
+@pytest.mark.parametrize(("verify", "said"), [(False, "access denied"), (True, "unsafe legacy renegotiation")])
+def test_https_servers_of_before_2010_are_contacted(verify: bool, said: str) -> None:
+    """As by Scrapy's own handler, unless certificates are verified."""
+
+    def serve() -> None:
+        connection = server.accept()[0]
+        with connection:
+            connection.recv(4096)
+            connection.sendall(b"".join(OLD_TLS))
+            connection.recv(4096)
+
+    with socket.create_server(("127.5.1.2", 0)) as server, ThreadPoolExecutor(1) as pool:
+        served = pool.submit(serve)
+        urls = json.dumps([f"https://127.5.1.2:{server.getsockname()[1]}/"])
+        settings = {**SETTINGS, "DOWNLOAD_VERIFY_CERTIFICATES": verify}
+        result = crawl("tests.crawl.hostile_spiders.ToldSpider", settings=settings, urls=urls)
+        served.result()
+    assert said in result.items[0]["why"]
 
 
 EVIL = response("evil")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import ssl
 import time
+import tracemalloc
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
 
 import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
@@ -18,6 +23,8 @@ from crawlproject.download.opening import Opening
 from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
+from crawlproject.middlewares.large_pages import LargePageMiddleware
+from crawlproject.requests.answers import media_type
 from tests.download.direct_fetch import SystemNames, fetch_directly
 from tests.download.test_connection import GUARD, Slow
 
@@ -112,6 +119,43 @@ async def test_too_much_before_the_request_ends_the_connection() -> None:
     assert not peer.is_aborted
     protocol.data_received(b"x")
     assert peer.is_aborted
+
+
+@in_loop
+async def test_long_content_types_are_not_kept() -> None:
+    """They are keys of caches."""
+    middleware, sent, ended = LargePageMiddleware.from_crawler(get_crawler()), itertools.count(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.readline():
+            await reader.readuntil(b"\r\n\r\n")
+            kind = b"text/html; x=%d" % next(sent) + b"x" * 200_000
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\nContent-Length: 3\r\n\r\n<p>")
+        writer.close()
+        ended.set()
+
+    async def fetch() -> None:
+        response = await fetch_directly(connection, url, Timing(started=0.0), lambda: None)
+        assert isinstance(middleware.process_response(Request(url), response), HtmlResponse)
+        assert media_type(response.headers) == "text/html"
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        await fetch()
+        tracemalloc.start()
+        try:
+            for _ in range(20):
+                await fetch()
+            gc.collect()
+            kept = tracemalloc.get_traced_memory()[0]
+        finally:
+            tracemalloc.stop()
+            await connection.close()
+        await ended.wait()
+        await asyncio.sleep(0)  # until it is closed
+    assert kept < 2_000_000
 
 
 @in_loop

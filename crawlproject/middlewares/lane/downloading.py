@@ -12,9 +12,9 @@ from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.middlewares.lane.neutral import (
     REQUEST_SIGNALS,
     direct,
-    is_known_handler,
     unknown_receiver,
     why_not_download,
+    why_not_handler,
 )
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -55,13 +55,13 @@ class Downloading:
         self._process_exception = [direct(method) for method in methods.get("process_exception", ())]
         self._why_not_heard: str | None = None
         self._connections = Connections(crawler, _SIGNALS)
-        self._by_scheme: dict[str, DownloadHandlerProtocol | None] = {}
+        self._by_scheme: dict[str, tuple[DownloadHandlerProtocol | None, str | None]] = {}
 
-    def why_not(self) -> str | None:
-        """The reason why requests cannot take this way now; None if they can. O(1)."""
+    def why_not(self, request: Request) -> str | None:
+        """The reason why no request of this scheme can take this way now; None if they can. O(1)."""
         if self._why_not is None:
             self._look_who_listens()
-        return self._why_not or self._why_not_heard
+        return self._why_not or self._why_not_heard or self._handler(request.url)[1]
 
     def takes(self, request: Request) -> bool:
         """Whether nothing in ``request`` needs Scrapy's own way. O(1)."""
@@ -73,7 +73,7 @@ class Downloading:
             own = _own_slots(request)
             if not own.isdisjoint(self._slots) or (slot is not None and slot not in own):
                 return False
-        return self._handler(request.url) is not None
+        return self._handler(request.url)[0] is not None
 
     async def download(self, request: Request) -> Response | Request:
         """The response, or the request that a middleware returned. Raises what they and the download raise."""
@@ -119,7 +119,7 @@ class Downloading:
         raise error
 
     async def _send(self, request: Request) -> Response:
-        handler = self._handler(request.url)
+        handler, _ = self._handler(request.url)
         assert handler is not None
         request.meta.setdefault(Downloader.DOWNLOAD_SLOT, host_of(server_key(request.url)))
         try:
@@ -133,14 +133,15 @@ class Downloading:
             self._left.send(request=request)
         return response
 
-    def _handler(self, url: str) -> DownloadHandlerProtocol | None:
-        """The handler of the URL's scheme; None if it is not this project's."""
+    def _handler(self, url: str) -> tuple[DownloadHandlerProtocol | None, str | None]:
+        """This project's handler of the URL's scheme; else None, and the one of the project that is used instead."""
         scheme = url.partition(":")[0]
         if scheme not in ("http", "https"):
-            return None
+            return None, None
         if scheme not in self._by_scheme:
             handler = self._handlers._get_handler(scheme)
-            self._by_scheme[scheme] = handler if is_known_handler(handler) else None
+            why_not = why_not_handler(handler, scheme)
+            self._by_scheme[scheme] = (handler if why_not is None else None, why_not)
         return self._by_scheme[scheme]
 
     def _look_who_listens(self) -> None:

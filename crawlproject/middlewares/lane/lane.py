@@ -62,7 +62,7 @@ class FastLane(CrawlerMiddleware):
 
     def _take(self, request: Request) -> bool:
         """See ``CrawlFrontier.take``."""
-        if not self._is_open(self._downloading.why_not(), "requests") or not self._downloading.takes(request):
+        if not self._is_open(self._downloading.why_not(request), "requests") or not self._downloading.takes(request):
             return False
         self._under_way.begin(request)
         task = asyncio.get_running_loop().create_task(self._serve(request))
@@ -72,7 +72,7 @@ class FastLane(CrawlerMiddleware):
 
     def _fetch(self, request: Request) -> Awaitable[Response] | None:
         """See ``CrawlFrontier.fetch``."""
-        if not self._is_open(self._downloading.why_not(), "requests") or not self._downloading.takes(request):
+        if not self._is_open(self._downloading.why_not(request), "requests") or not self._downloading.takes(request):
             return None
         return self._download_to_the_end(request)
 

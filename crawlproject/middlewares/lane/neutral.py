@@ -160,9 +160,10 @@ def is_known_errback(errback: object) -> bool:
     return errback is None or global_object_name(errback) == "crawlproject.requests.link_request.link_failed"
 
 
-def is_known_handler(handler: object) -> bool:
-    """Whether ``handler``, of downloads, is this project's."""
-    return _class(handler) == "crawlproject.download.handler.FrontierDownloadHandler"
+def why_not_handler(handler: object | None, scheme: str) -> str | None:
+    """The reason why downloads of ``scheme`` may not use ``handler``; None if they may, or there is no handler."""
+    known = handler is None or _class(handler) == "crawlproject.download.handler.FrontierDownloadHandler"
+    return None if known else f"the download handler {_class(handler)} of {scheme}"
 
 
 def unknown_receiver(receivers: Iterable[Callable[..., Any]], known: frozenset[str], signal: object) -> str | None:
