@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from itemadapter import ItemAdapter
 from scrapy.exceptions import NotConfigured
 from scrapy.http import TextResponse
 
@@ -129,7 +130,10 @@ class PageObjectsMiddleware:
         )
         instances = await self._injector.build_instances(response.request, response, plan)
         page = page_class(**plan.final_kwargs(instances))
-        return await page.to_item()
+        item = await page.to_item()
+        if item is not None and not ItemAdapter.is_item(item):
+            raise TypeError(f"to_item() returned a {type(item).__name__}, not an item")
+        return item
 
     def _fail(self, page_class: type, url: str, error: BaseException) -> None:
         self._stats.inc_value("records/page_objects/errors")

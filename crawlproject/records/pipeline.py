@@ -85,7 +85,14 @@ class DatabasePipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Append the record to the journal, or write it now if that is full. Raises DropItem if neither works."""
-        row = self._row(item)
+        try:
+            row = self._row(item)
+        except RecursionError:  # the journal would not take it either
+            self._stats.inc_value("records/lost")
+            self._log_once(
+                "depth", "%s: a record is nested too deeply for a database (logged once)", type(item).__name__
+            )
+            return item
         try:
             self._journal.append([row])
         except (OSError, ValueError, RecursionError) as error:  # the last two: nested in itself, too deep

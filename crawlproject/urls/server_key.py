@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
+_port = re.compile(r"https?://[^/?#\s]*:0*([0-9]{1,20})(?:[/?#]|\Z)", re.IGNORECASE | re.ASCII).match
 _HTTP = ("http://", "https://")
 
 #: A prefix that is already canonical: lower case, no port, no number that could be an IP address, no IDNA.
@@ -43,7 +44,9 @@ def server_key(url: str) -> str:
         href = resolve(url)
         key = None if href is None else origin_of(href[: href.index("/", 8)])
     if key is None:
-        raise ValueError(f"no scheme and host in URL {_shortened(url)!r}")
+        port = _port(url)
+        what = "no scheme and host" if port is None or int(port[1]) < 65_536 else f"port {port[1]} is above 65535"
+        raise ValueError(f"{what} in URL {_shortened(url)!r}")
     return key
 
 

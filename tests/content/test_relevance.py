@@ -391,3 +391,9 @@ def test_links_are_remembered_without_their_urls() -> None:
     focus.judge(url, "thread", "thread thread", "en")
     assert focus.model.learned == 1
     assert not focus._rater._followed
+
+
+def test_terms_with_the_same_stem_are_found_together() -> None:
+    """None of them is missing because another one was written first."""
+    topic = Topic({"lock": 1.0, "LOCK": 1.0, "locks": 1.0, "door lock": 1.0, "key": 1.0})
+    assert set(topic.relevance("", "Two locks.", "en").found) == {"lock", "LOCK", "locks", "door lock"}

@@ -142,6 +142,8 @@ def test_annotations_are_at_the_end_of_their_line() -> None:
         "<audio>key</audio><video>key</video><canvas>key</canvas>",
         *(f'<p style="{style}">key</p>' for style in ("color:red;DISPLAY :\nnone", "display:none!important")),
         *(f'<p style="{style}">key</p>' for style in ("visibility: hidden", "visibility:collapse;")),
+        *(f'<p style="{style};display:block">key</p>' for style in ("display:none!important", "visibility:hidden")),
+        '<p style="display:block; /* now */display:none">key</p>',
     ],
 )
 def test_what_browsers_do_not_show_is_not_found(html: str) -> None:
@@ -149,7 +151,17 @@ def test_what_browsers_do_not_show_is_not_found(html: str) -> None:
     assert find(f"<body><p>a</p>{html}</body>", "key") == []
 
 
-@pytest.mark.parametrize("style", ["list-style: none", "overflow: hidden", "--display: none", "a-collapse:collapse"])
+@pytest.mark.parametrize(
+    "style",
+    [
+        "list-style: none",
+        "overflow: hidden",
+        "--display: none",
+        "a-collapse:collapse",
+        "display:none;display:block",
+        "visibility:hidden; color:red; VISIBILITY: visible !important",
+    ],
+)
 def test_other_styles_hide_nothing(style: str) -> None:
     """Whatever they have in common with those that do; nor is an open dialog hidden."""
     assert find(f'<p style="{style}">key</p>', "key") == [(1, "**key**")]

@@ -31,6 +31,14 @@ class FirstShop(WebPage, Returns[Book]):
         return found
 
 
+@handle_urls("127.4.0.1/book/shelf")
+class Shelf(WebPage, Returns[Book]):
+    """Gives several items where one is expected."""
+
+    async def to_item(self) -> list[Book]:  # type: ignore[override]
+        return [Book(str(self.response.url), "one"), Book(str(self.response.url), "two")]
+
+
 @handle_urls("127.4.0.2")
 class SecondShop(WebPage, Returns[Book]):
     """By a method."""

@@ -142,8 +142,9 @@ def test_table_render_goes_with_each_request(tmp_path: Path) -> None:
 def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     """In one crawl, beside what the spider yields; one that raises costs one stat and one line."""
     script: Script = {
-        "1/list": html('<h1>no</h1><a href="/book/1">x</a>'),
+        "1/list": html('<h1>no</h1><a href="/book/1">x</a><a href="/book/shelf">x</a>'),
         "1/book/1": html("<h1>First</h1>"),
+        "1/book/shelf": html("<h1>x</h1>"),
         "2/list": html(
             '<h2>Second</h2><a href="/book/broken">x</a><a href="/book/broken2">x</a><a href="/book/cancelled">x</a>'
         ),
@@ -159,9 +160,11 @@ def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     books = sorted((item["url"], item["title"]) for item in ours.items() if set(item) == {"url", "title"})
     assert books == [("1/book/1", "First"), ("2/list", "Second")]
     assert ours.stat("records/page_objects") == 2
-    assert ours.stat("records/page_objects/errors") == 3
+    assert ours.stat("records/page_objects/errors") == 4
     assert ours.crawl.log.count("SecondShop raised LookupError: no book here") == 1
-    assert len(ours.items()) == 2 + (6 if spider == WEB else 4)
+    assert ours.crawl.log.count("Shelf raised TypeError: to_item() returned a list, not an item") == 1
+    assert "Traceback" not in ours.crawl.log
+    assert len(ours.items()) == 2 + (7 if spider == WEB else 5)
 
 
 def test_page_objects_that_cannot_be_imported(tmp_path: Path) -> None:

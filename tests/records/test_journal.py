@@ -344,3 +344,23 @@ def test_keys_that_json_lacks_cost_no_item(tmp_path: Path) -> None:
     ((row,), *_) = pipeline._journal.read(10)
     pipeline._journal.close()
     assert row.values["sizes"] == {"S": 1, "40": 2, "None": 3, "(1, 2)": [{"True": 4, "x": [5]}]}
+
+
+def test_item_that_is_nested_too_deeply_costs_one_stat_and_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It goes on to the feeds; the database, and the crawl, get the next one."""
+    settings = {"RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    crawler = get_crawler(settings_dict=settings)
+    pipeline = DatabasePipeline.from_crawler(crawler)
+    deep: dict[str, Any] = {}
+    for _ in range(2000):
+        deep = {"in": deep}
+    for _ in range(2):
+        assert asyncio.run(pipeline.process_item(deep)) is deep
+    assert asyncio.run(pipeline.process_item({"url": "http://a.example/"}))
+    assert len(pipeline._journal.read(10)[0]) == 1
+    pipeline._journal.close()
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("records/lost") == 2
+    assert caplog.text.count("nested too deeply") == 1

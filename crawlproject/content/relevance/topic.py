@@ -63,8 +63,8 @@ class Topic:
     threshold: float = THRESHOLD
     #: Language -> the unit vector of the terms as stemmed in it.
     _vectors: dict[str, dict[str, float]] = field(default_factory=dict, compare=False, repr=False)
-    #: Language -> stem -> the term that it comes from.
-    _written: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    #: Language -> stem -> the terms that have it.
+    _written: dict[str, dict[str, list[str]]] = field(default_factory=dict, compare=False, repr=False)
 
     def relevance(self, title: str, text: str, declared: str = "") -> Relevance:
         """The relevance of a page; ``declared``: the language it says it is in.
@@ -80,7 +80,8 @@ class Topic:
         total = self.title_weight + self.text_weight
         value = (self.title_weight * in_title + self.text_weight * in_text) / total
         written = self._written[language]
-        found = {written[term] for term in written.keys() & of_text.keys() | written.keys() & of_title.keys()}
+        stems = written.keys() & of_text.keys() | written.keys() & of_title.keys()
+        found = {term for one in stems for term in written[one]}
         return Relevance(value, language, tuple(found))
 
     def cosine(self, weights: Mapping[str, float], language: str) -> float:
@@ -100,13 +101,13 @@ class Topic:
     def _vector(self, language: str) -> dict[str, float]:
         """A term of several words gives each of them an equal part of its square."""
         stem = stemmer_of(language)
-        written = self._written[language] = dict[str, str]()
+        written = self._written[language] = dict[str, list[str]]()
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
             parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
-                written.setdefault(part, term)
+                written.setdefault(part, []).append(term)
         length = hypot(*vector.values())
         return {term: weight / length for term, weight in vector.items()} if length else {}
 

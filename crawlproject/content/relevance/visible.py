@@ -38,9 +38,9 @@ _HIDDEN = (
     "annotation,annotation-xml,[hidden]"
 )
 _STYLED = '[style*="none" i],[style*="hidden" i],[style*="collapse" i]'
-_hides = re.compile(
-    r"(?:^|[;/])\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\s*(?:$|[;!/])", re.IGNORECASE
-).search
+_declarations = re.compile(
+    r"(?:^|[;/])\s*(display|visibility)\s*:\s*([a-z-]+)\s*(!?)(?=[^;/]*(?:$|[;/]))", re.IGNORECASE
+).finditer
 _BLOCKS = (
     "address,article,aside,blockquote,br,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,figure,footer,"
     "form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,listing,main,menu,nav,ol,optgroup,option,p,plaintext,pre,"
@@ -114,6 +114,16 @@ def visible_lines(html: str, without: str = "") -> list[str]:
 def _hidden_nodes(tree: LexborHTMLParser) -> list[LexborNode]:
     styled = [node for node in tree.css(_STYLED) if _hides(node.attributes.get("style") or "")]
     return [*tree.css(_HIDDEN), *styled]
+
+
+def _hides(style: str) -> bool:
+    """Of several declarations of a property the last one counts, unless an earlier one is important."""
+    chosen: dict[str, tuple[str, str]] = {}
+    for found in _declarations(style):
+        name, value, mark = found[1].lower(), found[2].lower(), found[3]
+        if mark or not chosen.get(name, ("", ""))[1]:
+            chosen[name] = (value, mark)
+    return chosen.get("display", ("",))[0] == "none" or chosen.get("visibility", ("",))[0] in ("hidden", "collapse")
 
 
 def text_lines(text: str, line_break: str = "\n") -> list[str]:

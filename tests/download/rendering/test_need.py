@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from crawlproject.download.rendering.need import EMPTY_ROOT, LITTLE, NOSCRIPT, reason_to_render
+from crawlproject.download.rendering.need import EMPTY_ROOT, LITTLE, MAX_EXAMINED, NOSCRIPT, reason_to_render
+from tests.cpu import cpu_seconds
 from tests.download.rendering.spas import SHELLS
 
 TEXT = "<p>" + "Some words that a reader sees. " * 20 + "</p>"
@@ -21,6 +24,7 @@ NEEDED = {
     "module": ("<main></main><script type=module src=/a.js></script>" + SCRIPT, LITTLE),
     "custom element": ("<shop-app>Loading ...</shop-app><script type=module src=/a.js></script>", LITTLE),
     "nothing but a script": ("<div class=page></div>" + SCRIPT, LITTLE),
+    "style and a script": ("<style>body{color:red}</style><div id=terminal></div>" + SCRIPT, LITTLE),
     "templates": ("<div v-scope><h1>{{ title }}</h1><p>{{ text.trim() }}</p></div>" + SCRIPT, LITTLE),
     "is loading": ("<div hx-get=/part hx-trigger=load>Loading ...</div>" + SCRIPT, LITTLE),
     "capitals": ("<DIV ID=ROOT></DIV><SCRIPT SRC=/a.js></SCRIPT>", EMPTY_ROOT),
@@ -69,18 +73,56 @@ def test_frames_need_none() -> None:
     assert reason_to_render(page.encode()) is None
 
 
-def test_style_sheets_do_not_count_as_the_start() -> None:
-    """Nor is a page that begins with data for 256 kB a page without text."""
-    style = "<style>" + "p > a::before{color:red}<!-- -->" * 20_000 + "</style>"
-    assert reason_to_render(f"<html><head>{style}{SCRIPT * 2}</head><body>{TEXT}</body>".encode()) is None
-    assert reason_to_render(f"<html><head>{style}{SCRIPT}</head><body><div id=app></div>".encode()) == EMPTY_ROOT
-    data = f"<script type=application/json>{'1,' * 200_000}</script>"
-    assert reason_to_render(f"<html><head>{data}{SCRIPT}</head><body>{TEXT}</body>".encode()) is None
+FILLINGS = {
+    "style": "<style>" + "p > a::before{color:red}<!-- -->" * 20_000 + "</style>",
+    "data": f"<SCRIPT type=application/json>{'1,' * 200_000}</SCRIPT>",
+    "program": f"<script data-of='a > b' x=\"'>\">let x = '<style>'; {'f();' * 100_000}</script>",
+    "program in an attribute": f'<script src="data:text/javascript;base64,{"A" * 400_000}"></script>',
+    "image": f'<img src="data:image/png;base64,{"A" * 400_000}">',
+    "several": f"<style>{'a{}' * 50_000}</style><script>{'f();' * 50_000}</script>" * 6,
+}
+
+
+@pytest.mark.parametrize("name", [*FILLINGS])
+def test_what_fills_a_page_does_not_count_as_its_start(name: str) -> None:
+    """The page is judged by its text, or its root, behind 400 kB of scripts, style sheets or data."""
+    head = f"<html><head>{FILLINGS[name]}{SCRIPT * 2}</head><body>"
+    assert reason_to_render(f"{head}{TEXT}</body>".encode()) is None
+    assert reason_to_render(f"{head}<div id=app></div>".encode()) == EMPTY_ROOT
+    assert reason_to_render(f"{head}<div></div>".encode()) == LITTLE
+
+
+def test_pages_whose_text_is_not_reached_need_none() -> None:
+    """The start of a page shows nothing if it is drawings, or a script that does not end, as of a page that was cut."""
+    drawing = "<svg><path d='M0 0'/></svg>" * 20_000
+    assert reason_to_render(f"{SCRIPT * 2}{drawing}{TEXT}".encode()) is None
+    assert reason_to_render(f"{SCRIPT * 2}<script>{'f();' * 100_000}".encode()) is None
+
+
+def test_data_of_an_application_may_be_an_attribute() -> None:
+    """As Inertia does it: the root is empty, but long."""
+    root = f'<div id="app" data-page="{"{&quot;name&quot;:1}," * 20_000}"></div>'
+    assert reason_to_render(f"<html><body>{root}{SCRIPT}</body></html>".encode()) == EMPTY_ROOT
 
 
 @pytest.mark.parametrize(
-    "piece", ["<div>", "<script>", "<script></script>", "<a href=x>", "<svg>", "<p id=root>", "<style>"]
+    "piece",
+    [
+        "<div>",
+        "<script>",
+        "<script></script>",
+        "<script a='<script></script>",
+        "<a href=x>",
+        "<svg>",
+        "<p id=root>",
+        "<style>",
+        "<style></style>",
+        '="' + "a" * 1000,
+        '="' + "a" * 1000 + '"',
+    ],
 )
 def test_time_is_bounded(piece: str) -> None:
-    """Of a page of any size only the start is looked at."""
-    reason_to_render(piece.encode() * 500_000)
+    """Of a page of any size, and of the longest that is looked at as a whole."""
+    for size in (MAX_EXAMINED, 16 * MAX_EXAMINED, 20 * MAX_EXAMINED):
+        body = piece.encode() * (size // len(piece))
+        assert cpu_seconds(lambda body=body: partial(reason_to_render, body)) < 0.25
