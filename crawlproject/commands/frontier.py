@@ -188,7 +188,7 @@ def _text(answer: dict[str, Any]) -> str:
         note += f" (traps: {', '.join(server['traps'])})" if server["traps"] else ""
         if "partition" in server:
             note += f" (partition {server['partition']}: {server['owner'] or 'no owner'})"
-        lines.append(" ".join(form.format(server[key]) for key, _, form in COLUMNS) + note)
+        lines.append(" ".join(_cell(form, server[key]) for key, _, form in COLUMNS) + note)
         lines += [f"{url['quality']:>12.4g}  {url['url']}" for url in server.get("queue", ())]
     return "\n".join(lines) + "\n"
 
@@ -197,9 +197,13 @@ def _note(server: dict[str, Any]) -> str:
     """The state of a server that is not ready, and the reason."""
     if server["state"] == "ready":
         return ""
-    at = f", allowed at {server['allowed_at']}" if server["state"] != "given up" else ""
+    at = f", allowed at {server['allowed_at']}" if server["wait"] is not None else ""
     reason = f": {server['reason']}" if server["reason"] else ""
     return f" ({server['state']}{at}{reason})"
+
+
+def _cell(form: str, value: Any) -> str:
+    return _title(form, "-") if value is None else form.format(value)
 
 
 def _title(form: str, title: str) -> str:

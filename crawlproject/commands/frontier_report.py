@@ -116,9 +116,10 @@ class FrontierReport:
         return {"url": url, "url_state": done if self.is_seen(url) else UNKNOWN}
 
     def _terms(self, server: Server) -> dict[str, Any]:
+        terms = server_terms(self.frontier.policy, server, self.now)
         resting = server.state is ServerState.RESTING
         at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
-        return server_terms(self.frontier.policy, server, self.now) | {"allowed_at": at}
+        return terms | {"allowed_at": "never" if terms["wait"] is None else at}
 
 
 @contextmanager

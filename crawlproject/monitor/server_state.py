@@ -79,7 +79,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "rank": policy.rank(server) if urls else 0.0,
         "last_error": server.last_error,
         "fetched": server.fetched,
-        "wait": max(0.0, server.ready_at - now),
+        "wait": wait_of(server, now),
         "urls": len(urls),
         "batch": server.expected_pages,
         "best_quality": urls.best_quality,

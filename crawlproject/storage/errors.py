@@ -1,4 +1,4 @@
-"""The error of all stores."""
+"""The error of all stores, and errors of files in words."""
 
 from __future__ import annotations
 
@@ -18,3 +18,10 @@ class StoreError(Exception):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+def in_words(error: Exception) -> str:
+    """The message of ``error``; of an OSError ``FILE: No space left on device``, without its number."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -108,14 +108,17 @@ def test_servers_in_a_state_say_why(job: Path) -> None:
     """Those given up have no URLs, and yet a line: reason, failures, last error."""
     done = scrapy(str(job), "--state", "given-up", "--json")
     [dead] = json.loads(done.stdout)["top_servers"]
-    assert {name: dead[name] for name in ("server", "state", "failures", "reason", "last_error")} == {
+    names = ("server", "state", "failures", "reason", "last_error", "wait", "allowed_at")
+    assert {name: dead[name] for name in names} == {
         "server": "http://dead.example",
         "state": "given up",
         "failures": 10,
         "reason": "connection refused, 10 times in a row",
         "last_error": "connection refused",
+        "wait": None,
+        "allowed_at": "never",
     }
-    assert "http://dead.example (given up: connection refused, 10 times in a row)\n" in (
+    assert " - http://dead.example (given up: connection refused, 10 times in a row)\n" in (
         scrapy(str(job), "--state", "given-up").stdout
     )
     [b] = json.loads(scrapy(str(job), "--state", "resting", "--json").stdout)["top_servers"]

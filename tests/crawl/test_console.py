@@ -221,7 +221,10 @@ def test_a_blocked_server_does_not_keep_a_crawl_alive(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["memory", "disk", "redis"])
 def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """From the moment of the answer on; in memory they are not, and the answer says so."""
+    """From the moment of the answer on; in memory they are not, and the answer says so.
+
+    Many are written to disk in several steps, between which the crawl continues.
+    """
     job, port = tmp_path / "job", free_port()
     settings = settings_of(job, port, ROBOTSTXT_OBEY=False, FRONTIER_MAX_SESSIONS=1, FRONTIER_BACKEND=backend)
     if backend == "redis":
@@ -234,8 +237,11 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
         with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/") as process:
             client = open_console(process, job, port)
             site.wait_for(1)
-            added = client.post("seeds", urls=[f"{site.origins[1]}/seed"])
-            assert (added["new"], added["kept"]) == (1, backend != "memory")
+            commits = _commits(client)
+            many = [f"http://127.4.9.9:1/{number}" for number in range(2_000)]  # nothing listens there
+            added = client.post("seeds", urls=[f"{site.origins[1]}/seed", *many])
+            assert (added["new"], added["kept"]) == (2_001, backend != "memory")
+            assert _commits(client) - commits == (3 if backend == "disk" else 0)
             process.kill()
         if backend == "memory":
             return

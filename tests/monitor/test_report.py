@@ -217,9 +217,12 @@ def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
     (tmp_path / "report.html.new").mkdir()
     ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"REPORT_DIR": str(tmp_path)}, start="1/")
     assert ours.reason == "finished"
-    assert ours.crawl.log.count("No report; `scrapy report` makes it later: [Errno 21] Is a directory") == 1
+    problem = f"{tmp_path}/report.html: Is a directory"
+    assert ours.crawl.log.count(f"No report; `scrapy report` makes it later: {problem}") == 1
     assert ours.stat("log_count/ERROR") == 0  # when the stats were taken
     assert read_snapshot(tmp_path / "snapshot.json")["stats"]["finish_reason"] == "finished"
+    done = run_python("-m", "scrapy", "report", str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, f"{problem}\n")
 
 
 def test_a_series_of_another_version_is_kept(tmp_path: Path) -> None:

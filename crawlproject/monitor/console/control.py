@@ -47,8 +47,8 @@ STOP_REASON = "stopped_by_operator"
 #: Seeds of one action, and the length of each.
 MAX_SEEDS, MAX_SEED = 10_000, 2_083
 
-#: Seeds queued in one step: a few ms.
-SEED_STEP = 100
+#: Seeds queued in one step, and written to disk in one: a few ms each.
+SEED_STEP, SEEDS_SAVED = 100, 1_000
 
 #: Stats of links: what becomes of seeds, and why others are refused.
 _LINK_STATS, _SKIPPED = "frontier/links/", "skipped/"
@@ -220,6 +220,9 @@ class Control:
         for start in range(0, len(fitting), SEED_STEP):
             found += self._queue(fitting[start : start + SEED_STEP])
             await asyncio.sleep(0)
+            if self._shared is None and (start + SEED_STEP) % SEEDS_SAVED == 0:  # Redis would take a second each time
+                await self._crawl.saved()
+                await asyncio.sleep(0)
         counts = {name: found[name] for name in _SEED_STATS}
         counts["refused"] = len(urls) - sum(counts.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)

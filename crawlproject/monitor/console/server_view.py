@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.monitor.server_state import server_terms, wait_of
+from crawlproject.monitor.server_state import server_terms
 from crawlproject.signals import robots_asked
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerL
     blocked, delayed = orders.blocked.find(key), orders.delays.find(key)
     politeness = frontier.servers.politeness_of(server)
     return terms | {
-        "wait": wait_of(server, now),
         "group": None if server.group is None else server.group.key,
         "request_delay": politeness.request_delay,
         "blocked_by": None if blocked is None else blocked[0],
