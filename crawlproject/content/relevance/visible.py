@@ -38,9 +38,7 @@ _HIDDEN = (
     "annotation,annotation-xml,[hidden]"
 )
 _STYLED = '[style*="none" i],[style*="hidden" i],[style*="collapse" i]'
-_declarations = re.compile(
-    r"(?:^|[;/])\s*(display|visibility)\s*:\s*([a-z-]+)\s*(!?)(?=[^;/]*(?:$|[;/]))", re.IGNORECASE
-).finditer
+_declarations = re.compile(r"(?:^|[;/])\s*(display|visibility)\s*:([^;!/]*)(!?)", re.IGNORECASE).finditer
 _BLOCKS = (
     "address,article,aside,blockquote,br,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,figure,footer,"
     "form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,listing,main,menu,nav,ol,optgroup,option,p,plaintext,pre,"
@@ -120,7 +118,7 @@ def _hides(style: str) -> bool:
     """Of several declarations of a property the last one counts, unless an earlier one is important."""
     chosen: dict[str, tuple[str, str]] = {}
     for found in _declarations(style):
-        name, value, mark = found[1].lower(), found[2].lower(), found[3]
+        name, value, mark = found[1].lower(), found[2].strip().lower(), found[3]
         if mark or not chosen.get(name, ("", ""))[1]:
             chosen[name] = (value, mark)
     return chosen.get("display", ("",))[0] == "none" or chosen.get("visibility", ("",))[0] in ("hidden", "collapse")
