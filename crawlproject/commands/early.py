@@ -39,7 +39,7 @@ def log_as_set(settings: BaseSettings) -> None:
         try:
             Path(file).open("ab").close()
         except OSError as error:
-            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror}", print_help=False) from error
+            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror or error}", print_help=False) from error
     try:
         options = MonitorOptions.from_settings(settings)
     except ValueError:
