@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def add_parquet(settings: BaseSettings) -> None:
 def log_as_set(settings: BaseSettings) -> None:
     """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on.
 
-    Raises UsageError for an unknown ``LOG_LEVEL``, with which Scrapy would end in a traceback before that.
+    Raises UsageError for an unknown ``LOG_LEVEL``, and for a ``LOG_FILE`` that cannot be written: with either,
+    Scrapy would end in a traceback before that.
     """
     from scrapy.exceptions import UsageError
 
@@ -33,6 +35,13 @@ def log_as_set(settings: BaseSettings) -> None:
     if isinstance(level, str) and level not in logging.getLevelNamesMapping():
         choices = "DEBUG, INFO, WARNING, ERROR, CRITICAL"
         raise UsageError(f"LOG_LEVEL={level!r}: must be one of {choices}", print_help=False)
+    if file := settings.get("LOG_FILE"):
+        try:
+            if Path(file).is_fifo():  # Scrapy opens it twice, and would wait for another reader
+                raise OSError("a named pipe cannot be used")
+            Path(file).open("ab").close()
+        except OSError as error:
+            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror or error}", print_help=False) from error
     try:
         options = MonitorOptions.from_settings(settings)
     except ValueError:

@@ -32,9 +32,16 @@ def test_a_new_spider_without_a_project_is_in_the_working_directory(tmp_path: Pa
     assert "class BooksSpider(WebSpider)" in (tmp_path / "books.py").read_text(encoding="utf-8")
 
 
-def test_an_unknown_log_level_is_a_wrong_argument() -> None:
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("LOG_LEVEL=info", "LOG_LEVEL='info': must be one of DEBUG, INFO"),
+        ("LOG_FILE=/dev/null/log", "LOG_FILE='/dev/null/log': Not a directory"),
+    ],
+)
+def test_a_wrong_setting_of_the_log_is_a_wrong_argument(setting: str, told: str) -> None:
     """Scrapy alone ends in a traceback that does not name the setting."""
-    done = run_python("-m", "scrapy", "crawl", "web", "-s", "LOG_LEVEL=info", cwd=ROOT)
+    done = run_python("-m", "scrapy", "crawl", "web", "-s", setting, cwd=ROOT)
     assert done.returncode == 2
-    assert "LOG_LEVEL='info': must be one of DEBUG, INFO" in done.stderr
+    assert told in done.stderr
     assert "Traceback" not in done.stderr

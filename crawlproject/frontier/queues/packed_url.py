@@ -1,4 +1,4 @@
-"""A queued URL without its quality in one bytes object: order, depth or the place of what else it has, and path.
+"""A queued URL without its quality in one bytes object: its order, its depth or the place of its other data, its path.
 
 Packed URLs of equal quality sort in the order in which they are fetched.  One takes 43 bytes and the path; as a tuple
 of numbers and text it took 150 to 180.  In a heap the quality is part of it.

@@ -1,4 +1,4 @@
-"""The figures of the crawl over time, as the page shows them: each a bounded list, whatever the crawl lasts."""
+"""The figures of the crawl over time, as the page shows them: each a bounded list, however long the crawl lasts."""
 
 from __future__ import annotations
 
