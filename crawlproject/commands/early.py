@@ -37,11 +37,10 @@ def log_as_set(settings: BaseSettings) -> None:
         raise UsageError(f"LOG_LEVEL={level!r}: must be one of {choices}", print_help=False)
     if file := settings.get("LOG_FILE"):
         try:
-            if Path(file).is_fifo():  # Scrapy opens it twice, and would wait for another reader
-                raise OSError("a named pipe cannot be used")
-            Path(file).open("ab").close()
+            if not Path(file).is_fifo():  # /dev/stdout may be one; its reader would take this for the end of the log
+                Path(file).open("ab").close()
         except OSError as error:
-            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror or error}", print_help=False) from error
+            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror}", print_help=False) from error
     try:
         options = MonitorOptions.from_settings(settings)
     except ValueError:
