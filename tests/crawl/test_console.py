@@ -281,6 +281,9 @@ def test_scrapy_console(tmp_path: Path) -> None:
             assert process.wait(TIMEOUT) == 0
         assert console(str(job), "status")[::2] == (1, f"scrapy console: {job}: no console is open there\n")
         assert "refused" in console(link, "status")[2]
+        (job / "console-1.json").mkdir()
+        problem = f"{job}/console-1.json: Is a directory"
+        assert console(str(job), "status")[::2] == (1, f"scrapy console: {problem}\n")
 
 
 def test_a_stream_tells_that_the_crawl_has_ended(tmp_path: Path) -> None:
