@@ -238,9 +238,10 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
             client = open_console(process, job, port)
             site.wait_for(1)
             commits = _commits(client)
-            many = [f"http://127.4.9.9:1/{number}" for number in range(2_000)]  # nothing listens there
-            added = client.post("seeds", urls=[f"{site.origins[1]}/seed", *many])
-            assert (added["new"], added["kept"]) == (2_001, backend != "memory")
+            many = 2_000 if backend == "disk" else 0
+            others = [f"http://127.4.9.9:1/{number}" for number in range(many)]  # nothing listens there
+            added = client.post("seeds", urls=[f"{site.origins[1]}/seed", *others])
+            assert (added["new"], added["kept"]) == (1 + many, backend != "memory")
             assert _commits(client) - commits == (3 if backend == "disk" else 0)
             process.kill()
         if backend == "memory":
