@@ -104,7 +104,9 @@ class RedisBackend(StoringBackend):
         self._connector = RedisConnector(RedisAddress(params=redis.connection, timeout=redis.timeout))
         key, kind = StartUrls.key_of(crawler.spider, redis), redis.start_urls_type
         self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
-        self._check_feeds(self._joining.check())
+        found = self._joining.check()
+        self._check_feeds(found)
+        self._had_ended = found.get("state") == "ended"
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
@@ -174,7 +176,9 @@ class RedisBackend(StoringBackend):
             return
         self._worker = worker = self._new_worker(crawl)
         await worker.start()
-        logger.info("Worker %s of the crawl %r in %s", worker.control.id, self._keys.name, self._connector.name)
+        ended = ", which had ended: it goes on with new URLs; a new crawl needs another FRONTIER_REDIS_KEY"
+        place = f"{self._connector.name}{ended if self._had_ended else ''}"
+        logger.info("Worker %s of the crawl %r in %s", worker.control.id, self._keys.name, place)
 
     def _new_worker(self, crawl: str) -> Worker:
         redis = self._redis

@@ -363,12 +363,15 @@ def _parse(url: str) -> dict[str, Any]:
     """Arguments of ``redis.Redis`` in ``url``."""
     scheme, mark, rest = url.partition("://")
     try:
-        urlsplit(url).port  # noqa: B018 - raises ValueError for a port that is no number
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises ValueError for a port that is no number
+        if scheme != "unix" and (database := parts.path.strip("/")):
+            int(database)  # else redis-py would take the first one, and perhaps mix two crawls
         parsed: dict[str, Any] = dict(parse_url(scheme.removesuffix(_CLUSTER_SCHEME) + mark + rest))  # type: ignore[no-untyped-call]
     except ValueError:
         raise ValueError(
             f"REDIS_URL={safe_url(url)!r}: must be redis://, rediss://, unix:// or redis+cluster://, "
-            "with special characters of a password escaped (%40 for @)"
+            "with the number of a database, and special characters of a password escaped (%40 for @)"
         ) from None  # its message may show the password
     connection = parsed.pop("connection_class", None)
     if connection is SSLConnection:

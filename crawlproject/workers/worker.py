@@ -322,7 +322,8 @@ class Worker:
         if self._run_id not in ("", beat.run_id):
             known = beat.before - self._options.lease if beat.before else self._beat.now
             lost = max(0.0, self._beat.now - known)
-            logger.warning("Redis was started again and lacks about the last %.0f s: they are sent again", lost)
+            told = max(1.0, lost)
+            logger.warning("Redis was started again and lacks about the last %.0f s: they are sent again", told)
             self._lost_since = min(self._lost_since, self._beat.at - lost)
             self._changed = beat.now
         self._run_id = beat.run_id

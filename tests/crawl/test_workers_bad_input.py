@@ -169,8 +169,13 @@ CHANGED = {
 
 
 def test_what_workers_must_agree_on(site: Site, redis_server: RunningRedis) -> None:
-    """Each is named; defaults and other spellings of the same are no difference; a crawl that ended stays so."""
-    assert work(site, redis_server.url).stat("finish_reason") == "finished"
+    """Each is named; defaults and other spellings of the same are no difference; a crawl that ended stays so.
+
+    A worker that goes on with one says so, as it may find nothing to do.
+    """
+    first = work(site, redis_server.url)
+    assert first.stat("finish_reason") == "finished"
+    assert "had ended" not in first.log
     site.asked.clear()
     with redis_server.client() as client:
         before = client.hgetall(KEY)
@@ -183,7 +188,9 @@ def test_what_workers_must_agree_on(site: Site, redis_server: RunningRedis) -> N
             client.hset(KEY, mapping={name: before[name.encode()] for name in fields})
         assert client.hgetall(KEY) == before
     same = {"FRONTIER_POLITENESS_GROUP": "server", "FRONTIER_LEASE": "15"}
-    assert work(site, redis_server.url, **same).stat("finish_reason") == "finished"
+    again = work(site, redis_server.url, **same)
+    assert again.stat("finish_reason") == "finished"
+    assert "which had ended: it goes on with new URLs; a new crawl needs another FRONTIER_REDIS_KEY" in again.log
 
 
 def test_settings_for_other_backends(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:

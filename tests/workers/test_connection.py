@@ -249,6 +249,7 @@ def test_server_that_tells_little() -> None:
         (RedisAddress("http://a"), "REDIS_URL='http://a'"),
         (RedisAddress("redis://:p/w@a:1"), "REDIS_URL='redis://a:1'"),
         (RedisAddress("redis://a:1?db=x"), "REDIS_URL='redis://a:1"),
+        (RedisAddress("redis://a:1/news"), "REDIS_URL='redis://a:1/news'"),
         (RedisAddress("redis+cluster://a/3"), "database 3"),
         (RedisAddress("unix:///a", params={"redis_cls": "redis.RedisCluster"}), "Unix socket"),
         (RedisAddress(params={"redis_cls": "my.Client"}), r"REDIS_PARAMS\['redis_cls'\]='my.Client'"),
