@@ -84,7 +84,9 @@ def _head(url: str) -> str:
 
 
 def _record(name: str, fields: Fields, rows: dict[str, str] | None, url: str) -> str:
-    folder = urlsplit(url).path.rstrip("/").rpartition("/")[0]
+    folder = urlsplit(url).path.rstrip("/").rpartition("/")[0].rstrip("/")
+    if folder.startswith("//"):
+        folder = f"*/{folder.lstrip('/')}"  # a pattern that begins with // is none
     lines = [f"[records.{name}]", "# The folder of this page: narrow it to pages that have such a record, or widen it."]
     lines.append(f"pages = [{_quoted(f'{folder}/')}]")
     if rows:
@@ -115,7 +117,7 @@ def _json_ld(source: Source) -> Iterator[tuple[str, str, Fields, dict[str, str] 
     chosen = [kind for kind in by_type if kind not in _OF_THE_SITE] or list(by_type)
     for kind, fields in _largest((kind, _json_fields(by_type[kind])) for kind in chosen):
         quoted = kind.replace("\\", "\\\\").replace("'", "\\'")
-        path = f'[[@], "@graph", @][][] | [?contains(to_array("@type"), \'{quoted}\')]'
+        path = f'to_array(@)[].[@, "@graph"][][] | [?contains(to_array("@type"), \'{quoted}\')]'
         yield rule_name(kind), f"JSON-LD, {kind}", fields, {"css": _LD_JSON, "json": path}
 
 
@@ -143,11 +145,13 @@ def _nested_json_fields(
         inner = next((each for each in _listed(value) if isinstance(each, (dict, list))), None)
         if isinstance(inner, dict):
             if depth <= _MAX_DEPTH:
-                steps = f"{full}[]." if listed else f"{full}."
+                steps = f"{path}to_array({step})[]."  # on other pages there may be several, or one
                 yield from _nested_json_fields(inner, steps, f"{full_name}_", depth + 1, many=many or listed)
         elif inner is None:
-            rule = {"json": f"{full}[]" if listed and many else full}  # without [] one value may be there as well
-            yield depth, full_name, {**rule, "many": True} if many or listed else {**rule, **_typed(value, full_name)}
+            if many or listed:  # at the top one value may be there as well
+                yield depth, full_name, {"json": f"{full}[]" if listed and path else full, "many": True}
+            else:
+                yield depth, full_name, {"json": f"{full} | [0]" if path else full, **_typed(value, full_name)}
 
 
 def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:

@@ -58,14 +58,18 @@ _translator = HTMLTranslator()
 _decoder = json.JSONDecoder(strict=False)
 #: What scripts write before a value: ``window.__STATE__ =``, ``var data =``.
 _assigns = re.compile(r"""\s*(?:(?:var|let|const)\s+)?[\w$][\w$.\[\]'"]{0,199}\s*=\s*(?=[{\[])""").match
+#: How scripts hide their text from parsers of XML, and from browsers of old: ``//<![CDATA[``, ``/*<![CDATA[*/``.
+_hides = re.compile(r"\s*(?:(?:/\*|//)\s*)?(?:<!\[CDATA\[|<!--)\s*(?:\*/\s*)?").match
 
 
 def _parsed(text: str) -> Any:
-    """The value of a JSON text, as pages have it: with line breaks within strings, a semicolon at the end, or assigned
-    to a variable by a script, of which the rest is ignored. Raises ValueError, RecursionError."""
-    assigned = _assigns(text)
-    if assigned:
-        return _decoder.raw_decode(text, assigned.end())[0]
+    """The value of a JSON text, as pages have it: with line breaks within strings, a semicolon at the end; or marked as
+    CDATA or assigned to a variable by a script, of which the rest is ignored. Raises ValueError, RecursionError."""
+    hidden = _hides(text)
+    start = hidden.end() if hidden else 0
+    assigned = _assigns(text, start)
+    if hidden or assigned:
+        return _decoder.raw_decode(text, assigned.end() if assigned else start)[0]
     return _decoder.decode(text.rstrip("; \t\r\n"))
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from socket import socket
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -145,6 +146,38 @@ def test_first_rules_fit_other_pages_of_the_site() -> None:
     assert reading.rows[0]["recipe_yield"] == ["6"]
 
 
+@pytest.mark.parametrize("is_graph", [False, True])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_first_rules_find_each_object_once(is_graph: bool, is_list: bool) -> None:
+    """By itself, in a list, in a graph, in the graph of an object in a list."""
+    pytest.importorskip("extruct")
+    data: Any = {"@type": "Product", "name": "Red", "sku": "1"}
+    data = {"@graph": [data, {"@type": "Brand"}]} if is_graph else data
+    page = f'<script type="application/ld+json">{json.dumps([data] if is_list else data)}</script>'
+    site = read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml"))
+    (reading,) = read_page(Source(page, URL), site.records_on(URL))
+    assert reading.rows == [{"name": "Red", "sku": "1"}]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_first_rules_fit_pages_with_one_object_and_with_several(first: int) -> None:
+    """Newspapers write one author as an object, two as a list; the same for images within."""
+    pytest.importorskip("extruct")
+    ann = {"name": "Ann", "sameAs": ["http://x.example/ann"], "image": {"url": "http://x.example/1"}}
+    bob = {**ann, "name": "Bob", "image": [{"url": "http://x.example/2"}, {"url": "http://x.example/3"}]}
+    pages = [
+        f'<script type="application/ld+json">{json.dumps({"@type": "NewsArticle", "author": author})}</script>'
+        for author in (ann, [ann, bob])
+    ]
+    site = read_site(first_rules(pages[first], URL, Path("x.toml")), Path("x.toml"))
+    found = [read_page(Source(page, URL), site.records_on(URL))[0].rows[0] for page in pages]
+    names = [["Ann"], ["Ann", "Bob"]] if first else ["Ann", "Ann"]
+    assert [row["author_name"] for row in found] == names
+    images = [f"http://x.example/{number}" for number in (1, 2, 3)]
+    assert [row["author_image_url"] for row in found] == ([images[:1], images] if first else [images[0]] * 2)
+    assert [len(row["author_same_as"]) for row in found] == [1, 2]
+
+
 def test_first_rules_read_what_the_page_is_about() -> None:
     """As blogs write it: the recipe is the last in the graph, and has line breaks in its strings; steps are a list of
     objects; an item of microdata repeats a property, and has the name of its author first."""
@@ -185,7 +218,16 @@ def test_first_rules_of_any_page_are_right(page: str) -> None:
 
 @pytest.mark.parametrize(
     ("path", "folder"),
-    [("", "/"), ("/", "/"), ("/a", "/"), ("/a/", "/"), ("/2015/tea/", "/2015/"), ("/b/1.html", "/b/")],
+    [
+        ("", "/"),
+        ("/", "/"),
+        ("/a", "/"),
+        ("/a/", "/"),
+        ("/2015/tea/", "/2015/"),
+        ("/b/1.html", "/b/"),
+        ("//b", "/"),
+        ("//b/c", "*/b/"),
+    ],
 )
 def test_first_rules_are_for_pages_like_this_one(path: str, folder: str) -> None:
     """Those in its folder, whether its URL ends with a slash or not."""

@@ -160,6 +160,8 @@ def test_json_and_xml_pages() -> None:
     "script",
     [
         '{"n": "a\nb"}', '{"n": "a b"};\n', ' var page = {"n": "a b"}; run()', 'window["__STATE__"]={"n": "a b"};(x())',
+        '//<![CDATA[\n{"n": "a b"}\n//]]>', ' /*<![CDATA[*/ {"n": "a b"} /*]]>*/', '<![CDATA[{"n": "a b"}]]>',
+        '/* <![CDATA[ */ var page = {"n": "a b"}; /* ]]> */', '<!-- {"n": "a b"} -->',
         'const a = [{"n": "a b"}]',
     ],
 )  # fmt: skip

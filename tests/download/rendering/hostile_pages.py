@@ -64,6 +64,8 @@ SCRIPTS = {
     "alias": "fetch('http://alias.test:PORT/', {mode: 'no-cors'})",
     "rebinding": "fetch('http://rebinding.test:PORT/close', {mode: 'no-cors'}).finally("
     "() => fetch('http://rebinding.test:PORT/2', {mode: 'no-cors'}))",
+    "rebinding of the page": "fetch('http://rebinding.test:PORT/close', {mode: 'no-cors'}).finally("
+    "() => { location = 'http://rebinding.test:PORT/2' })",
     "redirect": "fetch('/redirect', {mode: 'no-cors'})",
     "redirect of a script": "s = document.createElement('script'); s.src = '/redirect'; document.head.append(s)",
     "the proxy itself": "for (let p = 30000; p < 30020; p++) fetch(`http://127.0.0.1:${p}/`, {mode: 'no-cors'});"
@@ -176,6 +178,9 @@ SECURE = {
     "{total: {label: 'x', amount: {currency: 'EUR', value: '1'}}}).canMakePayment().catch(() => 0)",
     "credentials": "navigator.credentials.get({identity: {providers: [{configURL: 'https://TARGET/c', clientId: 'x'}]}}"
     ").catch(() => 0)",
+    "passkey of another site": "navigator.credentials.create({publicKey: {rp: {id: 'evil.test', name: 'x'}, user: {id:"
+    "new Uint8Array(8), name: 'x', displayName: 'x'}, challenge: new Uint8Array(8), pubKeyCredParams: [{type:"
+    "'public-key', alg: -7}]}}).catch(() => 0)",
     "audio worklet": "new AudioContext().audioWorklet.addModule('https://TARGET/x.js').catch(() => 0)",
     "background fetch": "navigator.serviceWorker && navigator.serviceWorker.ready.then(r =>"
     "r.backgroundFetch.fetch('x', ['https://TARGET/']))",
