@@ -83,7 +83,7 @@ class Command(Described, ScrapyCommand):
         group.add_argument("--limit", type=int, metavar="N", help="at most 200")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.storage.errors import in_words
+        from crawlproject.storage.errors import plain_message
 
         if len(args) < 2 or args[1] not in ACTIONS:
             unknown = f"unknown action {args[1]!r:.100}; " if len(args) > 1 else ""
@@ -97,14 +97,14 @@ class Command(Described, ScrapyCommand):
             else:
                 print(_shown(_ask(*_address(target), path, body)))  # noqa: T201
         except (OSError, ValueError) as error:
-            self.fail(f"scrapy console: {in_words(error)}")
+            self.fail(f"scrapy console: {plain_message(error)}")
 
     def _ask_all(self, workers: list[Path], action: str, path: str, body: dict[str, Any] | None) -> None:
         """Print the answer of each worker; of an action, that of the first worker that carries it out.
 
         Exit code 1 if one could not be asked, or none knows the server; for an action, if none could or it is refused.
         """
-        from crawlproject.storage.errors import in_words
+        from crawlproject.storage.errors import plain_message
 
         answers, failures, is_done = {}, [], False
         for folder in workers:
@@ -112,7 +112,7 @@ class Command(Described, ScrapyCommand):
                 answers[folder.name] = _ask(*_ticket(_ticket_in(folder)), path, body)
                 is_done = action not in OF_ALL
             except (OSError, ValueError) as error:
-                failures.append(f"{folder.name}: {in_words(error)}")
+                failures.append(f"{folder.name}: {plain_message(error)}")
                 is_done = action not in OF_ALL and isinstance(error, _RefusedError)
             if is_done:
                 failures = [] if answers else failures[-1:]

@@ -38,7 +38,7 @@ class Command(Described, ScrapyCommand):
         from crawlproject.monitor.report.writing import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME
         from crawlproject.options.report import REPORT_FOLDER
-        from crawlproject.storage.errors import in_words
+        from crawlproject.storage.errors import plain_message
 
         if len(args) != 1:
             raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
@@ -53,7 +53,7 @@ class Command(Described, ScrapyCommand):
         try:
             made = write(directory, Path(opts.output) if opts.output else None)
         except (OSError, ValueError) as error:
-            self.fail(in_words(error))
+            self.fail(plain_message(error))
             return
         for problem in made.problems:
             sys.stderr.write(f"{problem}\n")

@@ -94,7 +94,7 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the action; raises UsageError for wrong arguments."""
-        from crawlproject.storage.errors import in_words
+        from crawlproject.storage.errors import plain_message
 
         action, *rest = args or [""]
         if action not in ("check", "init") or not 1 <= len(rest) <= (2 if action == "check" else 1):
@@ -105,7 +105,7 @@ class Command(Described, ScrapyCommand):
             else:
                 self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
         except (ValueError, OSError) as error:  # a missing extra is a ValueError
-            self.fail(in_words(error))
+            self.fail(plain_message(error))
 
     def _init(self, page: str, opts: Namespace) -> None:
         from crawlproject.records.first_rules import first_rules

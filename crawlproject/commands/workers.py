@@ -72,7 +72,7 @@ class Command(Described, BaseRunSpiderCommand):
 
             from crawlproject.commands.private_redis import PrivateRedisError, StopRequestedError
             from crawlproject.commands.worker_crawl import WorkerCrawl
-            from crawlproject.storage.errors import StoreError, in_words
+            from crawlproject.storage.errors import StoreError, plain_message
         if len(args) != 1:
             raise UsageError("expected exactly one spider")
         assert self.settings is not None
@@ -82,7 +82,7 @@ class Command(Described, BaseRunSpiderCommand):
         except StopRequestedError:
             return False
         except (PrivateRedisError, RedisError, StoreError, OSError, ValueError) as error:
-            sys.stderr.write(f"scrapy workers: {in_words(error)}\n")
+            sys.stderr.write(f"scrapy workers: {plain_message(error)}\n")
             return False
 
 

@@ -1,4 +1,4 @@
-"""The error of all stores, and errors of files in words."""
+"""The error of all stores, and the messages of errors of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StoreError(Exception):
         self.reason = reason
 
 
-def in_words(error: Exception) -> str:
+def plain_message(error: Exception) -> str:
     """The message of ``error``; of an OSError ``FILE: No space left on device``, without its number."""
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)

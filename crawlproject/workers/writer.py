@@ -344,7 +344,7 @@ class Writer:
 
         Redis may also have forgotten that this worker took a partition.  The rows here were then loaded from writes of
         the former owner that Redis may have lost, too: they lack pages that it had acknowledged, whose links may be
-        lost.  So they are dropped, and the partition is taken again as Redis has it.  The same happens to all
+        lost.  So this worker drops these rows, and the partition is loaded again from Redis.  It does the same with all
         partitions if Redis has lost more than this worker keeps.
 
         Raises what a call to Redis raises; then call it again.

@@ -10,7 +10,7 @@ from crawlproject.monitor.report.page import page
 from crawlproject.monitor.series.samples import FILE_NAME, Series, read_series
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
-from crawlproject.storage.errors import in_words
+from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def write_joint_report(directory: Path, target: Path | None = None) -> Made:
         try:
             workers.append(Worker(name, *_read(place, problems)))
         except (OSError, ValueError) as error:
-            problems.append(f"{name} is missing in the report: {in_words(error)}")
+            problems.append(f"{name} is missing in the report: {plain_message(error)}")
     series = joint_series(workers)
     if not len(series):
         raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in REPORT_DIR")
@@ -68,7 +68,7 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
     try:
         return series, read_snapshot(directory / SNAPSHOT_NAME)
     except (OSError, ValueError) as error:
-        problems.append(f"no servers, stats or settings in the report: {in_words(error)}")
+        problems.append(f"no servers, stats or settings in the report: {plain_message(error)}")
         return series, {}
 
 

@@ -21,7 +21,7 @@ from crawlproject.monitor.series.snapshot import changed_settings, sample_of, sn
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from crawlproject.options.report import ReportOptions
-from crawlproject.storage.errors import in_words
+from crawlproject.storage.errors import plain_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ class Series:
         try:
             made = await asyncio.to_thread(write_report, self._directory)
         except (OSError, ValueError) as error:
-            logger.error("No report; `scrapy report` makes it later: %s", in_words(error))
+            logger.error("No report; `scrapy report` makes it later: %s", plain_message(error))
             return
         for problem in made.problems:
             logger.warning("%s", problem)
