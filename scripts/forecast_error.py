@@ -4,7 +4,7 @@
     scripts/forecast_error.py [--seed 1000] [--only 3]
 
 Every look from the middle on is compared with what came: for the end from half of the crawl's time on, for 80% of the
-quality from half of the time that it took.  The columns:
+known quality from half of the time until then.  The columns:
 
 right   share of the looks with a forecast whose seconds left are within the factor
 shown   share of the looks that have a forecast
@@ -28,6 +28,7 @@ from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.monitor.forecast import FORECAST_SHARE, Forecast, Forecaster, Look
+from crawlproject.monitor.survey import fetchable
 from crawlproject.monitor.surveyor import Surveyor
 from crawlproject.simulation.crawl import Watch, simulate
 from crawlproject.simulation.record import CrawlOptions
@@ -94,7 +95,6 @@ class Watched:
 
     forecaster: Forecaster = field(default_factory=Forecaster)
     looks: list[tuple[float, Forecast]] = field(default_factory=list)
-    gathered: list[tuple[float, float]] = field(default_factory=list)
     _surveyor: Surveyor | None = None
 
     def look(self, now: float, dispatcher: Dispatcher, pages: int, failed: int) -> None:
@@ -103,7 +103,8 @@ class Watched:
         self._surveyor = self._surveyor or Surveyor(frontier)
         self._surveyor.step(now)
         survey = self._surveyor.survey
-        queued, quality = len(frontier), frontier.quality
+        quality = frontier.quality
+        queued, waiting = fetchable(len(frontier), quality.queued(len(frontier)), survey)
         self.forecaster.add(
             Look(
                 now=now,
@@ -111,24 +112,23 @@ class Watched:
                 pages=pages,
                 queued=queued,
                 gathered=quality.gathered,
-                waiting=quality.queued(queued),
+                waiting=waiting,
                 polite_pace=0.0 if survey is None else survey.drains.pace,
                 sessions=dispatcher.open_sessions,
                 session_limit=dispatcher.max_sessions,
             )
         )
         self.looks.append((now, self.forecaster.forecast(survey)))
-        self.gathered.append((now, quality.gathered))
 
     def most_at(self) -> float:
-        """When ``FORECAST_SHARE`` of what was gathered in the end was gathered: between two looks, in proportion."""
-        wanted = FORECAST_SHARE * self.gathered[-1][1]
-        before, had = self.gathered[0]
-        for now, gathered in self.gathered:
-            if gathered >= wanted:
-                return before + (now - before) * (wanted - had) / (gathered - had) if gathered > had else now
-            before, had = now, gathered
-        return before
+        """When ``FORECAST_SHARE`` of the known quality was gathered, for good: between two looks, in proportion."""
+        found = before = had = 0.0
+        for now, forecast in self.looks:
+            share = forecast.share or 0.0
+            if had < FORECAST_SHARE <= share:
+                found = before + (now - before) * (FORECAST_SHARE - had) / (share - had)
+            before, had = now, share
+        return found
 
 
 @dataclass
@@ -139,9 +139,6 @@ class Errors:
     #: Looks whose range held what came; whose forecast, counted from the start of the crawl, was within the factor.
     within: int = 0
     as_moments: int = 0
-    #: Looks without a forecast that had a bound ("within 40 s"), and of these those that came within it.
-    bounds: int = 0
-    kept_bounds: int = 0
 
     @property
     def shown(self) -> float:
@@ -175,9 +172,6 @@ def judge(watched: Watched, end: float, interval: float) -> tuple[Errors, Errors
     for now, forecast in watched.looks:
         for found, truth, one in ((forecast.end, end, errors[0]), (forecast.most_quality, most, errors[1])):
             if truth / 2 <= now < truth - interval:
-                if one is errors[1] and forecast.most_within is not None:
-                    one.bounds += 1
-                    one.kept_bounds += truth - now <= forecast.most_within
                 one.ratios.append(None if found is None else found.likely / (truth - now))
                 if found is not None:
                     one.within += found.low <= truth - now <= found.high
@@ -193,12 +187,9 @@ def sums_of(found: Sequence[tuple[Errors, Errors]]) -> str:
             total.ratios += one.ratios
             total.within += one.within
             total.as_moments += one.as_moments
-            total.bounds += one.bounds
-            total.kept_bounds += one.kept_bounds
     end, quality = (sum(errors[i].right_of_all for errors in found) / max(1, len(found)) for i in (0, 1))
     means = f"mean of the crawls, of all looks: end {end:.0%}, quality {quality:.0%}"
-    bounds = f"80% within a time, without a range: {sums[1].kept_bounds} of {sums[1].bounds} looks are right"
-    return f"{'all looks':40}  {sums[0]}   {sums[1]}\n{means}\n{bounds}"
+    return f"{'all looks':40}  {sums[0]}   {sums[1]}\n{means}"
 
 
 def run(case: Case) -> tuple[float, Errors, Errors]:

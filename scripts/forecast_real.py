@@ -4,8 +4,8 @@
     scripts/forecast_real.py [--seed 1000] [--slow] [--stretch 4] [--only 3]
 
 Each crawl takes one to three minutes.  Looks and judgement are those of ``scripts/forecast_error.py``, a look each
-second.  In the ten crawls 80% of the quality comes within seconds; with ``--slow`` there are five others, of slower
-servers and larger webs, where it takes half a minute or more.  ``--stretch`` makes all servers slower, and waits
+second.  In the ten crawls 80% of the known quality comes within seconds; with ``--slow`` there are five others, of
+slower servers and larger webs, where it takes half a minute or more.  ``--stretch`` makes all servers slower, and waits
 longer.
 """
 
@@ -126,7 +126,6 @@ def crawl(case: Case, seeds: list[str], results: Connection) -> None:
         def look() -> None:
             found = figures.now(fresh=0.0)
             watched.looks.append((found.elapsed, found.forecast))
-            watched.gathered.append((found.elapsed, found.quality_gathered))
 
         def closed() -> None:
             looping.stop()  # another look, after the frontier is closed, would see nothing

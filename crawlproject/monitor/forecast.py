@@ -1,28 +1,19 @@
-"""Forecasts when a crawl ends, and when most of its quality is gathered, from regular samples. Pure: no clock.
+"""Forecasts when a crawl ends, and when most of the known quality is gathered, from regular samples. Pure: no clock.
 
 Number of URLs left = queued + not yet discovered.  The number u of new URLs per page is proportional to
 left**``FALL``, so the present u gives the number not yet discovered.  While u is too high, there is no forecast.
 
-Quality left = that of the queued URLs, and that not yet discovered, estimated twice.  First: that of the queued URLs,
-times a factor that grows with the quality discovered per unit gathered.  This ratio, too, falls as less is left, and it
-is measured without the number of URLs left.  It comes from recent pages, mostly of fast servers; a server of which a
-smaller part is fetched hides more, so the factor grows with that as well.  Second: the quality discovered per request,
-times the number of URLs left, with a factor because it falls.  The estimate is between both.
-
-Not all of it can be gathered: not that of servers that fail, and of the others only as much as recent requests have
-brought pages.
+The known quality is that gathered and that of the queued URLs; it grows while links are found.  Its share that is
+gathered is extrapolated from the recent rates of both per request.  The quality discovered per request falls to 0 with
+the last URL.
 
 Time left: from the recent pace, the time that politeness demands of each server and, if connections are the limit, the
 connection time of the queued URLs.
-
-A forecast of the quality is shown only if its range is narrow (``WIDEST``): shortly before the moment, the error in
-the whole quality exceeds what is missing.  This error is larger the more is undiscovered, the fewer pages were fetched,
-and the more the estimate has changed recently.
 """
 
 from __future__ import annotations
 
-from math import hypot, inf, sqrt
+from math import hypot, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.monitor.survey import own_pace
@@ -36,7 +27,7 @@ if TYPE_CHECKING:
 MAX_LOOKS = 400
 
 #: Samples and requests before the first forecast.
-MIN_LOOKS, MIN_DONE = 8, 100
+MIN_LOOKS, MIN_DONE = 5, 100
 
 #: The recent requests: this share of all so far, and at least this number.
 RECENT, MIN_RECENT = 0.15, 50
@@ -50,20 +41,9 @@ FALL, MIN_FALL, MAX_FALL = 1.5, 0.7, 3.0
 QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
 PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
 
-#: The quality not yet discovered is ``MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL`` times that of queued URLs.
-#: ``ratio`` is the quality discovered per unit gathered, ``hidden`` is ``Drains.unfetched_share``.  At a ratio of
-#: ``MAX_RATIO`` or more there is no forecast.  Found with webs of other seeds than those in docs/research/forecasts.md.
-MORE, MORE_FALL, UNFETCHED_FALL, MAX_RATIO = 1.43, 1.3, 0.35, 1.6
-
-#: The same by the quality discovered per request: its mean over all URLs left is this share of the present one.
-#: The weight of this estimate in the geometric mean of both.  Found as ``MORE``.
-MEAN_DISCOVERED, DISCOVERED_WEIGHT = 0.59, 0.4
-
-#: Expected quality of the next pages: weight of the recent pages; the remaining weight is that of all pages left.
-RECENT_WEIGHT = 0.2
-
-#: Maximum share of the queued quality on servers that fail.
-MAX_LOST = 0.95
+#: Exponent of the fall of the quality discovered per request, from now to the last URL: (1 - requests / URLs left) to
+#: this power.  Its bounds give the range.  Found with webs of other seeds than those in docs/research/forecasts.md.
+DISCOVERY_FALL, MIN_DISCOVERY_FALL, MAX_DISCOVERY_FALL = 1.5, 0.7, 2.5
 
 #: Minimum share of the requests that bring a page.
 MIN_YIELD = 0.1
@@ -74,19 +54,11 @@ TOO_MANY = 2.2
 #: Maximum number of URLs expected for each one queued.
 MAX_GROWTH = 4.5
 
-#: The forecast of the quality is for the time when this share of it is gathered.
+#: The forecast of the quality is for the time when this share of what is known then is gathered.
 FORECAST_SHARE = 0.8
 
-#: Factors on a forecast that give its range; that of the quality is also widened by the error of the whole.
+#: Factors on a forecast that give its range.
 END_RANGE, QUALITY_RANGE = (0.7, 1.4), (0.8, 1.25)
-
-#: The error of the whole quality: a share of that not yet discovered, a share of the estimate's change over the last
-#: ``QUALITY_STEADY`` of the requests, and a share of the whole divided by the root of the requests.  Found as ``MORE``.
-MORE_ERROR, CHANGE_ERROR, SAMPLE_ERROR = 0.1, 0.2, 0.3
-QUALITY_STEADY = 0.15
-
-#: This multiple of the error for a time that is shown without a range, as a bound.
-WITHIN_ERRORS = 3.0
 
 #: Maximum ratio of the ends of a range of the quality's time; a wider one is not shown.
 WIDEST = 3.0
@@ -101,7 +73,7 @@ class Look(NamedTuple):
     done: float
     pages: int
     queued: int
-    #: Quality gathered, and that of queued URLs (None if unknown).
+    #: Quality gathered, and that of queued URLs that can be expected to be fetched (None if unknown).
     gathered: float
     waiting: float | None
     #: URLs per second that politeness allows (``Drains.pace``); 0 if unknown.
@@ -139,12 +111,11 @@ class Forecast(NamedTuple):
 
     end: Range | None
     why_not: str
-    #: Time until ``FORECAST_SHARE`` of the quality is gathered; zeros if it has been.
+    #: Time until ``FORECAST_SHARE`` of the known quality is gathered; zeros if it has been.  None if unknown, or if the
+    #: range is wider than ``WIDEST``.
     most_quality: Range | None
     #: Quality gathered as a share of what is known; None if unknown.
     share: float | None
-    #: Seconds within which ``FORECAST_SHARE`` will be gathered, if the range was too wide (``WIDEST``); else None.
-    most_within: float | None = None
 
 
 NOT_BEGUN = Forecast(None, "the crawl has not begun", None, None)
@@ -156,8 +127,6 @@ class Forecaster:
     def __init__(self, limits: Limits = NO_LIMITS) -> None:
         self._limits = limits
         self._looks: list[Look] = []
-        #: Requests finished, and the whole quality as forecast then; one pair per sample.
-        self._wholes: list[tuple[float, float]] = []
         #: Times of the first and the last sample, halted or not.
         self._began = self._last = inf
         #: The time halted so far: samples are kept as if it had not passed.
@@ -186,33 +155,31 @@ class Forecaster:
         if recent is None or len(self._looks) < MIN_LOOKS or look.done - self._looks[0].done < MIN_DONE:
             return self._limited(look, None, Forecast(None, "too few pages yet", None, share))
         left = _Left.of(look, recent, survey)
-        most, within = self._most(look, left)
+        most = self._most(look, left)
         if recent.new >= TOO_MANY:
-            found = Forecast(None, "new URLs are found faster than pages are fetched", most, share, within)
+            found = Forecast(None, "new URLs are found faster than pages are fetched", most, share)
         else:
-            found = Forecast(_ranged(left.ends()), "", most, share, within)
+            found = Forecast(_ranged(left.ends()), "", most, share)
         return self._limited(look, recent, found)
 
-    def _most(self, look: Look, left: _Left) -> tuple[Range | None, float | None]:
-        """Time until ``FORECAST_SHARE`` of the quality is gathered; None if unknown.
-
-        If the range is too wide (``WIDEST``): a time within which it will be, instead of the range.
-        """
-        whole = _Whole.of(self._looks, left)
-        if whole is None:
-            return None, None
-        self._wholes.append((look.done, whole.gathered + whole.left))
-        if len(self._wholes) > MAX_LOOKS:
-            del self._wholes[1:-1:2]
-        since = look.done - QUALITY_STEADY * (look.done - self._looks[0].done)
-        recent = [each for done, each in self._wholes if done >= since]
-        error = whole.error(look, max(recent) - min(recent))
-        low, likely, high = (whole.time(whole.left + each) for each in (-error, 0.0, error))
-        found = Range(QUALITY_RANGE[0] * low, likely, QUALITY_RANGE[1] * high)
-        within = QUALITY_RANGE[1] * whole.time(whole.left + WITHIN_ERRORS * error)
-        if 0 < found.high <= WIDEST * found.low or not within:  # zeros only if it is certain
-            return found, None
-        return None, within
+    def _most(self, look: Look, left: _Left) -> Range | None:
+        """Time until ``FORECAST_SHARE`` of the known quality is gathered; None if unknown or too uncertain."""
+        share = _share(look)
+        rates = _Recent.of(self._looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
+        pace = _Recent.of(self._looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
+        if share is None or rates is None or pace is None:
+            return None
+        if share >= FORECAST_SHARE:
+            return Range(0.0, 0.0, 0.0)
+        urls = min(left.urls[1], MAX_GROWTH * left.queued)
+        times = []
+        for fall in (MAX_DISCOVERY_FALL, DISCOVERY_FALL, MIN_DISCOVERY_FALL):
+            requests = _requests_until_most(look, rates, urls, fall)
+            if requests is None:
+                return None
+            times.append(left.drain_time(requests, urls, pace))
+        found = Range(QUALITY_RANGE[0] * times[0], times[1], QUALITY_RANGE[1] * times[2])
+        return found if found.high <= WIDEST * found.low else None
 
     def _limited(self, look: Look, recent: _Recent | None, found: Forecast) -> Forecast:
         """``found``, or the crawl's limits if they come first."""
@@ -236,7 +203,6 @@ class Forecaster:
             "",
             found.most_quality if found.most_quality is None or found.most_quality.likely <= limit.likely else None,
             found.share,
-            found.most_within if found.most_within is None or found.most_within <= limit.likely else None,
         )
 
 
@@ -345,72 +311,26 @@ class _Left(NamedTuple):
         return low, likely, max(high, likely)
 
 
-class _Whole(NamedTuple):
-    """The quality of the whole crawl, in the end."""
+def _requests_until_most(look: Look, rates: _Recent, urls: float, fall: float) -> float | None:
+    """Requests until ``FORECAST_SHARE`` of the known quality is gathered, of ``urls`` left; None: not by then.
 
-    gathered: float
-    #: Quality that can be expected, of queued URLs and of those not yet discovered.
-    queued: float
-    undiscovered: float
-    #: URLs left; quality of the next ones; the recent pace.
-    urls: float
-    recent: float
-    pace: _Recent
-    work: _Left
-
-    @classmethod
-    def of(cls, looks: Sequence[Look], left: _Left) -> _Whole | None:
-        """As the present rates suggest; None if they say nothing."""
-        look = looks[-1]
-        recent = _Recent.of(looks, QUALITY_RECENT, QUALITY_MIN_RECENT)
-        pace = _Recent.of(looks, PACE_RECENT, MIN_RECENT, PACE_MIN_SECONDS)
-        if look.waiting is None or recent is None or pace is None or recent.gathered <= 0:
-            return None
-        lost = _lost(look.waiting, look.queued, left.survey)
-        yielding = min(1.0, max(MIN_YIELD, recent.pages_per_second / recent.pace))
-        known = max(0.0, recent.known + recent.gathered * (1 / yielding - 1))  # what brought no page was known, too
-        discovered = (1 - lost / _known(look)) * yielding * known
-        ratio = discovered / recent.gathered
-        if ratio >= MAX_RATIO:
-            return None
-        shown = 1.0 if left.survey is None else left.survey.drains.unfetched_share
-        hidden = left.queued / max(1, look.queued) * shown
-        urls = min(left.urls[1], MAX_GROWTH * left.queued)
-        queued = yielding * (look.waiting - lost)
-        by_queued: float = MORE * ratio**MORE_FALL * hidden**UNFETCHED_FALL * queued
-        by_request = MEAN_DISCOVERED * discovered * urls
-        undiscovered: float = by_request**DISCOVERED_WEIGHT * by_queued ** (1 - DISCOVERED_WEIGHT)
-        return cls(look.gathered, queued, undiscovered, urls, recent.gathered, pace, left)
-
-    @property
-    def left(self) -> float:
-        """Quality that will still be gathered."""
-        return self.queued + self.undiscovered
-
-    def error(self, look: Look, change: float) -> float:
-        """Error of the whole, which has changed so much recently."""
-        few = SAMPLE_ERROR * (self.gathered + self.left) / sqrt(max(1.0, look.done))
-        return hypot(MORE_ERROR * self.undiscovered, CHANGE_ERROR * change, few)
-
-    def time(self, left: float) -> float:
-        """Seconds until ``FORECAST_SHARE`` is gathered if so much quality is left."""
-        needed = FORECAST_SHARE * (self.gathered + left) - self.gathered
-        if needed <= 0:
-            return 0.0
-        quality = RECENT_WEIGHT * self.recent + (1 - RECENT_WEIGHT) * left / self.urls
-        return self.work.drain_time(needed / quality, self.urls, self.pace)
-
-
-def _lost(waiting: float, queued: int, survey: Survey | None) -> float:
-    """Queued quality on servers that fail: it cannot be gathered.
-
-    Its share is larger than that of the URLs: nothing of it is fetched, and other servers still link to it.
+    ``look`` is before that moment.  O(1): each step halves the interval.
     """
-    if survey is None or not survey.failing_urls:
-        return 0.0
-    best = survey.failing_urls - survey.failing_others
-    others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
-    return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)
+    lost = rates.gathered * (rates.pace / max(MIN_YIELD * rates.pace, rates.pages_per_second) - 1)  # brought no page
+    found = max(0.0, rates.known + lost)
+
+    def missing(requests: float) -> float:
+        discovered: float = found * urls / (1 + fall) * (1 - (1 - requests / urls) ** (1 + fall))
+        known = _known(look) + discovered - lost * requests
+        return FORECAST_SHARE * known - (look.gathered + rates.gathered * requests)
+
+    low, high = 0.0, urls
+    if missing(high) > 0:
+        return None
+    for _ in range(24):  # it may rise at first, but then it falls: there is one zero
+        middle = (low + high) / 2
+        low, high = (middle, high) if missing(middle) > 0 else (low, middle)
+    return high
 
 
 def _known(look: Look) -> float:

@@ -16,6 +16,7 @@ from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
 from crawlproject.monitor.forecast import Forecaster, Limits, Look
 from crawlproject.monitor.held_back import Moment, held_back
+from crawlproject.monitor.survey import fetchable
 from crawlproject.monitor.surveyor import PagesAllowed, Surveyor
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
@@ -134,7 +135,7 @@ class CrawlFigures:
         queued, survey = len(crawl), self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        to_fetch, expected = within_limits(queued, waiting, survey)
+        to_fetch, expected = fetchable(queued, waiting, survey)
         look = Look(
             now=now,
             done=done,
@@ -185,13 +186,3 @@ class CrawlFigures:
             return self._forecaster.halt(look, "the store cannot be reached")
         self._forecaster.add(look)
         return self._forecaster.forecast(survey)
-
-
-def within_limits(queued: int, waiting: float | None, survey: Survey | None) -> tuple[int, float | None]:
-    """The queued URLs and their quality without those for which page limits leave no room."""
-    if survey is None or not survey.beyond_limits or not queued:
-        return queued, waiting
-    beyond = min(queued, survey.beyond_limits)
-    if waiting is None:
-        return queued - beyond, None
-    return queued - beyond, waiting - min(survey.beyond_quality, waiting * beyond / queued)

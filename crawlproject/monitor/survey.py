@@ -23,6 +23,9 @@ SHARPNESS = 4.0
 #: Share of what politeness allows that a crawl reaches at most.
 MAX_SHARE = 0.99
 
+#: Maximum share of the queued quality on servers that fail.
+MAX_LOST = 0.95
+
 
 @dataclass(slots=True)
 class Drains:
@@ -34,29 +37,20 @@ class Drains:
     seconds: list[float] = field(default_factory=lambda: [0.0] * DRAIN_CLASSES)
     #: Sum of the seconds of connections that all URLs take.
     work: float = 0.0
-    #: Sum over all URLs of the share of its server's known URLs that are queued.
-    unfetched: float = 0.0
 
-    def add(self, urls: int, seconds: float, work: float = 0.0, fetched: int = 0) -> None:
-        """Add a server; ``work``: seconds of connections, without rests; ``fetched``: its pages."""
+    def add(self, urls: int, seconds: float, work: float = 0.0) -> None:
+        """Add a server; ``work``: seconds of connections, without rests."""
         place = bisect_right(_DRAIN_BOUNDS, seconds)
         self.servers[place] += 1
         self.urls[place] += urls
         self.seconds[place] += seconds
         self.work += work
-        self.unfetched += urls * urls / (fetched + urls)
 
     @property
     def work_per_url(self) -> float:
         """Seconds of a connection for a queued URL; 0 without URLs. O(classes)."""
         urls = sum(self.urls)
         return self.work / urls if urls else 0.0
-
-    @property
-    def unfetched_share(self) -> float:
-        """Of the known URLs of a queued URL's server, the share that is queued; mean over queued URLs. O(classes)."""
-        urls = sum(self.urls)
-        return self.unfetched / urls if urls else 0.0
 
     @property
     def pace(self) -> float:
@@ -153,3 +147,29 @@ class Survey:
     mirrors: int = 0
     #: The servers with the most pages, failures and URLs, at most ``TOP``, most first.
     top: list[Server] = field(default_factory=list)
+
+
+def fetchable(queued: int, waiting: float | None, survey: Survey | None) -> tuple[int, float | None]:
+    """Of the queued URLs those for which page limits leave room; and their quality, without that of failing servers.
+
+    Of servers that fail nothing is gathered. O(1).
+    """
+    if survey is None or not queued:
+        return queued, waiting
+    left = queued - min(queued, survey.beyond_limits)
+    if waiting is None:
+        return left, None
+    waiting -= min(survey.beyond_quality, waiting * (1 - left / queued))
+    return left, waiting - _lost(waiting, left, survey)
+
+
+def _lost(waiting: float, queued: int, survey: Survey) -> float:
+    """Queued quality on servers that fail.
+
+    Its share is larger than that of the URLs: nothing of it is fetched, and other servers still link to it.
+    """
+    if not survey.failing_urls:
+        return 0.0
+    best = survey.failing_urls - survey.failing_others
+    others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
+    return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)

@@ -128,7 +128,7 @@ class Surveyor:
             found.failing_time = max(found.failing_time, self._time_to_fail(server, politeness, now))
             return
         time = drain_time(server, politeness, now, urls)
-        found.drains.add(urls, time, urls / max(1, server.expected_pages) * server.expected_time, server.fetched)
+        found.drains.add(urls, time, urls / max(1, server.expected_pages) * server.expected_time)
         if time > found.longest_time:
             found.longest, found.longest_time = server, time
 

@@ -62,7 +62,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
         "Pages 12,345, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
         "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 leased, 3 given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
-        "Quality 63% of what is known, 80% of all in about 2 min (60 s to 4 min)\n"
+        "Quality 63% of what is known, 80% in about 2 min (60 s to 4 min)\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89 servers rest\n"
         "End in about 25 min (10 min to 40 min)"
@@ -72,8 +72,8 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     assert text(unknown).endswith("End not known: too few pages yet")
     assert "Quality" not in text(unknown)
     assert "End" not in text(replace(FIGURES, forecast=Forecast(None, "", None, None)))  # the crawl is ending
-    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, 0.78, 40.0))
-    assert "Quality 78% of what is known, 80% of all within 40 s" in text(later, 120)
+    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", Range(0.0, 0.0, 0.0), 0.81))
+    assert "Quality 81% of what is known\n" in text(later, 120)
     assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
@@ -87,8 +87,8 @@ def test_a_narrow_terminal_gets_whole_words() -> None:
         "   ready, 40 resting, 37 leased, 3\n"
         "   given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
-        "Quality 63% of what is known, 80% of\n"
-        "   all in about 2 min (60 s to 4 min)\n"
+        "Quality 63% of what is known\n"
+        "   80% in about 2 min (60 s to 4 min)\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89\n"
         "   servers rest\n"

@@ -90,7 +90,6 @@ class CrawlRoom:
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "most_quality": forecast.most_quality,
-            "most_within": forecast.most_within,
             "quality_share": forecast.share,
             "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),

@@ -70,15 +70,12 @@ def end_words(forecast: Forecast) -> str:
 
 
 def quality_words(forecast: Forecast) -> Iterable[str]:
-    """The share of the quality gathered, and when most of it will be."""
+    """The share of the known quality that is gathered, and when most of it will be."""
     if forecast.share is None:
         return
     yield f"{forecast.share:.0%} of what is known"
-    most = forecast.most_quality
-    if most is not None:
-        yield f"80% of all {range_words(most)}" if most.likely else "80% of all is probably gathered"
-    elif forecast.most_within is not None:
-        yield f"80% of all within {duration(forecast.most_within)}"
+    if forecast.most_quality is not None and forecast.most_quality.likely:
+        yield f"80% {range_words(forecast.most_quality)}"
 
 
 def range_words(found: Range) -> str:

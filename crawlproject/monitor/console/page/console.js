@@ -108,8 +108,8 @@ function showFigures(figures) {
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
+    ["80% of it", gathered(figures.most_quality)],
     ["Ends", ends(figures)],
-    ["80% of quality", gathered(figures.most_quality) || within(figures.most_within)],
     ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
@@ -130,8 +130,6 @@ function range(found) {
 }
 
 const gathered = (most) => (most && most[2] <= 0 ? "gathered" : range(most));
-
-const within = (most) => (typeof most === "number" ? `within ${seconds(most)}` : undefined);
 
 const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
 
