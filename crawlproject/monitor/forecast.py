@@ -38,12 +38,12 @@ FALL, MIN_FALL, MAX_FALL = 1.5, 0.7, 3.0
 
 #: The recent requests over which the change of the quality is measured: share of all, and minimum number.
 #: The same for the pace, with a minimum number of seconds.
-QUALITY_RECENT, QUALITY_MIN_RECENT = 0.2, 100
+QUALITY_RECENT, QUALITY_MIN_RECENT = 0.3, 100
 PACE_RECENT, PACE_MIN_SECONDS = 0.1, 4.0
 
 #: Exponent of the fall of the quality discovered per request, from now to the last URL: (1 - requests / URLs left) to
 #: this power.  Its bounds give the range.  Found with webs of other seeds than those in docs/research/forecasts.md.
-DISCOVERY_FALL, MIN_DISCOVERY_FALL, MAX_DISCOVERY_FALL = 1.5, 0.7, 2.5
+DISCOVERY_FALL, MIN_DISCOVERY_FALL, MAX_DISCOVERY_FALL = 2.0, 1.0, 3.0
 
 #: Minimum share of the requests that bring a page.
 MIN_YIELD = 0.1
