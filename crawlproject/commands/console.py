@@ -19,6 +19,7 @@ from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
 #: Action -> its arguments, and its effect.
 ACTIONS = {
@@ -45,9 +46,11 @@ OF_ALL = frozenset(("status", "servers", "server", "stats", "log"))
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
 
-
 #: Status of an answer to a wrong argument.
 WRONG = 400
+
+#: Bytes of the URLs of one request: the console refuses longer bodies (``MAX_BODY`` of ``monitor.console.api``).
+SEED_BYTES = 90_000
 
 
 class _RefusedError(ValueError):
@@ -90,12 +93,15 @@ class Command(Described, ScrapyCommand):
             raise UsageError(f"{unknown}actions: {', '.join(ACTIONS)}", print_help=False)
         target, action, *rest = args
         try:
-            path, body = _request(action, rest, opts)
+            path, bodies = _request(action, rest, opts)
             workers = _workers_in(target)
-            if workers:
-                self._ask_all(workers, action, path, body)
-            else:
-                print(_shown(_ask(*_address(target), path, body)))  # noqa: T201
+            for body in bodies:
+                if workers:
+                    self._ask_all(workers, action, path, body)
+                else:
+                    print(_shown(_ask(*_address(target), path, body)))  # noqa: T201
+                if self.exitcode:
+                    break
         except (OSError, ValueError) as error:
             self.fail(f"scrapy console: {plain_message(error)}")
 
@@ -124,32 +130,46 @@ class Command(Described, ScrapyCommand):
                 self.fail(f"scrapy console: {failure}")
 
 
-def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, dict[str, Any] | None]:
-    """Path below ``/api/``, and the body of an action. Raises UsageError for wrong arguments."""
+def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[dict[str, Any] | None]]:
+    """Path below ``/api/``, and the body of each request; None: a query. Raises UsageError for wrong arguments."""
     wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
     if action != "seeds" and len(rest) != len(wanted):
         raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
     if action == "servers":
         names = ("search", "state", "sort", "order", "offset", "limit")
         given = {name: value for name in names if (value := getattr(opts, name)) is not None}
-        return f"servers?{urlencode(given)}", None
+        return f"servers?{urlencode(given)}", [None]
     if action == "server":
-        return f"server?{urlencode({'key': rest[0]})}", None
+        return f"server?{urlencode({'key': rest[0]})}", [None]
     if action in ("status", "workers", "stats", "log"):
-        return ("state" if action == "status" else action), None
+        return ("state" if action == "status" else action), [None]
     if action == "seeds":
-        return action, {"urls": _seeds(rest)}
+        return action, [{"urls": urls} for urls in _portions(_seeds(rest))]
     if action == "sessions":
-        return action, {"limit": _number(action, rest[0], int)}
+        return action, [{"limit": _number(action, rest[0], int)}]
     if action == "delay":
-        return action, {"name": rest[0], "seconds": _number(action, rest[1], float)}
-    return action, {"name": rest[0]} if rest else {}
+        return action, [{"name": rest[0], "seconds": _number(action, rest[1], float)}]
+    return action, [{"name": rest[0]} if rest else {}]
 
 
 def _seeds(rest: list[str]) -> list[str]:
     if not rest:
         raise UsageError("expected seeds URL... | -", print_help=False)
     return [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
+
+
+def _portions(urls: list[str]) -> Iterator[list[str]]:
+    """``urls`` in lists that fit into a request each; at least one list."""
+    portion: list[str] = []
+    size = 0
+    for url in urls:
+        more = len(json.dumps(url)) + 2
+        if portion and size + more > SEED_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(url)
+        size += more
+    yield portion
 
 
 def _number(action: str, text: str, kind: type) -> Any:

@@ -238,7 +238,7 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
             client = open_console(process, job, port)
             site.wait_for(1)
             commits = _commits(client)
-            many = 2_000 if backend == "disk" else 0
+            many = 400 if backend == "disk" else 0
             others = [f"http://127.4.9.9:1/{number}" for number in range(many)]  # nothing listens there
             added = client.post("seeds", urls=[f"{site.origins[1]}/seed", *others])
             assert (added["new"], added["kept"]) == (1 + many, backend != "memory")
@@ -271,6 +271,10 @@ def test_scrapy_console(tmp_path: Path) -> None:
             assert json.loads(console(link, "servers", "--limit", "1")[1])["total"] == 1
             assert json.loads(console(link, "server", site.origins[0])[1])["server"] == site.origins[0]
             assert json.loads(console(link, "delay", "a.example", "5")[1])["seconds"] == 5
+            seeds = [f"{site.origins[0]}/{number}?{'x' * 100}" for number in range(1_000)]
+            answers = console(link, "seeds", *seeds)[1].split("\n}\n")  # more than one request takes
+            counts = [json.loads(f"{answer}}}") for answer in answers if answer]
+            assert (len(counts), sum(each["new"] for each in counts)) == (2, 1_000)
             assert console(link, "sessions", "0")[::2] == (
                 1,
                 "scrapy console: limit: must be a whole number from 1 to 10000\n",

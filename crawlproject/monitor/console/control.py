@@ -44,11 +44,11 @@ logger = logging.getLogger(__name__)
 #: ``finish_reason`` of a crawl that the operator has stopped.
 STOP_REASON = "stopped_by_operator"
 
-#: Seeds of one action, and the length of each.
-MAX_SEEDS, MAX_SEED = 10_000, 2_083
+#: Characters of a seed.
+MAX_SEED = 2_083
 
-#: Seeds queued in one step, and written to disk in one: a few ms each.
-SEED_STEP, SEEDS_SAVED = 100, 1_000
+#: Seeds queued in one step, and written to disk in one: a few ms each, also if each is of another server.
+SEED_STEP, SEEDS_SAVED = 100, 200
 
 #: Stats of links: what becomes of seeds, and why others are refused.
 _LINK_STATS, _SKIPPED = "frontier/links/", "skipped/"
@@ -211,8 +211,8 @@ class Control:
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
         """Queue ``urls`` as seeds; the answer says how many are new, known, sent or refused, and why."""
         self._check_open()
-        if not isinstance(urls, list) or not 0 < len(urls) <= MAX_SEEDS:
-            raise ValueError(f"urls: must be a list of 1 to {MAX_SEEDS} URLs")
+        if not isinstance(urls, list) or not urls:
+            raise ValueError("urls: must be a list of one or more URLs")
         seeds = [url.strip() for url in urls if isinstance(url, str)]
         fitting = [url for url in seeds if 0 < len(url) <= MAX_SEED]
         found = Counter({f"{_SKIPPED}length": sum(len(url) > MAX_SEED for url in seeds)})

@@ -206,7 +206,7 @@ class OrderBook:
         if path is None:
             return True
         try:
-            replace_file(path, json.dumps(self.orders.to_state(), indent=1))
+            replace_file(path, json.dumps(self.orders.to_state()))
         except OSError as error:
             logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)
             return False

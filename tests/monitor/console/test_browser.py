@@ -195,6 +195,10 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
         page.fill("#seeds", "http://127.1.0.3:1/one\nnot a URL")
         page.click("#seeds-form button")
         page.wait_for_selector("#message:has-text('1 new, 1 refused')")
+        page.fill("#seeds", "\n".join(f"http://127.1.0.3:1/{number}?{'x' * 100}" for number in range(1_000)))
+        page.click("#seeds-form button")  # more than one request takes
+        page.wait_for_selector("#message:text-is('1000 new')")
+        assert page.input_value("#seeds") == ""
         page.click("#stop")
         page.click("#confirm button[value=no]")
         assert crawl.get("state")["figures"]["closing"] is False

@@ -5,6 +5,8 @@ import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } 
 const $ = (id) => document.getElementById(id);
 const PAGE = 50;
 const REFRESH = 5000;
+/** Bytes of the URLs of one request: the console refuses longer bodies. */
+const SEED_BYTES = 90000;
 const charts = new Charts($("charts"));
 const query = { search: "", state: "", sort: "urls", order: "desc", offset: 0 };
 const COLUMNS = [
@@ -47,6 +49,9 @@ function askToken() {
 }
 
 class Refused extends Error {}
+
+/** Bytes of a value in a body, with a comma. */
+const size = (value) => new TextEncoder().encode(JSON.stringify(value)).length + 1;
 
 async function call(path, body, signal) {
   const options = { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal };
@@ -408,11 +413,29 @@ async function act(path, body) {
     tell(done.done + (done.kept ? "" : " (until this process ends)"));
     showServers();
     if (done.number) watchApplied(done.number);
-    return true;
+    return done;
   } catch (error) {
     tell(error.message, true);
-    return false;
+    return null;
   }
+}
+
+/** Send `urls` in as many requests as they need, and remove those that were sent. */
+async function addSeeds(urls) {
+  const sum = { new: 0, seen: 0, sent: 0, refused: 0 };
+  const isSplit = size(urls) > SEED_BYTES;
+  while (urls.length) {
+    let some = 1;
+    for (let left = SEED_BYTES - size(urls[0]); some < urls.length; some += 1) {
+      left -= size(urls[some]);
+      if (left < 0) break;
+    }
+    const done = await act("seeds", { urls: urls.slice(0, some) });
+    if (!done) return;
+    urls.splice(0, some);
+    for (const what of Object.keys(sum)) sum[what] += done[what];
+  }
+  if (isSplit) tell(Object.entries(sum).filter(([, of]) => of).map(([what, of]) => `${of} ${what}`).join(", "));
 }
 
 function confirm(text) {
@@ -441,7 +464,8 @@ function connect() {
   });
   on("seeds-form", async () => {
     const urls = $("seeds").value.split("\n").map((line) => line.trim()).filter(Boolean);
-    if (await act("seeds", { urls })) $("seeds").value = "";
+    await addSeeds(urls);
+    $("seeds").value = urls.join("\n"); // those that were not sent
   });
   on("search", () => {
     Object.assign(query, { search: $("search-text").value, state: $("search-state").value, offset: 0 });
