@@ -234,6 +234,11 @@ class CrawlFrontier:
             self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
+    def was_asked(self, key: str) -> bool:
+        """Whether a request to the server ``key`` has ended in this run, recorded or not."""
+        server = self.frontier.server(key)
+        return server is not None and server.last_end > -inf
+
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
         if measurement.connect_time is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
 MAX_HELD = 2.0
 
-#: Steps of the event loop until the last request on a connection has been recorded, which decides about the wait of the
+#: Steps of the event loop until the last request to a server has been recorded, which decides about the wait of the
 #: next one.  Scrapy 2.19 takes one for an answer and five for a failure.
 STEPS_TO_RECORD = 20
 
@@ -75,7 +75,7 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    def use(
+    def use(  # noqa: PLR0913
         self,
         server_key: str,
         *,
@@ -83,16 +83,18 @@ class ConnectionPool:
         wait: Callable[[], float] | None = None,
         local_address: tuple[str, int] | None = None,
         most: Callable[[], int] = lambda: 1,
+        was_asked: Callable[[], bool] = lambda: True,
     ) -> Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
         ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
         may be contacted, asked when it is the request's turn; long waits hold no slot.  ``most``: number of connections
-        to the server among which the request may choose, asked again after a wait.  A connection that was aborted, or
-        is bound to another ``local_address``, is closed first.
+        to the server among which the request may choose, asked again after a wait.  ``was_asked``: whether a request to
+        the server has ended; then ``wait`` is asked when that must have been recorded.  A connection that was aborted,
+        or is bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile.
         """
-        return Use(self, server_key, local_address, wait, most, keep=keep)
+        return Use(self, server_key, local_address, wait, most, was_asked, keep=keep)
 
     def _least_used(self, server_key: str, most: int) -> str:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
@@ -220,7 +222,17 @@ class Use:
     of each such generator.
     """
 
-    __slots__ = ("_connection", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key", "_wait")
+    __slots__ = (
+        "_connection",
+        "_keep",
+        "_key",
+        "_local_address",
+        "_most",
+        "_pool",
+        "_server_key",
+        "_wait",
+        "_was_asked",
+    )
 
     def __init__(  # noqa: PLR0913
         self,
@@ -229,11 +241,12 @@ class Use:
         local_address: tuple[str, int] | None,
         wait: Callable[[], float] | None,
         most: Callable[[], int],
+        was_asked: Callable[[], bool],
         *,
         keep: bool,
     ) -> None:
         self._pool, self._server_key, self._local_address = pool, server_key, local_address
-        self._wait, self._most, self._keep = wait, most, keep
+        self._wait, self._most, self._was_asked, self._keep = wait, most, was_asked, keep
 
     async def __aenter__(self) -> Connection:
         while await self._begin() > 0.0 or self._may_move():
@@ -261,8 +274,9 @@ class Use:
         if self._wait is None:
             return 0.0
         try:
-            for _ in range(STEPS_TO_RECORD):
-                await asyncio.sleep(0)
+            if self._was_asked():
+                for _ in range(STEPS_TO_RECORD):
+                    await asyncio.sleep(0)
             wait = self._wait()
             while 0.0 < wait <= most_held:
                 await asyncio.sleep(wait)

@@ -300,7 +300,8 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         if wait is None or self._crawl is None:
             return self._pool.use(key, keep=keep, local_address=local)
         most = partial(self._crawl.frontier.servers.side_connections, key)
-        return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most)
+        was_asked = partial(self._crawl.was_asked, key)
+        return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most, was_asked=was_asked)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""

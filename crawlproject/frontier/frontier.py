@@ -519,8 +519,9 @@ class Frontier:
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
         queue, sitemaps = self.queue, self._expectations.sitemaps
-        is_busy = queue.is_reranking or sitemaps.is_raising
-        if not is_busy and self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
+        if not (queue.is_reranking or sitemaps.is_raising):
+            if not self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
+                return
             sitemaps.raise_again()
             queue.rank_again()
         if sitemaps.is_raising:

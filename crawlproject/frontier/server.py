@@ -203,7 +203,8 @@ class Server:
 
     def rest_until(self, time: float) -> None:
         """Make no request before ``time``, in a session or not."""
-        self.ready_at = max(self.ready_at, time)
+        if time > self.ready_at:
+            self.ready_at = time
         if self.session is not None:
             self.session.ready_at = self.ready_at
 

@@ -142,7 +142,7 @@ class ServerQueue:
                 return
             expect(best)
             self.place(best)
-            before, best = best, self.best(now)
+            before, best = best, self._best()
             if best is before:
                 return
 
@@ -247,16 +247,12 @@ class ServerQueue:
         assert server.heap_item is not None
         arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
-        self._leave_line(server)
+        if server.line == ASKED:
+            self.look_ups.leave(server)
         server.line = line
         if line == ASKED:
             self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server), arrival)
-
-    def _leave_line(self, server: Server) -> None:
-        """The ready server leaves its line: if it was asked for, it no longer is."""
-        if server.line == ASKED:
-            self.look_ups.leave(server)
 
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
@@ -361,21 +357,31 @@ class ServerQueue:
         before = server.state
         server.step(event)
         after = server.state
-        if after is not before and server.heap_item is not None:
-            self._heap(server, before).remove(server)
-        if before is READY and after is not READY:
-            self._leave_line(server)
-        server.rerank_above = -inf if after is READY or after is WAITING or after is IDLE else inf
-        if after is READY and after is not before:
-            server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
-        if after is not IDLE and after is not LEASED and after is not HELD:
-            key = server.ready_at if after is RESTING else self._key_by_rank(server)
-            if server.heap_item is None:
-                self._heap(server, after).push(server, key)
+        is_moved = after is not before
+        if is_moved:
+            if server.heap_item is not None:
+                self._heap(server, before).remove(server)
+            if before is READY:
+                if server.line == ASKED:
+                    self.look_ups.leave(server)
+            elif after is READY:
+                server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
+        if after is LEASED or after is HELD:
+            server.rerank_above = inf
+        elif after is IDLE:
+            server.rerank_above = -inf
+        else:
+            if after is RESTING:
+                server.rerank_above, key = inf, server.ready_at
             else:
-                self._heap(server, after).rekey(server, key)
+                key = self._key_by_rank(server)
+            heap = self._heap(server, after)
+            if server.heap_item is None:
+                heap.push(server, key)
+            else:
+                heap.rekey(server, key)
         group = server.group
-        if group is not None and after is not before:
+        if group is not None and is_moved:
             if group.recalled is server and after is not READY:
                 group.recalled = None
             self._offer(group)

@@ -241,6 +241,31 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
+@pytest.mark.parametrize("was_asked", [False, True])
+def test_the_wait_is_asked_for_when_the_last_request_is_recorded(*, was_asked: bool) -> None:
+    """At once if there was none, as for most robots.txt files; recording takes some steps of the event loop."""
+
+    async def test() -> None:
+        order: list[str] = []
+
+        async def record() -> None:
+            await asyncio.sleep(0)
+            order.append("recorded")
+
+        def wait() -> float:
+            order.append("asked")
+            return 0.0
+
+        async with crawling(Slow()) as (pool, keys):
+            recording = asyncio.ensure_future(record())
+            async with pool.use(keys[0], keep=False, wait=wait, was_asked=lambda: was_asked):
+                pass
+            await recording
+        assert order == (["recorded", "asked"] if was_asked else ["asked", "recorded"])
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
 def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
     """An error of ``wait``."""
 

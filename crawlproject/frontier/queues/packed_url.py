@@ -79,13 +79,14 @@ def arrival_in(url: bytes) -> int:
     return arrival
 
 
-def read(url: bytes, extras: Extras, *, remove: bool) -> tuple[int, int, Any]:
-    """Priority, depth and payload of a packed URL; ``remove``: it leaves the queue."""
+def read(url: bytes, extras: Extras, *, remove: bool) -> tuple[bytes, int, int, Any]:
+    """Encoded path, priority, depth and payload of a packed URL; ``remove``: it leaves the queue."""
     inverted, _, _, depth = _head.unpack_from(url)
-    payload = None
+    path, payload = url[_HEAD:], None
     if depth == _UNUSUAL:
-        depth, payload = extras.get(int.from_bytes(url[_HEAD : _HEAD + _SLOT_BYTES], "big"), remove=remove)
-    return MAX_PRIORITY - inverted, depth, payload
+        depth, payload = extras.get(int.from_bytes(path[:_SLOT_BYTES], "big"), remove=remove)
+        path = path[_SLOT_BYTES:]
+    return path, MAX_PRIORITY - inverted, depth, payload
 
 
 def with_loss(url: bytes, loss: float, *, by_quality: bool) -> bytes:

@@ -69,7 +69,7 @@ class UrlQueue:
         return bool(self._top)
 
     def __len__(self) -> int:
-        return len(self._top) + len(self._rest or ())
+        return len(self._top) + (0 if self._rest is None else len(self._rest))
 
     @property
     def window_sum(self) -> float:
@@ -163,7 +163,7 @@ class UrlQueue:
     def _insert(self, item: bytes, loss: float, path: bytes) -> None:
         top, losses = self._top, self._losses
         place = self._place_of(loss, item)
-        if self._rest and place == len(losses):
+        if place == len(losses) and self._rest:
             self._rest.push(self._with_loss(item, loss))
             return
         top.insert(place, item)
@@ -203,9 +203,8 @@ class UrlQueue:
         return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
 
     def _entry(self, place: int, prefix: str, *, remove: bool = False) -> Entry:
-        item = self._top[place]
-        priority, depth, payload = read(item, self._extras, remove=remove)
-        path = path_in(item).decode("utf-8", "surrogatepass")
+        data, priority, depth, payload = read(self._top[place], self._extras, remove=remove)
+        path = data.decode("utf-8", "surrogatepass")
         return Entry(url_of(path, prefix), -self._losses[place], priority, depth, payload)
 
     def rewrite(
