@@ -42,14 +42,16 @@ class Command(crawl.Command):
             self.exitcode = interrupted("crawl")
             return
         stats = self._made.stats if self._made is not None and not self.exitcode else None
-        reason = stats.get_value("finish_reason") if stats is not None else None
-        if reason in (None, "finished"):
+        if stats is None:
+            return
+        reason, errors = stats.get_value("finish_reason"), stats.get_value("frontier/commit_errors")
+        if reason in (None, "finished") and not errors:
             return
         from crawlproject.spiders.web import FAILED as FAILED_SPIDERS
 
         if reason == LOST:
             self.exitcode = LOST_CODE
-        elif reason in FAILED or reason in FAILED_SPIDERS:
+        elif errors or reason in FAILED or reason in FAILED_SPIDERS:  # the last commit comes after the reason
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:

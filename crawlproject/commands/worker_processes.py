@@ -270,8 +270,8 @@ class Workers:
                 self._show(f"worker {worker.number} ended: {reason} ({worker.reason()})")
         elif self._stops:
             if opened:  # killed before it had handed over
-                worker.failure = _how(code)
-                self._show(f"worker {worker.number} {_how(code)} before it had stopped")
+                worker.failure = _how(code) if code or self._stops < 2 else "was forced to end"
+                self._show(f"worker {worker.number} {worker.failure} before it had stopped")
         elif code > 0 and not opened:
             worker.failure = _how(code)
             self._show(f"worker {worker.number} did not start: {worker.reason()}")

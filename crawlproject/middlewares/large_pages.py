@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import TextResponse
 from w3lib.encoding import http_content_type_encoding, read_bom, resolve_encoding
 
-from crawlproject.discovery.page_reading import is_html, read_page, wants_text
+from crawlproject.discovery.page_reading import is_html, read_page, wants_text, wants_tree
 from crawlproject.download import charsets
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.off_loop import LARGE, off_loop
@@ -46,6 +46,10 @@ MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
 #: Memory for decoding a large page, in bytes per byte of the body: all pieces and the whole text.
 _DECODING = 2
 
+#: Characters of a page whose tree is kept for the spider, and the tree's bytes for each on real pages (hostile: 40). Of
+#: a longer page the spider makes its own tree, which takes no memory while the page waits.
+MAX_WITH_TREE, _TREE = 1_000_000, 5
+
 #: Bytes of a large page used to guess an undeclared encoding.
 _SAMPLE = 1 << 19
 
@@ -55,6 +59,7 @@ class LargePageMiddleware(CrawlerMiddleware):
 
     A page of any size that declares a codec which is no charset is read as UTF-8; charsets that Python reads otherwise
     than browsers, or not at all, as browsers do (:mod:`crawlproject.download.charsets`).
+    The first parse keeps the tree if the spider reads it, or the page would be parsed twice.
     The memory used counts in the budget for bodies, so that large ones are decoded one at a time.
     Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
     ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
@@ -94,8 +99,9 @@ class LargePageMiddleware(CrawlerMiddleware):
         if not is_whole:
             self._stats.inc_value("charset/garbage")
         if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
-            page = await off_loop(read_page, response, with_text=self._with_text)
-            share.grow(sys.getsizeof(page.text))
+            with_tree = wants_tree(self._crawler) and len(response.text) <= MAX_WITH_TREE
+            page = await off_loop(read_page, response, with_text=self._with_text, with_tree=with_tree)
+            share.grow(sys.getsizeof(page.text) + (_TREE * len(response.text) if page.tree is not None else 0))
 
 
 def _declared(response: TextResponse) -> str | None:

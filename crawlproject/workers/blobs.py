@@ -272,6 +272,8 @@ def _read_servers(numbers: bytes, counts: bytes) -> list[bytes]:
     sizes = read_numbers(counts)
     servers = from_deltas(read_numbers(numbers, len(sizes)))
     check_count(sum(sizes))
+    if max(servers, default=0) >= 1 << 8 * _NUMBER_BYTES:
+        raise BlobError("damaged: number of a server")
     result: list[bytes] = []
     for number, size in zip(servers, sizes, strict=True):
         result += [number.to_bytes(_NUMBER_BYTES, "big")] * size

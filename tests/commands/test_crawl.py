@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
+from tests.crawl.scripted_site import Answer, Asked, page, scripted_site
 from tests.processes import ROOT, run_python
+
+#: The environment of a process that has this project's settings in any directory.
+PROJECT = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawlproject.settings", "PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize(
@@ -23,11 +28,28 @@ def test_crawls_that_could_not_go_on_fail(reason: str, code: int, tmp_path: Path
     assert done.returncode == code
 
 
+def test_crawl_whose_last_commit_fails(tmp_path: Path) -> None:
+    """It has ended, but the next run does not know what it has fetched."""
+
+    def last(asked: Asked) -> Answer:
+        rmtree(tmp_path / "job" / "frontier")
+        return page()
+
+    settings = ["JOBDIR=job", "FRONTIER_COMMIT_INTERVAL=1000", "ALLOWED_NETWORKS=127.0.0.0/8"]
+    with scripted_site() as site:
+        site.script = {"1/": last}
+        line = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={site.url('1/')}"]
+        line += [part for setting in settings for part in ("-s", setting)]
+        done = run_python(*line, cwd=tmp_path, env=PROJECT)
+    assert "The frontier cannot be stored" in done.stderr
+    assert "Spider closed (finished)" in done.stderr
+    assert done.returncode == 1
+
+
 def test_a_new_spider_without_a_project_is_in_the_working_directory(tmp_path: Path) -> None:
     """Not in the installed package."""
-    package = {**os.environ, "SCRAPY_SETTINGS_MODULE": "crawlproject.settings", "PYTHONPATH": str(ROOT)}
     line = ["-m", "scrapy", "genspider", "-t", "site", "books", "books.example.org"]
-    done = run_python(*line, cwd=tmp_path, env=package)
+    done = run_python(*line, cwd=tmp_path, env=PROJECT)
     assert done.returncode == 0, done.stderr
     assert "class BooksSpider(WebSpider)" in (tmp_path / "books.py").read_text(encoding="utf-8")
 

@@ -480,6 +480,25 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
     ]
 
 
+def test_forced_worker_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself, as Scrapy does at the second signal: it has not handed over, whatever its exit code."""
+    monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 1000.0)
+    first = tmp_path / "first"
+    inner = f"trap 'exit 0' INT; touch {first}"
+    forced = worker(tmp_path, f'trap "{inner}" INT; echo "{{}}" > $STATS; while :; do sleep 0.1; done')
+    sent = []
+
+    def watch(pids: list[int]) -> bool:
+        if len(sent) < (forced.stats() is not None) + first.exists():
+            sent.append(pids)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        return True
+
+    is_well, told = run_workers(forced, watch=watch)
+    assert not is_well
+    assert told[-1] == "worker 1 was forced to end before it had stopped"
+
+
 def test_workers_are_forced_to_end_where_redis_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``watch`` returns False: no planned stop without a server."""
     monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 0.0)

@@ -206,6 +206,17 @@ def test_changed_columns_with_a_right_checksum(kind: int, data: st.DataObject) -
         DECODERS[kind](columns.write_blob(kind, outer))
 
 
+def test_number_of_a_server_that_is_too_large() -> None:
+    """It does not fit into a key: the blob is damaged."""
+    outer = columns.unpack(example_blobs()[0][5:])
+    inner = columns.unpack(columns.unzipped(outer[-1]))
+    numbers = columns.read_numbers(inner[0])
+    inner[0] = columns.write_numbers([1 << 32, *numbers[1:]])
+    outer[-1] = columns.zipped(columns.pack(inner))
+    with pytest.raises(BlobError, match="number of a server"):
+        decode_journal(columns.write_blob(0, outer))
+
+
 def test_bombs() -> None:
     """Lengths and counts that promise more than there is, or too much."""
     zeros = zstandard.ZstdCompressor().compress(bytes(columns.MAX_BYTES + 1))[4:]  # without the magic number
