@@ -148,6 +148,30 @@ def test_views_of_a_page_come_last(tmp_path: Path) -> None:
     assert runs[0].stat("guard/additions") == 2
 
 
+def versions(pages: int, count: int) -> dict[str, Answer]:
+    """Pages that link to the next one and to a new version of themselves; there are ``count`` versions of each."""
+    paths = [f"/{words(n, 2).replace(' ', '-')}" for n in range(pages)]
+    script = {"1/": script_page(paths[0])}
+    for n, path in enumerate(paths):
+        others = "".join(f'<a href="{other}">next</a>' for other in paths[n + 1 : n + 2])
+        for version in range(count):
+            body = f'<title>Page</title><p>{words(n, 100)}</p><a href="{path}?v={version + 1}">again</a>{others}'
+            script[f"1{path}?v={version}" if version else f"1{path}"] = Answer(
+                body, headers={"Content-Type": "text/html"}
+            )
+    return script
+
+
+def test_ever_new_versions_of_many_pages_end() -> None:
+    """Each page has a pattern of its own, and there are more pages than watched patterns."""
+    with scripted_site(1) as site:
+        site.script = versions(80, 8)
+        ours = run_on(site, WEB, settings=IMPOLITE, seeds=f"{site.origins[0]}/")
+    places = ours.site.places()
+    assert len([place for place in places if "-" in place and "?" not in place]) == 80
+    assert len([place for place in places if "?" in place]) <= 80 + 2 * Additions.MIN_PAGES
+
+
 def forum(topics: int) -> dict[str, Answer]:
     """A board of topics, on several pages; each topic has three posts, whose permalinks show the whole topic."""
     boards = range(0, topics, 10)

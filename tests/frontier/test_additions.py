@@ -115,3 +115,14 @@ def test_additions_are_limited() -> None:
     assert len(state) == MAX_ADDITIONS
     assert max(len(name) for name, *_ in state) == MAX_LENGTH
     assert is_idle(additions, "/t?hl=z&id=99", "/t?id=99")
+
+
+def test_versions_of_a_page() -> None:
+    """The same address, with other values of idle parameters; not the page itself, nor another one."""
+    additions = Additions()
+    highlighted(additions)
+    page = f"{SITE}/t?hl=x&id=1"
+    assert additions.is_version(f"{SITE}/t?hl=y&id=1", page)
+    for other in ("/t?id=1", "/t?hl=y&id=2", "/t?hl=y&id=1&more=1", "/u?hl=y&id=1", "/t"):
+        assert not additions.is_version(SITE + other, page)
+    assert not additions.is_version(page, f"{SITE}/t?id=1")

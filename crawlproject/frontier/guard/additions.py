@@ -92,15 +92,28 @@ class Additions:
 
         O(length).
         """
-        path, mark, query = url.partition("?")
-        if mark:
-            kept = [each for each in query.split("&") if _name(each) not in self._idle]
-            return len(kept) <= query.count("&") and is_seen(f"{path}?{'&'.join(kept)}" if kept else path)
+        if "?" in url:
+            base = self._without(url)
+            return base != url and is_seen(base)
+        path = url
         for end in _ends(path):
             if end in self._idle:
                 base = path.rstrip("/").removesuffix(end)
                 return any(each != url and is_seen(each) for each in (base, f"{base}/", f"{base}.html"))
         return False
+
+    def is_version(self, url: str, page: str) -> bool:
+        """Whether the canonical ``url`` and ``page`` are one address, each with idle parameters added. O(length)."""
+        base = self._without(page)
+        return base != page and url.startswith(base.partition("?")[0]) and self._without(url) == base != url
+
+    def _without(self, url: str) -> str:
+        """``url`` without idle parameters."""
+        path, mark, query = url.partition("?")
+        if not mark:
+            return url
+        kept = [each for each in query.split("&") if _name(each) not in self._idle]
+        return f"{path}?{'&'.join(kept)}" if kept else path
 
     def _count(self, name: str) -> bool:
         """Count a page that shows ``name`` to be idle; returns whether it has become so."""

@@ -267,17 +267,24 @@ class GuardedPage:
     def refuses_some(self) -> bool:
         """Whether it may refuse links. O(1)."""
         known = self.server.guard
-        return known is not None and (bool(known.spent) or self._is_full)
+        if known is None:
+            return False
+        return bool(known.spent) or self._is_full or (self._is_copy and not known.additions.is_empty)
 
     def refuses(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is neither followed nor added to the seen-set.
 
         Applies to links to a dropped pattern if the page shows nothing new or the URL is doubted, and to a full one.
+        If the page is a copy, with something idle added to its address: to further versions of it as well.  The page
+        without the addition shows the same, so it has their links, unless each version links to a new one.
         O(1), O(length) if patterns of the server are watched.
         """
         known = self.server.guard
         if known is None or not self.is_own(url):
             return False
+        if self._is_copy and known.additions.is_version(url, self._url):
+            known.refused += 1
+            return True
         name = self._guard.name_of(url)
         is_refused = known.is_spent(name) and (not self._is_new or is_doubted(name))
         if not is_refused and not (self._is_full and name == self._name):
