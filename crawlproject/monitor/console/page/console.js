@@ -113,7 +113,7 @@ function showFigures(figures) {
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
-    ["80% of it", gathered(figures.most_quality)],
+    ["80% of what is known", gathered(figures.most_quality)],
     ["Ends", ends(figures)],
     ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
