@@ -316,7 +316,8 @@ def _requests_until_most(look: Look, rates: _Recent, urls: float, fall: float) -
 
     ``look`` is before that moment.  O(1): each step halves the interval.
     """
-    lost = rates.gathered * (rates.pace / max(MIN_YIELD * rates.pace, rates.pages_per_second) - 1)  # brought no page
+    yielding = min(1.0, max(MIN_YIELD, rates.pages_per_second / rates.pace))
+    lost = rates.gathered * (1 / yielding - 1)  # was known, but brought no page
     found = max(0.0, rates.known + lost)
 
     def missing(requests: float) -> float:
