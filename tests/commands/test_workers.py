@@ -480,12 +480,29 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
     ]
 
 
+#: Notes the first SIGINT in a file, ends by itself at the second one. A shell could not hear a signal that is ignored
+#: where the tests run.
+FORCED = """
+import signal, sys
+from pathlib import Path
+
+def hear(number, frame):
+    signal.signal(signal.SIGINT, lambda number, frame: sys.exit(0))
+    Path(sys.argv[2]).touch()
+
+signal.signal(signal.SIGINT, hear)
+Path(sys.argv[1]).write_text("{}")
+while True:
+    signal.pause()
+"""
+
+
 def test_forced_worker_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By itself, as Scrapy does at the second signal: it has not handed over, whatever its exit code."""
     monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 1000.0)
-    first = tmp_path / "first"
-    inner = f"trap 'exit 0' INT; touch {first}"
-    forced = worker(tmp_path, f'trap "{inner}" INT; echo "{{}}" > $STATS; while :; do sleep 0.1; done')
+    first, program = tmp_path / "first", tmp_path / "forced.py"
+    program.write_text(FORCED)
+    forced = worker(tmp_path, f"exec {sys.executable} {program} $STATS {first}")
     sent = []
 
     def watch(pids: list[int]) -> bool:
