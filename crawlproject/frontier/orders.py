@@ -48,13 +48,9 @@ def canonical_name(text: str) -> str:
 
 
 class ServerNames(Generic[T]):
-    """A value for each of some servers, hosts and domains; a domain covers its subdomains, any port and scheme.
-
-    ``is_empty``: whether there is none; an attribute, as it is asked for each page.
-    """
+    """A value for each of some servers, hosts and domains; a domain covers its subdomains, any port and scheme."""
 
     def __init__(self) -> None:
-        self.is_empty = True
         self._values: dict[str, T] = {}
 
     def __len__(self) -> int:
@@ -69,13 +65,10 @@ class ServerNames(Generic[T]):
         if name not in self._values and len(self._values) >= MAX_NAMES:
             raise ValueError(f"at most {MAX_NAMES} names")
         self._values[name] = value
-        self.is_empty = False
 
     def remove(self, name: str) -> bool:
         """Remove a name; returns whether it was there. O(1)."""
-        was_there = self._values.pop(name, None) is not None
-        self.is_empty = not self._values
-        return was_there
+        return self._values.pop(name, None) is not None
 
     def find(self, key: str) -> tuple[str, T] | None:
         """The name that covers the server ``key`` and its value; the most specific one. O(labels)."""

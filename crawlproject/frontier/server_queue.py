@@ -247,12 +247,16 @@ class ServerQueue:
         assert server.heap_item is not None
         arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
-        if server.line == ASKED:
-            self.look_ups.leave(server)
+        self._leave_line(server)
         server.line = line
         if line == ASKED:
             self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server), arrival)
+
+    def _leave_line(self, server: Server) -> None:
+        """The ready server leaves its line: if it was asked for, it no longer is."""
+        if server.line == ASKED:
+            self.look_ups.leave(server)
 
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
@@ -362,8 +366,7 @@ class ServerQueue:
             if server.heap_item is not None:
                 self._heap(server, before).remove(server)
             if before is READY:
-                if server.line == ASKED:
-                    self.look_ups.leave(server)
+                self._leave_line(server)
             elif after is READY:
                 server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
         if after is LEASED or after is HELD:

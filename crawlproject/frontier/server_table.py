@@ -189,7 +189,7 @@ class ServerTable:
         rules = self._politeness
         if self._politeness_by_host:
             rules = self._politeness_by_host.get(host_of(server.key), rules)
-        if not self.orders.delays.is_empty and (delay := self.orders.delay(server.key)) > rules.request_delay:
+        if len(self.orders.delays) and (delay := self.orders.delay(server.key)) > rules.request_delay:
             rules = rules.with_delay(delay)
         return rules
 

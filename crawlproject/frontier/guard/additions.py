@@ -95,17 +95,18 @@ class Additions:
         if "?" in url:
             base = self._without(url)
             return base != url and is_seen(base)
-        path = url
-        for end in _ends(path):
+        for end in _ends(url):
             if end in self._idle:
-                base = path.rstrip("/").removesuffix(end)
+                base = url.rstrip("/").removesuffix(end)
                 return any(each != url and is_seen(each) for each in (base, f"{base}/", f"{base}.html"))
         return False
 
     def is_version(self, url: str, page: str) -> bool:
         """Whether the canonical ``url`` and ``page`` are one address, each with idle parameters added. O(length)."""
+        if not url.startswith(page.partition("?")[0]):  # nearly always
+            return False
         base = self._without(page)
-        return base != page and url.startswith(base.partition("?")[0]) and self._without(url) == base != url
+        return base != page and self._without(url) == base != url
 
     def _without(self, url: str) -> str:
         """``url`` without idle parameters."""
