@@ -309,3 +309,10 @@ def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
     """The frontier of the crawl; None before the spider opens, and with another scheduler."""
     crawl = getattr(scheduler_of(crawler), "crawl", None)
     return crawl if isinstance(crawl, CrawlFrontier) else None
+
+
+async def side_answer(crawler: Crawler, request: Request) -> Response:
+    """The answer to a ``request`` that does not come from the frontier, sent when its server may be contacted."""
+    crawl = frontier_of(crawler)
+    answer = crawl.fetch(request) if crawl is not None else None
+    return await (answer or crawler.engine.download_async(request))

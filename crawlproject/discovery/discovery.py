@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
@@ -63,7 +65,8 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend)
+        fetch = partial(side_answer, crawler)
+        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, fetch)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)

@@ -154,7 +154,7 @@ class LinkIntake:
         guarded = None
         if self.guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
-            guarded, urls = self.guard.page(page, links.response, urls)
+            guarded = self.guard.page(page, links.response, urls)
             yield from self.guard.work()
         source = self._source(links, page, urls)
         for some in steps:

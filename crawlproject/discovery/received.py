@@ -80,8 +80,6 @@ class ReceivedEntries:
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self.guard
-        if guard is not None:
-            links = [entry._replace(url=guard.without_visit_id(entry.url)) for entry in links]
         open_ = [entry for entry in links if not (self.limits and self.limits.refuses(entry.url))]
         self.count("/page_limit", len(links) - len(open_))
         wanted = [entry for entry in open_ if not self._files.is_dropped(entry.url)]

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
+from scrapy import Request
 from scrapy.http import TextResponse
+from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.content.page_marks import MAX_TEXT, page_marks
+from crawlproject.content.page_marks import MAX_TEXT, PageContent, page_content
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import REWRITE_STEP
-from crawlproject.frontier.guard.judge import REASONS, Guard, GuardedPage, Visit, demoted, is_dropped
-from crawlproject.frontier.guard.watched_patterns import is_doubted
+from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
+from crawlproject.frontier.guard.patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
+from crawlproject.requests.failures import FETCH_FAILURES
 from crawlproject.requests.meta import (
-    CANONICAL,
+    BY_TYPE,
     CLOSED_TO_ROBOTS,
     DUPLICATE_OF,
     FETCHED_BEFORE,
@@ -29,15 +33,13 @@ from crawlproject.requests.meta import (
     WAS_LAST,
 )
 from crawlproject.urls import server_key
-from crawlproject.urls.drop_params import DropRules
 from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Self
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from typing import Self, TypeAlias
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
@@ -46,8 +48,9 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
+
+    Fetch: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 logger = logging.getLogger(__name__)
 
@@ -55,110 +58,109 @@ logger = logging.getLogger(__name__)
 PATTERNS_REMEMBERED = 10_000
 
 
-def _marks_of(response: Response) -> Marks:
-    """Marks of a page's content; of plain text its lines; none if it is not text."""
+#: Meta of the guard's requests: another answer of the server, not a stored one.
+_PROBE = {BY_TYPE: True, "dont_cache": True, "dont_retry": True, "allow_offsite": True}
+
+#: Questions that wait for an answer at once, of all servers; a pattern whose question finds no place asks later.
+MAX_QUESTIONS = 100
+
+
+def _content_of(response: Response, neighbours: Iterable[str] = ()) -> PageContent:
+    """The content of a page; of plain text its lines; none if it is not text."""
     if not isinstance(response, TextResponse):
-        return frozenset()
+        return page_content(response.url, None, "")
     if not is_html(response):
-        return page_marks(response.url, None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
+        text = response.text[:MAX_TEXT].replace("\n", SEPARATOR)
+        return page_content(response.url, None, text, neighbours=neighbours)
     page = read_page(response, with_text=True)
-    return page_marks(response.url, page.title, page.text or "", page.media)
-
-
-def _nothing() -> Marks:
-    return frozenset()
+    return page_content(response.url, page.title, page.text or "", page.media, neighbours)
 
 
 def _demoted_once(entry: Entry) -> Entry:
     return entry if entry.priority == DEMOTED else demoted(entry)
 
 
-def _as_other_name(entry: Entry) -> Entry:
-    """``entry``, ranked last, but not dropped with its pattern unless it is demoted for what its pattern showed."""
+def _as_version(entry: Entry) -> Entry:
+    """``entry``, which waits because its page is known, unless it waits for what its pattern showed."""
     return entry if entry.priority in (DEMOTED, OTHER_NAME) else demoted(entry, OTHER_NAME)
 
 
 class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
-    Stats: ``guard/demoted`` (URLs), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped patterns),
-    ``guard/dropped`` (queued URLs of these), ``guard/closed_patterns`` (patterns closed to robots, or not read),
-    ``guard/other_names`` (families of URLs that are other names of known pages), ``guard/additions`` (found to be
-    idle), ``guard/visit_ids`` (parameters found to be visit ids), ``guard/merged`` (queued URLs equal to another one
-    without its visit id).
+    Stats: ``guard/demoted`` (URLs that wait), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped
+    patterns), ``guard/dropped`` (waiting URLs dropped), ``guard/in_vain`` (servers whose waiting pages showed nothing
+    new), ``guard/closed_patterns`` (patterns closed to robots, or not read), ``guard/idle_parts`` (parts of addresses
+    found to be idle), ``guard/probes`` (requests of the guard), ``guard/probes/<end>`` (patterns by their end).
     """
 
     def __init__(
-        self, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, stats: StatsCollector, options: TrapOptions
+        self,
+        frontier: Frontier,
+        seen: SeenDupeFilter,
+        backend: Backend,
+        stats: StatsCollector,
+        options: TrapOptions,
+        fetch: Fetch,
     ) -> None:
         self._frontier = frontier
         self._seen = seen
         self._backend = backend
         self._stats = stats
         self._options = options
+        self._fetch = fetch
+        self._asking: set[asyncio.Task[None]] = set()
         self._released: ServerNames[bool] = ServerNames()  # by the operator
         self._guard = Guard(options.limits, frontier.server, self._is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._told: LRUCache[str, bool] = LRUCache(PATTERNS_REMEMBERED)
-        self._lines, self._last_lines, self._id_lines = FewLines(logger), FewLines(logger), FewLines(logger)
-        self._rules: dict[str, DropRules] = {}  # by server, if visit ids are known
+        self._lines, self._last_lines = FewLines(logger), FewLines(logger)
         self.load([server.key for server in frontier.servers])
 
     def load(self, keys: Sequence[str]) -> None:
         """Continue with what was learned of the stored servers ``keys``. O(servers)."""
         for server in map(self._frontier.servers.__getitem__, keys):
-            if server.guard is not None:
-                self._guard.restored(server.guard)
-            if server.demoted_because and (self._is_released(server.key) or server.demoted_because not in REASONS):
+            self._guard.restored(server)
+            if server.demoted_because and self._is_released(server.key):
                 self._frontier.servers.rank_last(server, "")
-            elif server.guard is not None and server.guard.visit_ids.learned:
-                self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend) -> Self | None:
+    def from_crawler(
+        cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, fetch: Fetch
+    ) -> Self | None:
         """None without ``GUARD_ENABLED``. Raises ValueError for an invalid setting."""
         options = TrapOptions.of(crawler)
-        return cls(frontier, seen, backend, stats_of(crawler), options) if options.is_guarded else None
+        return cls(frontier, seen, backend, stats_of(crawler), options, fetch) if options.is_guarded else None
 
-    def page(
-        self, url: str, response: Response, links: list[str | None]
-    ) -> tuple[GuardedPage | None, list[str | None]]:
-        """An object to judge the links of the page at the canonical ``url`` (None: follow all), and its canonical
-        ``links`` without visit ids."""
+    def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
+        """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
         meta = response.meta
-        self._learn_addition(url, response)
+        self._learn_part(url, response)
         if CLOSED_TO_ROBOTS in meta or is_unread(response):
             self._learn_closed(url)
-            return None, links
+            return None
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
-        self._learn_redirect(meta, lambda: _marks_of(response))
+        self._learn_redirect(meta, lambda neighbours: _content_of(response, neighbours))
         self._learn_login(meta, url)
-        canonical, first = (
-            self._seen.canonicalizer.canonical(name) if name else None
-            for name in (meta.get(CANONICAL), meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF))
-        )
-        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), canonical, first, links)
-        self._learn_name(url, visit)
-        page = self._guard.page(url, lambda: _marks_of(response), visit)
-        if page is not None:
-            self._observe(page, url, links)
-        if not self._rules:
-            return page, links
-        return page, [None if link is None else self.without_visit_id(link) for link in links]
+        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
+        return self._guard.page(url, lambda neighbours: _content_of(response, neighbours), visit)
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Learn from the page's new links and return those to queue. O(length) each."""
         urls = [entry.url for entry in entries]
         last = page.learn(urls)
-        names = page.other_names(urls) | page.with_additions(urls, self._seen.url_is_seen)
-        if last or names:
-            self._stats.inc_value("guard/demoted", len(last | names))
+        versions = page.versions(urls, self._seen.url_is_seen, self._mark)
+        if last or versions:
+            self._stats.inc_value("guard/demoted", len(last | versions))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
-            entries = [_as_other_name(entry) if entry.url in names else entry for entry in entries]
+            entries = [_as_version(entry) if entry.url in versions else entry for entry in entries]
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
         for spent in dropped:
             self._drop(page.server, spent)
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
+        questions, page.questions = page.questions, []
+        for question in questions:
+            self._ask(page.server, question)
         self._frontier.servers.changed(page.server)
         self._judge(page.server)
         return entries
@@ -184,7 +186,7 @@ class TrapGuard:
 
     def led_back(self, request: Request) -> None:
         """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
-        self._learn_redirect(request.meta, _nothing)
+        self._learn_redirect(request.meta, None)
 
     def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
         """Learn from a page of the server ``key``, after the frontier did. O(length)."""
@@ -210,14 +212,60 @@ class TrapGuard:
     def _is_released(self, key: str) -> bool:
         return self._options.is_released(key) or self._released.find(key) is not None
 
+    def _mark(self, version: str) -> None:
+        self._seen.url_is_new(version)
+
+    def _ask(self, server: Server, question: Question) -> None:
+        """Request what the guard wants to know, when the server may be contacted."""
+        if len(self._asking) >= MAX_QUESTIONS:
+            self._guard.answered(server, question, None, self._seen.url_is_seen)
+            return
+        task = asyncio.ensure_future(self._answer(server, question))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+
+    async def _answer(self, server: Server, question: Question | None) -> None:
+        while question is not None:
+            self._stats.inc_value("guard/probes")
+            request = Request(question.next_url, callback=NO_CALLBACK, meta=dict(_PROBE), dont_filter=True)
+            try:
+                answer = self._answer_of(await self._fetch(request))
+            except FETCH_FAILURES as error:
+                logger.debug("No answer to the guard's %s: %s", request, error)
+                answer = None
+            name = question.name
+            question = self._guard.answered(server, question, answer, self._seen.url_is_seen)
+            if answer is not None and server.guard is not None and name in server.guard.patterns and question is None:
+                self._stats.inc_value(f"guard/probes/{server.guard.patterns[name].end or 'unknown'}")
+            self._frontier.servers.changed(server)
+
+    def _answer_of(self, response: Response) -> Answer:
+        canonicalizer = self._seen.canonicalizer
+        url = canonicalizer.canonical(response.url) or response.url
+        if not isinstance(response, TextResponse) or not is_html(response):
+            return Answer(response.status, url)
+        page = read_page(response, with_text=True)
+        links = canonicalizer.batch(page.hrefs, page.base, response.encoding)
+        return Answer(response.status, url, links, _content_of(response))
+
     def _drop(self, server: Server, spent: str) -> None:
-        """Drop the queued URLs of a pattern."""
+        """Drop the waiting URLs of a pattern, or of the whole server."""
+        if not spent:
+            self._lines.log(
+                logging.INFO,
+                "%s: %d pages in a row showed nothing new: its URLs that wait are dropped (GUARD_MAX_WAITING)",
+                server.key,
+                self._guard.limits.max_waiting,
+            )
+            self._stats.inc_value("guard/in_vain")
+            self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
+            return
         pattern = server.key + spent
         if pattern in self._told:  # it revives when its URLs are found again
             logger.debug("%s shows nothing new again: its URLs are dropped", pattern)
         else:
             self._told[pattern] = True
-            self._lines.log(logging.INFO, "%s shows nothing new: its URLs are dropped", pattern)
+            self._lines.log(logging.INFO, "%s has no end and shows nothing new: its URLs are dropped", pattern)
         self._stats.inc_value("guard/patterns")
         self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
 
@@ -236,23 +284,14 @@ class TrapGuard:
             self._stats.inc_value("guard/servers")
             self._frontier.servers.rank_last(server, reason)
 
-    def _observe(self, page: GuardedPage, url: str, links: list[str | None]) -> None:
-        server = page.server
-        pages = page.observe(url, links)
-        if not pages or server.guard is None:
-            return
-        rules = self._rules[server.key] = DropRules.of_names(server.guard.visit_ids.learned)
-        visit_id = server.guard.visit_ids.learned[-1]
-        self._id_lines.log(logging.INFO, "%s: %s is a visit id: removed from its URLs", server.key, visit_id)
-        self._stats.inc_value("guard/visit_ids")
-        self._seen.urls_are_new([rules.strip_url(fetched) for fetched in pages])
-        self._rewrite(server, self._merge, "guard/merged")
-
-    def _learn_redirect(self, meta: dict[str, Any], marks: Callable[[], Marks]) -> None:
-        """Count the content behind a redirect for the requested URL, if that is doubted."""
+    def _learn_redirect(
+        self, meta: dict[str, Any], content: Callable[[Iterable[str]], PageContent] | None
+    ) -> None:
+        """Count the content behind a redirect, None: a known page, for the requested URL, if that is doubted."""
         url = self._requested(meta)
         if url is not None and is_doubted(self._guard.name_of(url)):
-            page = self._guard.page(url, marks, Visit(is_copy=marks is _nothing))
+            known = page_content(url, None, "")
+            page = self._guard.page(url, content or (lambda _: known), Visit(is_copy=content is None))
             if page is not None:
                 self.judge(page, [])
 
@@ -281,28 +320,19 @@ class TrapGuard:
         self._stats.inc_value("guard/closed_patterns")
         self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
 
-    def _learn_name(self, url: str, visit: Visit) -> None:
-        """Learn of which page ``url`` is another name; demote the queued URLs of its family if all of them are."""
-        server = self._guard.learn_name(url, visit)
-        if server is None or server.guard is None:
-            return
-        logger.debug("%s: URLs like %s are other names of known pages: they rank last", server.key, url)
-        self._stats.inc_value("guard/other_names")
-        self._rank_links_last(server, server.guard.other_names.__contains__, _as_other_name)
-
-    def _learn_addition(self, url: str, response: Response) -> None:
-        """Learn what links add to addresses in vain; demote the queued URLs that have it."""
+    def _learn_part(self, url: str, response: Response) -> None:
+        """Learn which parts of addresses are idle; the queued URLs of known pages that have one wait."""
         meta = response.meta
         if FETCHED_BEFORE in meta or response.status != 200:
             return
         first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
         first = self._seen.canonicalizer.canonical(first) if first else None
-        server = self._guard.learn_addition(url, first, is_page=is_html(response))
+        server = self._guard.learn_part(url, first, is_page=is_html(response))
         if server is None or server.guard is None:
             return
-        self._stats.inc_value("guard/additions")
-        additions = server.guard.additions
-        self._rank_links_last(server, lambda url: additions.is_idle(url, self._seen.url_is_seen), _as_other_name)
+        self._stats.inc_value("guard/idle_parts")
+        idle = server.guard.idle_parts
+        self._rank_links_last(server, lambda url: idle.is_version(url, self._seen.url_is_seen), _as_version)
 
     def _rank_links_last(
         self, server: Server, are_last: Callable[[str], bool], ranked: Callable[[Entry], Entry]
@@ -323,18 +353,5 @@ class TrapGuard:
         return None
 
     def _is_dropped(self, entry: Entry, spent: str) -> bool:
-        return self._backend.is_link(entry) and is_dropped(entry, self._guard.name_of(entry.url), spent)
-
-    def _merge(self, entry: Entry) -> Entry | None:
-        url = self.without_visit_id(entry.url)
-        if url == entry.url or not self._backend.is_link(entry):
-            return entry
-        if self._seen.url_is_new(url):
-            return entry._replace(url=url)
-        self._backend.dropped(entry)
-        return None
-
-    def without_visit_id(self, url: str) -> str:
-        """The canonical ``url`` without visit ids known on its server. O(length)."""
-        rules = self._rules.get(server_key(url)) if "=" in url else None
-        return url if rules is None else rules.strip_url(url)
+        server = self._frontier.server(server_key(entry.url))
+        return server is not None and self._backend.is_link(entry) and self._guard.is_dropped(server, entry, spent)

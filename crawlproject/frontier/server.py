@@ -21,7 +21,7 @@ from crawlproject.frontier.states import (
 
 if TYPE_CHECKING:
     from crawlproject.frontier.guard.copies import CopyRun
-    from crawlproject.frontier.guard.watched_patterns import ServerGuard
+    from crawlproject.frontier.guard.server_guard import ServerGuard
     from crawlproject.frontier.learning.file_kinds import FileKinds
     from crawlproject.frontier.learning.look_ahead import LinkYield
     from crawlproject.frontier.learning.prior import Prior

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
-from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.file_kinds import FileKinds
 from crawlproject.frontier.learning.look_ahead import LinkYield

@@ -18,7 +18,7 @@ from scrapy.utils.misc import build_from_crawler
 from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import frontier_of
+from crawlproject.crawl_frontier import frontier_of, side_answer
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
@@ -185,17 +185,12 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             meta["proxy"] = page.meta["proxy"]
         for hops in range(MAX_REDIRECTS + 1):
             request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
-            response = await self._send(request)
+            response = await side_answer(self.crawler, request)
             target = _redirect_target(response)
             if target is None or hops == MAX_REDIRECTS:
                 break
             url = target
         return response
-
-    async def _send(self, request: Request) -> Response:
-        frontier = frontier_of(self.crawler)
-        answer = frontier.fetch(request) if frontier is not None else None
-        return await (answer or self.crawler.engine.download_async(request))
 
     def copy_of(self, response: Response) -> Copy:
         """The copy to cache for a response that is not an outage."""

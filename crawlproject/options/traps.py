@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 
-from crawlproject.frontier.guard.watched_patterns import GuardLimits
+from crawlproject.frontier.guard.patterns import GuardLimits
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls import host_of
 from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
@@ -36,13 +36,12 @@ class TrapOptions(Options):
                 years=(year - back, year + ahead) if back and ahead else None,
             ),
             limits=GuardLimits(
-                # Each month of a calendar links to two others, perhaps to its days: five show that there is no more.
-                max_dates=reader.count("GUARD_MAX_DATES", GuardLimits.max_dates),
                 max_same=reader.count("GUARD_MAX_SAME", GuardLimits.max_same),
+                max_waiting=reader.count("GUARD_MAX_WAITING", GuardLimits.max_waiting),
                 max_own_urls=reader.count("GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
                 pattern_copies=reader.share("GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
                 server_copies=reader.share("GUARD_SERVER_COPIES", GuardLimits.server_copies),
-                server_refused=reader.count("GUARD_SERVER_REFUSED", GuardLimits.server_refused),
+                asks=reader.switch("GUARD_PROBES", True),
             ),
             is_guarded=reader.switch("GUARD_ENABLED", True),
             released=frozenset(reader.strings("GUARD_RELEASED")),

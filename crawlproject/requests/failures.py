@@ -33,7 +33,7 @@ DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
 }
 
 #: Exceptions that can end a fetch.
-FETCH_FAILURES = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
+FETCH_FAILURES: tuple[type[Exception], ...] = (*DOWNLOAD_FAILURES, UnsupportedURLSchemeError, IgnoreRequest)
 
 #: Maximum characters of a description: errors quote data from servers.
 MAX_WORDS = 200

@@ -12,12 +12,12 @@ _number = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z])"
     r"|(?<![0-9a-z])(?=[a-f]*[0-9])[0-9a-f]{8,}(?![0-9a-z])|[0-9]+"
 )
-_final_date = re.compile(r"/(?:19|20)[0-9]{2}[/-](?:0?[1-9]|1[0-2])(?:[/-](?:0?[1-9]|[12][0-9]|3[01]))?/?\Z")
+_final_date = re.compile(r"/(?:19|20)[0-9]{2}[/-](?:0?[1-9]|1[0-2])([/-](?:0?[1-9]|[12][0-9]|3[01]))?/?\Z")
 _numbers_in_a_row = re.compile(r"#(?:[/,._-]+#)+")
 _digit = re.compile(r"[0-9]").search
 _is_of_dates = re.compile(r"(?:\A|[_-])(?:year|yr|month|mon|week|day|date|time)\Z|date\Z|month\Z|year\Z").search
 
-#: Represents a date in a pattern.
+#: Represents a month in a pattern; twice, a day.
 DATE = "@"
 
 #: Path segments kept in the pattern of a URL with parameters: later segments may be arguments of a script.
@@ -38,7 +38,7 @@ def pattern_of(url: str) -> str | None:
     if _digit(url, start) is None and "?" not in url:
         return None
     path, mark, query = url[start:].lower().partition("?")
-    path = _final_date.sub("/@", path)
+    path = _final_date.sub(lambda date: "/@@" if date[1] else "/@", path)
     pattern = _numbers_in_a_row.sub("#", _number.sub("#", path)).rstrip("/")
     if not mark:
         return pattern[:_MAX_LENGTH] if "#" in pattern or "@" in pattern else None
@@ -52,12 +52,11 @@ def pattern_of(url: str) -> str | None:
     return f"{pattern}?{'&'.join(sorted(plain))}"[:_MAX_LENGTH]
 
 
-def form_of(url: str) -> str:
-    """The canonical *url* within its server, with numbers replaced: it also tells ``?topic=#.msg#`` from ``?topic=#``.
-
-    O(length).
-    """
-    return _numbers_in_a_row.sub("#", _number.sub("#", url[url.find("/", 8) :].lower()))[:_MAX_LENGTH]
+def folder_of(url: str) -> str:
+    """The pattern of all names in the first folder of the canonical *url*: ``/wiki/*``, ``/*``. O(length)."""
+    start = url.find("/", 8) + 1
+    end = url.find("/", start)
+    return f"/{url[start:end].lower()}/*"[:_MAX_LENGTH] if start <= end < len(url) - 1 else "/*"
 
 
 def script_of(pattern: str) -> str | None:

@@ -6,35 +6,69 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.content.page_marks import page_content
 from crawlproject.frontier import Entry, Server, UrlQueue
-from crawlproject.frontier.guard.judge import Guard, Visit, demoted, is_dropped
-from crawlproject.frontier.queues.sort_key import DEMOTED
-from crawlproject.urls import server_key
+from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
+from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
+from crawlproject.urls import Canonicalizer, extract, server_key
+from tests.generated_sites import PLAIN, REDIRECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from crawlproject.frontier.guard.watched_patterns import GuardLimits, Marks
+    from crawlproject.content.page_marks import PageContent
+    from crawlproject.frontier.guard.patterns import GuardLimits
 
 ORDERS = ("breadth", "links", "depth")
+CANONICAL = Canonicalizer()
 
 
 class Shown(NamedTuple):
     """The answer of a walk's web to a URL."""
 
     #: Canonical URLs, in the order of the page.
-    links: Iterable[str]
-    marks: Callable[[], Marks | None]
+    links: list[str]
+    title: str | None = None
+    text: str = ""
+    media: Iterable[str] = ()
     #: URL of the page, if it is not the requested one.
     url: str | None = None
 
+    def content(self, url: str, neighbours: Iterable[str]) -> PageContent:
+        """What the guard compares."""
+        return page_content(url, self.title, self.text, self.media, neighbours)
+
+
+def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], Shown | None]:
+    """The answers of a generated site at ``root``."""
+
+    def page_of(url: str) -> Shown | None:
+        for _ in range(5):
+            markup = render(url.removeprefix(root))
+            if markup is None or not markup.startswith(REDIRECT):
+                break
+            target = CANONICAL.batch([markup.removeprefix(REDIRECT)], url)[0]
+            if target is None:
+                return None
+            url = target
+        if markup is None or markup.startswith(REDIRECT):
+            return None
+        if markup.startswith(PLAIN):
+            return Shown([], text=markup)
+        page = extract(markup.replace("{root}", root), url, with_text=True)
+        links = [link for link in CANONICAL.batch(page.hrefs, url) if link is not None]
+        return Shown(links, page.title, page.text or "", page.media, url)
+
+    return page_of
+
 
 class Walk:
-    """One walk. ``fetched``: URLs of the fetched pages, in order; ``refused``: URLs of the refused links.
+    """One walk. ``fetched``: URLs of the fetched pages, in order; ``asked``: those that the guard asked for.
 
     ``page_of``: the page of a URL, None if there is none.  ``order``: ``breadth`` or ``depth`` first, or the URL found
-    on the most pages first (``links``).  As in a crawl, demoted URLs come last and dropped ones are removed.  Without
-    ``limits`` there is no guard.  ``most``: maximum number of pages.
+    on the most pages first (``links``).  As in a crawl, waiting URLs come last and dropped ones are removed, and a page
+    with the text of an earlier one is its copy.  Without ``limits`` there is no guard.  ``most``: maximum number of
+    pages.
     """
 
     def __init__(
@@ -47,34 +81,39 @@ class Walk:
         most: int | None = None,
     ) -> None:
         self.fetched: list[str] = []
-        self.refused: set[str] = set()
+        self.requests = 0
+        self.asked: list[str] = []
         self.dropped: list[str] = []
+        self.refused: set[str] = set()
         self.servers: dict[str, Server] = {}
         self.guard = None if limits is None else Guard(limits, self.servers.get)
+        self._page_of = page_of
         self._order = order
         self._found: Counter[str] = Counter()
         self._waiting: dict[str, Entry] = {}
-        self._heap: list[tuple[bool, int, int, str]] = []
+        self._heap: list[tuple[int, int, int, str]] = []
         self._pushes = 0
         self._seen: set[str] = set()
+        self._texts: dict[int, str] = {}
         at: set[str] = set()
         for seed in seeds:
             self._seen.add(seed)
             self._push(Entry(seed))
-        while self._heap and (most is None or len(self.fetched) < most):
+        while self._heap and (most is None or self.requests < most):
             url = heappop(self._heap)[-1]
             entry = self._waiting.pop(url, None)
-            shown = None if entry is None else page_of(url)
-            if entry is None or shown is None:
+            if entry is None:
+                continue
+            self.requests += 1
+            shown = page_of(url)
+            if shown is None:
                 continue
             place = shown.url or url
+            self._seen.add(place)
             if place not in at:
                 at.add(place)
                 self.fetched.append(place)
-                self._seen.add(place)
-                self._read(
-                    place, shown, Visit(was_last=entry.priority == DEMOTED, depth=entry.depth, links=tuple(shown.links))
-                )
+                self._read(place, shown, entry)
 
     def _push(self, entry: Entry) -> None:
         self._pushes += 1
@@ -83,11 +122,21 @@ class Walk:
             self.servers[key] = Server(key, UrlQueue(by_quality=True, window=1), 1)
         self._waiting[entry.url] = entry
         rank = {"breadth": self._pushes, "depth": -self._pushes, "links": -self._found[entry.url]}[self._order]
-        heappush(self._heap, (entry.priority == DEMOTED, rank, self._pushes, entry.url))
+        group = {DEMOTED: 1, OTHER_NAME: 2}.get(entry.priority, 0)
+        heappush(self._heap, (group, rank, self._pushes, entry.url))
 
-    def _read(self, url: str, shown: Shown, visit: Visit) -> None:
-        self.servers[server_key(url)].pages += 1
-        page = None if self.guard is None else self.guard.page(url, shown.marks, visit)
+    def _read(self, url: str, shown: Shown, entry: Entry) -> None:
+        server = self.servers[server_key(url)]
+        server.pages += 1
+        first = self._texts.setdefault(hash((shown.text, tuple(shown.media))), url)
+        is_copy = first != url
+        page = None
+        if self.guard is not None:
+            was_last = entry.priority in (DEMOTED, OTHER_NAME)
+            visit = Visit(is_copy, was_last=was_last, depth=entry.depth, links=tuple(shown.links))
+            self.guard.learn_content(server, url, copy=is_copy)
+            self.guard.learn_part(url, first if is_copy else None, is_page=not shown.text.startswith(PLAIN))
+            page = self.guard.page(url, lambda neighbours: shown.content(url, neighbours), visit)
         new = []
         for link in dict.fromkeys(shown.links):
             if page is not None and page.refuses_some and page.refuses(link):
@@ -96,23 +145,39 @@ class Walk:
             self._found[link] += 1
             if link not in self._seen:
                 self._seen.add(link)
-                new.append(Entry(link, depth=visit.depth + 1))
+                new.append(Entry(link, depth=entry.depth + 1))
             elif self._order == "links" and link in self._waiting:
                 self._push(self._waiting[link])
         if page is not None:
-            last = page.learn([entry.url for entry in new])
-            new = [demoted(entry) if entry.url in last else entry for entry in new]
-        for entry in new:
-            self._push(entry)
-        for spent in () if page is None else page.spent:
-            self._drop(url, spent)
+            urls = [each.url for each in new]
+            last = page.learn(urls)
+            versions = page.versions(urls, self._seen.__contains__, self._seen.add)
+            new = [demoted(each) if each.url in last else each for each in new]
+            new = [demoted(each, OTHER_NAME) if each.url in versions else each for each in new]
+        for each in new:
+            self._push(each)
+        if page is not None:
+            self._follow_up(server, page)
 
-    def _drop(self, page: str, spent: str) -> None:
-        key = server_key(page)
+    def _follow_up(self, server: Server, page: GuardedPage) -> None:
         assert self.guard is not None
-        for url, entry in list(self._waiting.items()):
-            if server_key(url) == key and is_dropped(entry, self.guard.name_of(url), spent):
-                del self._waiting[url]
-                self.dropped.append(url)
-        self._heap = [item for item in self._heap if item[-1] in self._waiting]
-        heapify(self._heap)
+        for spent in page.spent:
+            for url, entry in list(self._waiting.items()):
+                if server_key(url) == server.key and self.guard.is_dropped(server, entry, spent):
+                    del self._waiting[url]
+                    self.dropped.append(url)
+            self._heap = [item for item in self._heap if item[-1] in self._waiting]
+            heapify(self._heap)
+        questions: list[Question] = list(page.questions)
+        while questions:
+            question = questions.pop()
+            url = question.next_url
+            self.asked.append(url)
+            self.requests += 1
+            shown = self._page_of(url)
+            answer = Answer(404, url)
+            if shown is not None:
+                place = shown.url or url
+                answer = Answer(200, place, shown.links, shown.content(place, ()))
+            then = self.guard.answered(server, question, answer, self._seen.__contains__)
+            questions += [] if then is None else [then]

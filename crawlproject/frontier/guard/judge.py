@@ -1,51 +1,53 @@
-"""Detects traps by the content of a server's pages: URLs that lead only to more of their kind.
+"""Delays the URLs of pages that show nothing new, and drops those of which a server was shown to have no end.
 
 A *pattern* is the common form of a family of URLs (``urls.pattern``), or the rule of ``urls.traps`` that doubts them.
-The decision needs evidence.  Each page of a pattern whose pages link to each other is compared with earlier ones: does
-it show anything new (text, numbers, pictures), or link to another pattern whose pages do?  If page after page shows the
-same, their links to the pattern rank last; after some more such pages, the pattern is dropped and no longer followed.
+The pages of a pattern are compared: text that none of the last ones had, in this combination, is news, and so is a link
+to another pattern that has some.  URLs found on pages without news *wait*: they are fetched after all others.
+Sameness alone drops nothing.  After a few such pages the guard asks for an address that no finite site has
+(``guard.far``); only if the server leads on from there, its pattern is dropped after more pages without news.
+Besides, a server that shows nothing new on hundreds of waiting pages in a row gets no more of these requests.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
-from zlib import crc32
 
+from crawlproject.frontier.guard.far import End, Far, end_of, far_addresses
+from crawlproject.frontier.guard.idle_parts import VERSION
 from crawlproject.frontier.guard.mark_budget import MarkBudget
-from crawlproject.frontier.guard.visit_ids import may_have_id
-from crawlproject.frontier.guard.watched_patterns import (
+from crawlproject.frontier.guard.patterns import (
     DOUBT,
+    MIN_NEW,
+    NAMES,
     GuardLimits,
     Pattern,
-    ServerGuard,
-    family_of,
     is_doubted,
-    is_endless_by_nature,
+    is_of_names,
+    product_of,
 )
-from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION
+from crawlproject.frontier.guard.server_guard import ServerGuard
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME
 from crawlproject.urls.known_urls import remembering
-from crawlproject.urls.pattern import pattern_of
+from crawlproject.urls.pattern import folder_of, pattern_of
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import TrapRules, leads_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from crawlproject.content.page_marks import PageContent
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.guard.watched_patterns import Marks
     from crawlproject.frontier.server import Server
 
-#: Reasons for ranking a server last. A store of an earlier version may have others, which no longer apply.
-COPIES, REFUSED = "copies", "refused"
-REASONS = frozenset((COPIES, REFUSED))
+#: Reason for ranking a server last.
+COPIES = "copies"
 
 #: Links from a seed, and pages of a server, from which every pattern is watched: patterns may be endless that lead only
 #: to each other.
 WATCHED_FROM_DEPTH, WATCHED_FROM_PAGES = 32, 1_000
 
-#: Minimum links to other pages that make a page of a list new: a form or a print version leads back to one page.  Links
-#: of a page that are examined for this.
-MIN_ENTRIES, MAX_ENTRIES = 3, 1_000
+#: Neighbours whose numbers are left out when a page is compared.
+MAX_NEIGHBOURS = 100
 
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
@@ -58,13 +60,10 @@ class Visit(NamedTuple):
     is_copy: bool = False
     #: The page itself was seen before, so it is no evidence.
     is_known: bool = False
-    #: Its URL ranked last.
+    #: Its URL waited.
     was_last: bool = False
     #: Links from a seed.
     depth: int = 0
-    #: The canonical URL that it declares, and that of the page it is a copy of; None if there is none.
-    canonical: str | None = None
-    first: str | None = None
     #: The canonical URLs that it links to, known ones included.
     links: Sequence[str | None] = ()
 
@@ -72,8 +71,54 @@ class Visit(NamedTuple):
 PLAIN_VISIT = Visit()
 
 
+class Question(NamedTuple):
+    """A request that the guard asks for: of far addresses, one after the other, or of a page once more."""
+
+    #: Name of the pattern that it is about.
+    name: str
+    #: Addresses not asked for yet, the next one first.
+    far: tuple[Far, ...] = ()
+    #: A page of the pattern, and what it showed.
+    url: str = ""
+    content: PageContent | None = None
+
+    @property
+    def next_url(self) -> str:
+        """The URL to request."""
+        return self.far[0].url if self.far else self.url
+
+
+class Answer(NamedTuple):
+    """The answer to a question."""
+
+    status: int
+    #: Canonical URL after redirects.
+    url: str
+    links: Sequence[str | None] = ()
+    content: PageContent | None = None
+
+
+class CrawlShare:
+    """Bounds what a crawl spends on endless patterns that never showed any news.
+
+    A hundredth of the crawl's pages, and ``LEAST``.  With it, a calendar is followed for ``GuardLimits.max_same`` pages
+    until its first event, else for ``LEAST_SAME``.
+    """
+
+    LEAST, SHARE = 50, 0.01
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.vain = 0
+
+    @property
+    def is_left(self) -> bool:
+        """Whether more may be spent."""
+        return self.vain < max(self.LEAST, self.SHARE * self.pages)
+
+
 def demoted(entry: Entry, priority: int = DEMOTED) -> Entry:
-    """``entry``, ranked last."""
+    """``entry``, which waits until all others are fetched."""
     return entry._replace(quality=entry.quality * DEMOTION, priority=priority)
 
 
@@ -94,38 +139,71 @@ class Guard:
     ) -> None:
         self.limits = limits
         self.budget = MarkBudget() if budget is None else budget
+        self.share = CrawlShare()
         self.server_of = server_of
         self.is_released = is_released
         self.rules = TrapRules() if rules is None else rules
-        #: The pattern of a canonical URL; None if nothing in it varies. O(length): 3-6 us, unless it is cached.
-        self.name_of: Callable[[str], str | None] = remembering(self._name_of)
+        #: The pattern of a canonical URL. O(length): 3-6 us, unless it is cached.
+        self.name_of: Callable[[str], str] = remembering(self._name_of)
 
     def page(
         self,
         url: str,
-        marks: Callable[[], Marks | None],
+        content: Callable[[Iterable[str]], PageContent | None],
         visit: Visit = PLAIN_VISIT,
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``marks``: returns the page's marks, None if they are unknown; called at most once, and only if its pattern is
-        watched.
+        ``content``: returns the page's content, given the addresses of its neighbours; None if it is unknown; called at
+        most once, and only if its pattern is watched.
         """
         server = self._judged(url)
         if server is None:
             return None
+        self.share.pages += not visit.is_known
         if server.guard is not None:
             server.guard.count_open(self.name_of(url))
-        return GuardedPage(self, server, url, marks, visit)
+        return GuardedPage(self, server, url, content, visit)
+
+    def answered(self, server: Server, question: Question, answer: Answer | None, is_known: Callable[[str], bool]) -> Question | None:
+        """Learn from the ``answer`` to a question, None if there was none; returns the next question, if there is one.
+
+        ``is_known``: whether a canonical URL was seen.  O(links).
+        """
+        pattern = None if server.guard is None else server.guard.patterns.get(question.name)
+        if pattern is None:
+            return None
+        if not question.far:
+            if answer is not None and answer.content is not None and question.content is not None:
+                pattern.noise = question.content.noise(answer.content, pattern.noise)
+                pattern.forget()
+            return None
+        far = question.far[0]
+        if answer is None:
+            end = End.OPEN
+        elif not 200 <= answer.status < 300 or self._plain_name(answer.url) != self._plain_name(far.url):
+            end = End.FINITE
+        else:
+            plain = self._plain_name(far.url)
+            end = end_of(far, filter(None, answer.links), lambda url: self._plain_name(url) == plain, is_known)
+        if end is not End.ENDLESS and len(question.far) > 1:
+            return question._replace(far=question.far[1:])
+        pattern.end = end
+        if end is End.FINITE:
+            if not pattern.repeats_itself:
+                pattern.forget()
+            self.budget.keep(pattern)
+            return None
+        return None if question.content is None else question._replace(far=())
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
         """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links, or
         asks for a login.
 
-        Returns its server and pattern if the URLs of that pattern, found anywhere, rank last from now on.  O(length).
+        Returns its server and pattern if the URLs of that pattern, found anywhere, wait from now on.  O(length).
         """
         server, name = self._judged(url), self.name_of(url)
-        if server is None or name is None:
+        if server is None or is_of_names(name):
             return None
         server.guard = server.guard or ServerGuard()
         return (server, name) if server.guard.count_closed(name) else None
@@ -136,26 +214,10 @@ class Guard:
         if server is not None and server.guard is not None:
             server.guard.count_open(self.name_of(url))
 
-    def learn_name(self, url: str, visit: Visit) -> Server | None:
-        """Learn which page the canonical ``url`` is said to show, and which one it does show.
+    def learn_part(self, url: str, first: str | None, *, is_page: bool) -> Server | None:
+        """Learn from the answer at the canonical ``url`` which parts of the server's addresses are idle.
 
-        Returns its server if further URLs are found to be other names of known pages, so that they rank last from now
-        on.  O(length).
-        """
-        server = self._judged(url)
-        if server is None or visit.is_known:
-            return None
-        named = (visit.canonical, visit.first)
-        canonical, first = (each if each and server_key(each) == server.key else None for each in named)
-        if (canonical is None or canonical == url) and server.guard is None:  # nearly always
-            return None
-        server.guard = server.guard or ServerGuard()
-        return server if server.guard.other_names.learn(url, canonical, first) else None
-
-    def learn_addition(self, url: str, first: str | None, *, is_page: bool) -> Server | None:
-        """Learn from the answer at the canonical ``url`` what the server's links add to addresses in vain.
-
-        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  Returns its server if something has
+        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  Returns its server if a part has
         become idle.  O(length).
         """
         server = self._judged(url)
@@ -164,64 +226,80 @@ class Guard:
         if first is not None and server_key(first) != server.key:
             first = None
         server.guard = server.guard or ServerGuard()
-        return server if server.guard.additions.learn(url, first, is_page=is_page) else None
+        return server if server.guard.idle_parts.learn(url, first, is_page=is_page) else None
 
-    def restored(self, known: ServerGuard) -> None:
-        """Count the patterns of a restored server in the budget. O(patterns)."""
-        for pattern in known.patterns.values():
-            self.budget.keep(pattern)
+    def restored(self, server: Server) -> None:
+        """Count a restored server in the budget and in the crawl's share. O(patterns)."""
+        self.share.pages += server.pages
+        if server.guard is not None:
+            self.share.vain += server.guard.vain
+            for pattern in server.guard.patterns.values():
+                self.budget.keep(pattern)
+
+    def patience(self, pattern: Pattern) -> int:
+        """Pages in a row without news after which ``pattern`` is dropped; 0: never."""
+        if pattern.end is not End.ENDLESS:
+            return 0
+        if pattern.news > 1 or self.share.is_left:
+            return self.limits.max_same
+        return min(self.limits.max_same, self.limits.LEAST_SAME)
 
     def _judged(self, url: str) -> Server | None:
         """The server of the canonical ``url``; None if it is new or exempt."""
         server = self.server_of(server_key(url))
         return None if server is None or self.is_released(server.key) else server
 
-    def _name_of(self, url: str) -> str | None:
+    def _name_of(self, url: str) -> str:
         reason = self.rules.reason(url)
         if reason is None:
-            return pattern_of(url)
+            return self._plain_name(url)
         return DOUBT + (pattern_of(url) or reason if reason in _BY_PATTERN else reason)
 
-    def standing_out(self, server: Server) -> str:
-        """Reason for ranking ``server`` last: copies, refused; empty if none. O(1)."""
-        limits, known = self.limits, server.guard
-        if self.is_released(server.key):
-            return ""
-        if self._has_copies(server):
-            return COPIES
-        if known is None or not 0 < limits.server_refused <= known.refused:
-            return ""
-        return REFUSED if known.refused >= limits.REFUSED_PER_PAGE * known.listed else ""
+    @staticmethod
+    def _plain_name(url: str) -> str:
+        return pattern_of(url) or NAMES + folder_of(url)
 
-    def _has_copies(self, server: Server) -> bool:
-        """Whether most pages of ``server`` are copies; other names of known pages, which come last, do not count."""
+    def standing_out(self, server: Server) -> str:
+        """Reason for ranking ``server`` last: copies; empty if none. O(1)."""
         share, pages, copies = self.limits.server_copies, server.pages, server.copies
-        if share > 0 and copies >= share * pages and server.guard is not None:
-            other = server.guard.other_names.copies
-            pages, copies = pages - other, copies - other
-        return pages >= self.limits.MIN_SERVER_PAGES and 0 < share * pages <= copies
+        if self.is_released(server.key) or pages < self.limits.MIN_SERVER_PAGES:
+            return ""
+        return COPIES if 0 < share * pages <= copies else ""
 
     def linked_from_elsewhere(self, url: str) -> bool:
-        """Count a link from another server to the canonical ``url``; returns whether it ranks last. O(length)."""
+        """Count a link from another server to the canonical ``url``; returns whether it waits. O(length)."""
         name = self.name_of(url)
         server = self._judged(url)
         known = None if server is None else server.guard
         if known is not None and name in known.patterns:
             known.patterns[name].votes += 1
-        return name is not None and is_last(known, name, self.limits)
+        return known.waits(name, self.limits) if known is not None else is_doubted(name)
 
     def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
         """Count a page in its pattern. O(length)."""
         if (server.guard is None and not copy) or self.is_released(server.key):
             return
         name = self.name_of(url)
-        if name is None:
+        if is_of_names(name):
             return
         known = server.guard = server.guard or ServerGuard()
         pattern = known.watch(name) if copy else known.patterns.get(name)
         if pattern is not None:
             pattern.pages += 1
             pattern.copies += copy
+
+    def is_dropped(self, server: Server, entry: Entry, spent: str) -> bool:
+        """Whether a waiting ``entry`` is dropped with the pattern ``spent``, or with all of its server if that is "".
+
+        O(length).
+        """
+        if entry.priority not in (DEMOTED, OTHER_NAME) or server.guard is None:
+            return False
+        name = self.name_of(entry.url)
+        if spent:
+            return name == spent
+        pattern = server.guard.patterns.get(name)
+        return entry.priority == OTHER_NAME or pattern is None or not pattern.is_kept()
 
 
 class GuardedPage:
@@ -231,8 +309,8 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_canonical", "_family", "_guard", "_is_copy", "_is_new", "_links", "_marks", "_name", "_url", "_was_last"),
-        *("_watched", "server", "spent"),
+        *("_content", "_content_of", "_guard", "_is_copy", "_is_equal", "_is_known", "_is_new", "_links", "_name"),
+        *("_product", "_url", "_was_last", "_watched", "questions", "server", "spent"),
     )
 
     def __init__(
@@ -240,70 +318,65 @@ class GuardedPage:
         guard: Guard,
         server: Server,
         url: str,
-        marks: Callable[[], Marks | None],
+        content: Callable[[Iterable[str]], PageContent | None],
         visit: Visit,
     ) -> None:
         self.server = server
-        #: After ``learn``: patterns that this page has shown to be endless.
+        #: After ``learn``: patterns that are dropped now; "" for all that waits at the server.
         self.spent: list[str] = []
+        #: After ``learn``: what the guard wants to know.
+        self.questions: list[Question] = []
         self._guard = guard
         self._url = url
         self._name = name = guard.name_of(url)
-        self._family = family_of(name)
-        self._marks = None if visit.is_known else marks
+        self._content_of = content
+        self._content: PageContent | None = None
+        self._is_known = visit.is_known
         self._is_copy = visit.is_copy
-        self._canonical = visit.canonical
-        self._was_last = visit.was_last or is_doubted(name)
+        self._was_last = visit.was_last
         self._links = visit.links
         self._is_new = True
-        self._watched: list[Pattern] = []  # its pattern, and the script of that pattern
+        self._is_equal = False
+        self._watched: Pattern | None = None  # its pattern, or the product that it belongs to
         known = server.guard
-        is_watched = known is not None and (name in known.patterns or self._family in known.patterns)
+        if known is None and product_of(name) is not None:
+            known = server.guard = ServerGuard()
+        self._product = None if known is None else known.product_of(name)
+        is_watched = known is not None and name in known.patterns
         is_far = visit.depth >= WATCHED_FROM_DEPTH or server.pages >= WATCHED_FROM_PAGES
-        if is_watched or is_doubted(name) or (name is not None and is_far):
+        if is_watched or is_doubted(name) or is_far or self._product:
             self._watch()
 
     @property
     def refuses_some(self) -> bool:
         """Whether it may refuse links. O(1)."""
         known = self.server.guard
-        if known is None:
-            return False
-        return bool(known.spent) or self._is_full or (self._is_copy and not known.additions.is_empty)
+        return known is not None and (bool(known.spent) or self._is_full or self._is_vain)
 
     def refuses(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is neither followed nor added to the seen-set.
 
-        Applies to links to a dropped pattern if the page shows nothing new or the URL is doubted, and to a full one.
-        If the page is a copy, with something idle added to its address: to further versions of it as well.  The page
-        without the addition shows the same, so it has their links, unless each version links to a new one.
-        O(1), O(length) if patterns of the server are watched.
+        Applies to links to a dropped pattern if the page shows nothing new or the URL is doubted, to those of a pattern
+        that is full, and, if too much has waited in vain, to those that would wait.  O(length).
         """
         known = self.server.guard
         if known is None or not self.is_own(url):
             return False
-        if self._is_copy and known.additions.is_version(url, self._url):
-            known.refused += 1
-            return True
         name = self._guard.name_of(url)
-        is_refused = known.is_spent(name) and (not self._is_new or is_doubted(name))
-        if not is_refused and not (self._is_full and name == self._name):
-            return False
-        known.refused += self._is_full or not self._is_new  # many good pages may repeat links to a dropped calendar
-        return True
-
-    def observe(self, url: str, links: Iterable[str | None]) -> list[str]:
-        """Look for visit ids in the ``links`` to the page's own server; see ``VisitIds.observe``. O(length)."""
-        if not may_have_id(url):
-            return []
-        self.server.guard = self.server.guard or ServerGuard()
-        own = [link for link in links if link is not None and self.is_own(link)]
-        return self.server.guard.visit_ids.observe(url, own)
+        is_refused = name in known.spent and (not self._is_new or is_doubted(name))
+        is_refused = is_refused or (self._is_full and name == self._name)
+        if not is_refused and self._is_vain:
+            pattern = known.patterns.get(name)
+            is_kept = pattern is not None and pattern.is_kept()
+            waits = known.waits(name, self._guard.limits) or (self._is_sideways(name) and not self._is_new)
+            is_refused = (waits and not is_kept) or known.idle_parts.without(url) != url
+        known.refused += is_refused
+        return is_refused
 
     def learn(self, new: Iterable[str]) -> set[str]:
-        """Learn from the page's ``new`` links; returns those to be demoted. O(length) each."""
+        """Learn from the page's ``new`` links; returns those that wait. O(length) each."""
         guard, limits = self._guard, self._guard.limits
-        sideways: set[str] = set()
+        sideways: list[str] = []
         others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
         own = 0
@@ -314,27 +387,49 @@ class GuardedPage:
                     last.add(url)
                 continue
             name = guard.name_of(url)
-            if name is None:
-                has_news = True
-            elif self._returns(url, name):
+            known = self.server.guard
+            if self._returns(url, name):
                 last.add(url)
             elif self._is_sideways(name):
-                sideways.add(url)
-                own += name == self._name
-                if self.server.guard is not None and self.server.guard.is_closed(name):
+                sideways.append(url)
+                own += name == self._name or self._product is not None
+                if known is not None and known.is_closed(name):
                     last.add(url)
             else:
                 has_news = self._leads_to(name) or has_news
-                if is_last(self.server.guard, name, limits):
+                if known.waits(name, limits) if known is not None else is_doubted(name):
                     last.add(url)
-                elif self._is_doubtful(name):
+                elif known is not None and name in known.patterns and known.patterns[name].is_doubtful:
                     others.add(url)
-        has_news = self._count(own, len(sideways), has_news=has_news)
-        if not self._watched:
+        has_news = self._count(own, sideways, has_news=has_news)
+        pattern = self._watched
+        if pattern is None:
             return last
-        if self._shows_nothing(has_news=has_news):
-            return last | sideways | others
-        return last | sideways if self._ranks_last() else last
+        if not (self._is_new or has_news) and (self._product or pattern.is_doubtful):
+            return last.union(sideways, others)
+        return last.union(sideways) if self._waits(pattern) else last
+
+    def versions(self, new: Iterable[str], is_seen: Callable[[str], bool], mark: Callable[[str], None]) -> set[str]:
+        """Those of its ``new`` links that lead to a page known under another address; ``mark``: adds one to the seen.
+
+        O(length) each, if the server has idle parts.
+        """
+        known = self.server.guard
+        if known is None or known.idle_parts.is_empty:
+            return set()
+        found: set[str] = set()
+        for url in new:
+            if self.is_own(url) and (base := known.idle_parts.without(url)) != url:
+                if known.idle_parts.is_version(url, is_seen):
+                    found.add(url)
+                else:
+                    mark(base + VERSION)
+        return found
+
+    def is_own(self, url: str) -> bool:
+        """Whether ``url`` is on the page's server."""
+        key = self.server.key
+        return url.startswith(key) and url[len(key) : len(key) + 1] == "/"
 
     def _returns(self, url: str, name: str) -> bool:
         """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed no new text.
@@ -344,56 +439,48 @@ class GuardedPage:
         if name == self._name or not leads_back(url, self._url):
             return False
         known = self.server.guard = self.server.guard or ServerGuard()
-        pattern, limits = known.watch(name), self._guard.limits
+        pattern = known.watch(name)
         # A login is not cleared by its links to forms for new members.
-        return pattern.dry >= limits.DEMOTED_FROM or not pattern.is_cleared(limits)
-
-    def other_names(self, new: list[str]) -> set[str]:
-        """Learn where the page leads; returns those of its ``new`` links that are other names of known pages.
-
-        O(length) each, if the server has pages that declare other canonical URLs.
-        """
-        known = self.server.guard
-        if known is None or known.other_names.is_empty:
-            return set()
-        known.other_names.learn_new(self._url, self._canonical, new, is_copy=self._is_copy)
-        return {url for url in new if self.is_own(url) and url in known.other_names}
-
-    def with_additions(self, new: list[str], is_seen: Callable[[str], bool]) -> set[str]:
-        """Those of its ``new`` links that only add something idle to the URL of a page for which ``is_seen`` is true.
-
-        O(length) each, if something idle is known.
-        """
-        known = self.server.guard
-        if known is None or known.additions.is_empty:
-            return set()
-        return {url for url in new if self.is_own(url) and known.additions.is_idle(url, is_seen)}
+        return pattern.dry >= GuardLimits.DOUBTED_FROM or not pattern.is_cleared()
 
     def _is_sideways(self, name: str) -> bool:
-        """Whether ``name`` is the page's own pattern, or one of the same script."""
-        return name == self._name or (self._family is not None and family_of(name) == self._family)
-
-    def is_own(self, url: str) -> bool:
-        """Whether ``url`` is on the page's server."""
-        key = self.server.key
-        return url.startswith(key) and url[len(key) : len(key) + 1] == "/"
+        """Whether ``name`` is the page's own pattern, or one of the same product."""
+        return name == self._name or (self._product is not None and product_of(name) == self._product)
 
     @property
     def _is_full(self) -> bool:
-        return bool(self._watched) and self._watched[0].is_full(self._guard.limits)
+        return self._watched is not None and self._watched.is_full(self._guard.limits)
+
+    @property
+    def _is_vain(self) -> bool:
+        """Whether too many waiting pages of the server have shown nothing new in a row."""
+        known = self.server.guard
+        return known is not None and 0 < self._guard.limits.max_waiting <= known.vain_in_a_row
 
     def _watch(self) -> None:
-        """Compare the page with earlier pages of its pattern and script; the first page counts as new."""
-        assert self._name is not None
+        """Compare the page with earlier pages of its pattern and product; the first page counts as new."""
         known = self.server.guard = self.server.guard or ServerGuard()
-        names = [self._name] if self._family is None else [self._family, self._name]  # watched last: not evicted
-        self._watched = [known.watch(name) for name in names][::-1]
-        marks = None if self._marks is None else self._marks()
-        if marks is not None:
-            show = [pattern.shows_new(marks) for pattern in self._watched]
-            self._is_new = all(show) and not (self._is_copy and is_doubted(self._name))
-        elif self._marks is None:
-            self._is_new = not known.is_spent(self._name)
+        pattern = known.watch(self._product or self._name)
+        self._watched = pattern
+        if self._is_known:
+            self._is_new = self._name not in known.spent
+            return
+        if not pattern.is_compared:
+            return
+        self._content = self._content_of(self._neighbours())
+        if self._content is None:
+            return
+        marks = self._content.marks(pattern.noise)
+        # combinations of what was seen are not new where names, or parameters, are combined
+        is_combined = self._product is not None or is_of_names(self._name)
+        difference = pattern.unseen(marks) if is_combined else pattern.difference(marks)
+        self._is_new = difference >= MIN_NEW
+        self._is_equal = difference == 0
+
+    def _neighbours(self) -> list[str]:
+        """Other addresses of its pattern that it links to."""
+        links = (url for url in self._links[:MAX_NEIGHBOURS] if url is not None and url != self._url)
+        return [url for url in links if self.is_own(url) and self._guard.name_of(url) == self._name]
 
     def _leads_to(self, name: str) -> bool:
         """Count a link to another pattern; returns whether it may lead to anything new."""
@@ -404,92 +491,65 @@ class GuardedPage:
         if self._is_new:
             if pattern is not None:
                 pattern.votes += 1
-        else:
+        elif not is_of_names(name):
             pattern = known.watch(name)
             pattern.own += 1
-        return not is_doubted(name) and (pattern is None or pattern.is_promising(self._guard.limits))
+        return not is_doubted(name) and (pattern is None or pattern.is_promising())
 
-    def _count(self, own: int, sideways: int, *, has_news: bool) -> bool:
+    def _count(self, own: int, sideways: list[str], *, has_news: bool) -> bool:
         """Count the page in its pattern; returns whether one of its links may lead to something new."""
-        if sideways and not self._watched:
+        if sideways and self._watched is None:
             self._watch()
         known = self.server.guard
         if known is None:
             return has_news
-        known.listed += 1
-        if self._marks is None:
+        if self._is_known:
             return has_news
-        has_news = self._lists_others() or has_news
-        for pattern, found in zip(self._watched, (own, sideways), strict=False):
-            pattern.count(own=found, is_new=self._is_new, has_news=has_news, was_last=self._was_last)
+        is_news = self._is_new or has_news
+        pattern = self._watched
+        if pattern is not None:
+            pattern.count(own=own, is_new=self._is_new, has_news=has_news, is_equal=self._is_equal)
             self._guard.budget.keep(pattern)
-            if pattern.same <= 1 and (self._is_new or has_news):
+            if is_news:
                 known.revive(pattern.name)
-            elif pattern.is_barren(self._guard.limits) and _feeds_on_itself(pattern) and known.spend(pattern.name):
-                self.spent.append(pattern.name)
+            if self._product is None:
+                self._ask(pattern)
+        self._count_vain(known, is_news=is_news)
         return has_news
 
-    def _lists_others(self) -> bool:
-        """Whether it links to several pages of other patterns, known ones included, that no earlier page linked to.
+    def _ask(self, pattern: Pattern) -> None:
+        """Ask whether the pattern has an end, if it is time."""
+        limits = self._guard.limits
+        if not limits.asks or not pattern.wants_far():
+            return
+        far = next(filter(None, (far_addresses(self._url, url) for url in self._neighbours())), None)
+        if far:
+            pattern.end = End.ASKED
+            content = None if pattern.same else self._content or self._content_of(())
+            self.questions.append(Question(self._name, tuple(far), self._url, content))
 
-        Only pages without new text are compared, and the first one.  O(MAX_ENTRIES).
-        """
-        if not self._watched or self._family is not None or is_endless_by_nature(self._watched[0].name):
-            return False
-        pattern = self._watched[0]
-        if self._is_new and pattern.listed:
-            return False
-        urls = [url for url in self._links[:MAX_ENTRIES] if url and self._is_entry(url)]
-        targets = frozenset(crc32(url.encode()) & 0xFFFFFFFE for url in urls)
-        return pattern.count_fresh(targets) >= MIN_ENTRIES
+    def _count_vain(self, known: ServerGuard, *, is_news: bool) -> None:
+        """Count a waiting page that showed nothing new, and drop what was shown to be endless, or has waited in vain."""
+        guard, pattern = self._guard, self._watched
+        is_vain = self._is_copy if pattern is None or pattern.is_kept() else not is_news or self._is_copy
+        if self._was_last:
+            known.vain_in_a_row = known.vain_in_a_row + 1 if is_vain else 0
+            if known.vain_in_a_row == guard.limits.max_waiting:
+                self.spent.append("")
+        if pattern is None or is_news:
+            return
+        if pattern.end is End.ENDLESS and pattern.news <= 1:
+            known.vain += 1
+            guard.share.vain += 1
+        patience = guard.patience(pattern)
+        if 0 < patience <= pattern.same and known.spend(pattern.name):
+            self.spent.append(pattern.name)
 
-    def _is_entry(self, url: str) -> bool:
-        """Whether ``url`` has another pattern, which may show something new."""
-        known, name = self.server.guard, self._guard.name_of(url) if self.is_own(url) else self._name
-        if name is None or known is None:
-            return True
-        pattern = known.patterns.get(name)
-        is_open = pattern is None or pattern.is_promising(self._guard.limits)
-        return name != self._name and is_open and not is_endless_by_nature(name)
-
-    def _is_doubtful(self, name: str) -> bool:
-        known = self.server.guard
-        pattern = None if known is None else known.patterns.get(name)
-        return pattern is not None and pattern.is_doubtful
-
-    def _shows_nothing(self, *, has_news: bool) -> bool:
-        """Whether the page and the ones before it showed nothing new, so that its links rank last."""
-        limits, pattern = self._guard.limits, self._watched[0]
-        if self._is_new or has_news or not pattern.patience(limits):
-            return False
-        return self._family is not None or pattern.is_doubtful
-
-    def _ranks_last(self) -> bool:
-        """Whether its pattern's URLs rank last."""
-        limits, pattern = self._guard.limits, self._watched[0]
-        return pattern.is_demoted(limits) or is_last(self.server.guard, pattern.name, limits)
-
-
-def _feeds_on_itself(pattern: Pattern) -> bool:
-    """Whether ``pattern`` may be dropped; one of dates only if most of its URLs were found on its own pages."""
-    return is_doubted(pattern.name) or not is_endless_by_nature(pattern.name) or pattern.own > pattern.votes
-
-
-def is_last(known: ServerGuard | None, name: str, limits: GuardLimits) -> bool:
-    """Whether URLs of the pattern ``name`` always rank last.
-
-    So they do if it is dropped, if its pages are closed to robots, and if it is doubted and not yet cleared.
-    """
-    if known is not None and (known.is_spent(name) or known.is_closed(name)):
-        return True
-    pattern = None if known is None else known.patterns.get(name)
-    return is_doubted(name) and (pattern is None or not pattern.is_cleared(limits))
-
-
-def is_dropped(entry: Entry, name: str | None, spent: str) -> bool:
-    """Whether a queued ``entry`` of the pattern ``name`` is dropped with the pattern ``spent``.
-
-    For dates and doubted URLs, all are dropped; for other patterns, those found on pages that showed nothing new.
-    """
-    is_of_it = name == spent or family_of(name) == spent
-    return is_of_it and (entry.priority == DEMOTED or is_endless_by_nature(spent))
+    def _waits(self, pattern: Pattern) -> bool:
+        """Whether the URLs of its pattern that it links to wait."""
+        limits, known = self._guard.limits, self.server.guard
+        return (
+            pattern.is_large(limits)
+            or pattern.has_copies(limits.pattern_copies)
+            or (known is not None and known.waits(pattern.name, limits))
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.guard.watched_patterns import Pattern
+    from crawlproject.frontier.guard.patterns import Pattern
 
 #: Maximum marks of all patterns of all servers, four bytes each: 32 MiB.
 MAX_ALL_MARKS = 1 << 23
@@ -37,8 +37,8 @@ class MarkBudget:
     def keep(self, pattern: Pattern) -> None:
         """Count the marks of a pattern after a comparison, and forget some if there are too many. O(1) amortised."""
         self._remove(pattern)
-        size = len(pattern.marks) + PER_PATTERN
-        if pattern.marks:
+        size = pattern.size + PER_PATTERN
+        if pattern.size:
             patterns = self._repeating if pattern.repeats_itself else self._fresh
             self._places[id(pattern)] = (patterns, len(patterns), size)
             patterns.append(pattern)

@@ -1,0 +1,156 @@
+"""Asks whether a server makes pages of a kind without end: an address that no finite site has.
+
+A far address differs from a known one only where two neighbours of the kind differ: the year 2091, a number of eight
+digits, another hash, a name that nobody gave.  A site that has an end answers with an error, or with a page that does
+not lead on from there.  If the page leads on, to neighbours of the far address, then so does every other one.
+(Soft 404s are recognized in a similar way by Bar-Yossef et al., Sic transit gloria telae, WWW 2004.)
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+class End(StrEnum):
+    """Whether a server has an end of pages of a kind."""
+
+    #: Nobody has asked yet, or there was no answer.
+    UNKNOWN = ""
+    #: The question is on its way.
+    ASKED = "asked"
+    #: A far address does not exist.
+    FINITE = "finite"
+    #: A page at a far address leads on from there.
+    ENDLESS = "endless"
+    #: It has links of its kind that are new, but not beside it: a list of other pages, or a maze.
+    OPEN = "open"
+
+
+class Far(NamedTuple):
+    """A far address, and what its neighbours have in their addresses."""
+
+    url: str
+    #: In lower case.
+    value: str
+
+
+#: A year far from now, which a calendar of 32-bit seconds or of two digits knows, and years that are beyond it.
+FAR_YEAR = 2091
+_FAR_YEARS = range(2085, 2098)
+#: Placed before and behind the digits of a number: its neighbours begin alike.
+_FAR_START, _FAR_DIGITS = "90", 5
+#: Most repetitions, and characters, added to a path that repeats itself.
+_REPETITIONS, _MAX_GROWTH = 3, 200
+_NAME = "zqx"
+
+_parts = re.compile(r"[0-9]+|[^0-9/?&=;#]+|[/?&=;#]").findall
+_hash = re.compile(r"(?<![0-9a-z])(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{6,}(?![0-9a-z])", re.IGNORECASE)
+# A year, and what may be a month after it; year, month and day in one number.
+_date = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})(?=[/_-]?(?:0?[1-9]|1[0-2])(?![0-9])|[01][0-9][0-3][0-9](?![0-9]))")
+_year = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+_number = re.compile(r"[0-9]+")
+_seconds = re.compile(r"1[0-9]{9}(?:[0-9]{3})?")
+_of_date = re.compile(r"(?:^|[?&;_-])[a-z]*(?:year|yr|month|mon|week|day|date)[a-z]*=", re.IGNORECASE).search
+
+
+def far_addresses(url: str, other: str) -> list[Far]:
+    """Far addresses of the kind of the canonical ``url`` and ``other``, which both exist; at most two. O(length)."""
+    start = url.find("/", 8)
+    root, path, target = url[:start], url[start:], other[start:]
+    growth = _growth(path, target)
+    if growth:
+        return [Far(root + path + growth * _REPETITIONS, (path + growth * _REPETITIONS).lower())]
+    found: list[tuple[str, str]] = []
+    mark = path.find("?")
+    changed = list(_changed(path, target)) or [len(path) - 1] * (mark >= 0)
+    if not changed:
+        return []
+    is_date = any(each.start() <= at < each.end() + 6 for each in _date.finditer(path) for at in changed)
+    if is_date or (mark >= 0 and _of_date(path, mark)) or any(_is_year(path, at) for at in changed):
+        found = _with_year(path)
+    found = found or [*_with_value(path, changed[-1]), *_with_year(path)]
+    return [Far(root + far, value.lower()) for far, value in found]
+
+
+def _changed(path: str, target: str) -> Iterator[int]:
+    """Where the words and numbers of ``path`` differ from those of ``target``."""
+    at = 0
+    mine, others = _parts(path), _parts(target)
+    for place, part in enumerate(mine):
+        if place >= len(others) or part != others[place]:
+            if part not in "/?&=;#":
+                yield at
+        at += len(part)
+        if place >= len(others):
+            break
+
+
+def _is_year(path: str, at: int) -> bool:
+    return _year.match(path, at) is not None and (at == 0 or not path[at - 1].isdigit())
+
+
+def _with_year(path: str) -> list[tuple[str, str]]:
+    """``path`` in a far year."""
+    found = _date.search(path) or _year.search(path)
+    if found is None:
+        return []
+    far = FAR_YEAR if int(found[0][:4]) < FAR_YEAR - 10 else FAR_YEAR + 67
+    return [(f"{path[: found.start()]}{far}{path[found.start() + 4 :]}", str(far))]
+
+
+def _with_value(path: str, at: int) -> list[tuple[str, str]]:
+    """``path`` with a far value in place of the one at ``at``."""
+    for found in _hash.finditer(path):
+        if found.start() <= at < found.end():
+            far = _other_hash(found[0])
+            return [(path[: found.start()] + far + path[found.end() :], far)]
+    number = next((each for each in _number.finditer(path) if each.start() <= at < each.end()), None)
+    if number is not None:
+        far = _far_number(number[0])
+        return [(path[: number.start()] + far + path[number.end() :], far[:-3])]
+    end = next((place for place in range(at, len(path)) if path[place] in "/?&=;#.0123456789"), len(path))
+    start = max((path.rfind(each, 0, at) for each in "/?&=;"), default=-1) + 1
+    name = path[start:end]
+    far = _NAME + name[::-1][:20].strip("%").replace("%", "") + _NAME
+    return [(path[:start] + far + path[end:], far)] if name else []
+
+
+def _far_number(digits: str) -> str:
+    if _seconds.fullmatch(digits):
+        return str(int(digits[:10]) + 67 * 31_556_952) + digits[10:]
+    return _FAR_START + "0" * max(0, _FAR_DIGITS - len(digits)) + digits + "0" * (len(digits) < _FAR_DIGITS)
+
+
+def _other_hash(value: str) -> str:
+    """Other digits and letters in the same places."""
+    turned = {each: "0123456789"[(place * 7 + 3) % 10] for place, each in enumerate("0123456789")}
+    turned |= {each: "abcdef"[(place + 3) % 6] for place, each in enumerate("abcdef")}
+    return "".join(turned.get(each, each) for each in value.lower())[::-1]
+
+
+def _growth(path: str, target: str) -> str:
+    """What ``target`` adds to the end of ``path``, if the end of ``path`` is the same already."""
+    if not target.startswith(path) or "?" in target:
+        return ""
+    growth = target[len(path) :]
+    is_same = path.endswith(growth) or path.rstrip("/").endswith(growth.strip("/"))
+    return growth if is_same and 1 < len(growth) <= _MAX_GROWTH else ""
+
+
+def end_of(far: Far, links: Iterable[str], is_of_kind: Callable[[str], bool], is_known: Callable[[str], bool]) -> End:
+    """What the page at a far address tells, by the canonical ``links`` on it. O(length) each."""
+    found = End.FINITE
+    for url in links:
+        if url == far.url or not is_of_kind(url):
+            continue
+        rest = url[url.find("/", 8) :].lower()
+        if far.value in rest or (far.value == str(FAR_YEAR) and any(str(year) in rest for year in _FAR_YEARS)):
+            return End.ENDLESS
+        if not is_known(url):
+            found = End.OPEN
+    return found

@@ -1,0 +1,165 @@
+"""Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
+
+Evidence is a copy of a page whose address is the same but for one part.  A part that ten copies have shown to be idle,
+and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be the
+only way to a page.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Any, ClassVar
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
+#: Parts counted per server, and their length (characters); the one with the fewest pages is forgotten.
+MAX_PARTS, MAX_LENGTH = 64, 40
+#: Parts of one address that are examined.
+MAX_OF_URL = 8
+#: Pages remembered per server, to know that a page with another value differs.
+MAX_PAGES = 512
+
+#: Placed behind an address without its idle parts: no URL ends so, and links to the address itself are still followed.
+VERSION = "#"
+
+# A session id: letters and digits mixed, or many digits of a hexadecimal number.
+_id = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{8,}", re.IGNORECASE).fullmatch
+_path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
+
+
+class IdleParts:
+    """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
+
+    MIN_COPIES: ClassVar[int] = 10
+    #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
+    #: of the pages may be copies where a parameter selects one of two languages.
+    EXCEPTIONS: ClassVar[float] = 0.25
+
+    __slots__ = ("_counts", "_idle", "_pages")
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[int]] = {}  # part -> pages that show it to be idle, pages that refute it
+        self._idle: set[str] = set()
+        self._pages = array("I")  # hashes of the addresses of the last pages, without each part
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values: each part with its counts, the pages."""
+        return {
+            "parts": [[part, *counts] for part, counts in self._counts.items()],
+            "pages": b64encode(b"".join(each.to_bytes(4, "little") for each in self._pages)).decode(),
+        }
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """Inverse of ``to_state``; raises ValueError for anything else."""
+        idle = cls()
+        for row in state.items("parts")[:MAX_PARTS]:
+            match row:
+                case [str() as part, int() as copies, int() as others] if copies >= 0 and others >= 0:
+                    idle._counts[part] = [copies, others]
+                    idle._judge(part)
+                case _:
+                    raise ValueError(f"idle parts: must be a text and two counts each: {str(row)[:60]}")
+        data = b64decode(state.text("pages", ""), validate=True)[: 4 * MAX_PAGES]
+        idle._pages = array("I", [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data) // 4 * 4, 4)])
+        return idle
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no part is idle. O(1)."""
+        return not self._idle
+
+    def learn(self, url: str, first: str | None, *, is_page: bool) -> bool:
+        """Learn from the answer at the canonical ``url``; ``first``: the earlier page that it is a copy of.
+
+        ``is_page``: it is HTML.  Returns whether a part has become idle.  O(length), O(MAX_PAGES) with a part.
+        """
+        parts = dict(_parts(url))
+        known = {} if first is None else dict(_parts(first))
+        found = False
+        for part, base in parts.items():
+            if first is not None and (first.rstrip("/") == base.rstrip("/") or known.get(part) == base):
+                found = self._count(part) or found
+            elif not is_page and part[0] in "/.":
+                found = self._count(part) or found
+            elif part in self._counts and (part[0] in "/." or crc32(base.encode()) in self._pages):
+                self._counts[part][1] += 1
+                self._judge(part)
+        for part, base in known.items():  # the earlier page has the part: /a?x=1, then /a
+            if base == url and part not in parts:
+                found = self._count(part) or found
+        self._remember(url, parts)
+        return found
+
+    def is_version(self, url: str, is_seen: Callable[[str], bool]) -> bool:
+        """Whether the page at the canonical ``url`` is known under another address; ``is_seen``: a URL is. O(length)."""
+        base = self.without(url)
+        if base == url:
+            return False
+        others = [base, base + VERSION] if "?" in base else [base, base + VERSION, f"{base}/", f"{base}.html"]
+        return any(each != url and is_seen(each) for each in others)
+
+    def without(self, url: str) -> str:
+        """The canonical ``url`` without idle parts. O(length)."""
+        for _ in range(MAX_OF_URL):
+            base = next((base for part, base in _parts(url) if part in self._idle), None)
+            if base is None:
+                break
+            url = base
+        return url
+
+    def _remember(self, url: str, parts: dict[str, str]) -> None:
+        if not self._counts:
+            return
+        self._pages.extend(crc32(each.encode()) for each in (url, *parts.values()))
+        del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
+
+    def _count(self, part: str) -> bool:
+        """Count a page that shows ``part`` to be idle; returns whether it has become so."""
+        if part not in self._counts:
+            if len(self._counts) >= MAX_PARTS:
+                forgotten = min(self._counts, key=lambda each: sum(self._counts[each]))
+                del self._counts[forgotten]
+                self._idle.discard(forgotten)
+            self._counts[part] = [0, 0]
+        self._counts[part][0] += 1
+        was_idle = part in self._idle
+        self._judge(part)
+        return part in self._idle and not was_idle
+
+    def _judge(self, part: str) -> None:
+        copies, others = self._counts[part]
+        is_idle = copies >= self.MIN_COPIES and others <= (0 if part[0] in "/." else copies * self.EXCEPTIONS)
+        (self._idle.add if is_idle else self._idle.discard)(part)
+
+
+def _parts(url: str) -> Iterator[tuple[str, str]]:
+    """The first parts of the canonical ``url`` that may be idle, each with the URL without it. O(length)."""
+    path, mark, query = url.partition("?")
+    found = 0
+    parameters = query.split("&") if mark else []
+    for place, parameter in enumerate(parameters[:MAX_OF_URL]):
+        rest = "&".join(parameters[:place] + parameters[place + 1 :])
+        yield f"?{parameter.partition('=')[0]}"[:MAX_LENGTH], f"{path}?{rest}" if rest else path
+        found += 1
+    rest = mark + query
+    for match in _path_parameter.finditer(path, path.find("/", 8)):
+        yield f";{match[1].lower()}", path[: match.start()] + path[match.end() :] + rest
+    segments = path.split("/")
+    for place, segment in enumerate(segments[3 : 3 + MAX_OF_URL], start=3):
+        if _id(segment):
+            yield f"#{place - 2}", "/".join(segments[:place] + segments[place + 1 :]) + rest
+    if not mark:
+        last = path.rstrip("/").rpartition("/")[2]
+        name, dot, extension = last.rpartition(".")
+        if len(segments) > 4 and 0 < len(last) < MAX_LENGTH and not last.isdigit() and not _id(last):
+            yield f"/{last}", path.rstrip("/").removesuffix(f"/{last}")
+        if name and 0 < len(extension) < MAX_LENGTH:
+            yield f".{extension}", path.rstrip("/").removesuffix(dot + extension)

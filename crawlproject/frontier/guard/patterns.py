@@ -1,0 +1,258 @@
+"""What the pages of one URL pattern showed, and when that is reason to delay or proof to drop (``frontier.guard``).
+
+Memory: at most ``MAX_PATTERNS`` patterns per server; each keeps the marks of its first page and what the last
+``PAGES`` pages had besides: at most 20 kB, and ``mark_budget.MAX_ALL_MARKS`` marks for all servers.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from base64 import b64decode, b64encode
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from crawlproject.content.page_marks import MAX_MARKS, MAX_NOISE, Marks
+from crawlproject.frontier.guard.far import End
+from crawlproject.urls.pattern import script_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+#: Maximum watched patterns per server; the one with the least evidence is forgotten.
+MAX_PATTERNS = 64
+#: Pages that a page is compared with, besides the first: a calendar shows the name of each month once a year.
+PAGES = 12
+#: Marks kept of each.
+MAX_OTHERS = 256
+#: Marks that a page must have more than another one to be new: two neighbours change with each word.
+MIN_NEW = 5
+
+#: First character of the patterns of URLs that a rule of ``urls.traps`` doubts.
+DOUBT = "!"
+#: First character of the patterns of URLs without a number or parameter: all names in a folder.
+NAMES = "~"
+
+_NO_MARKS = array("I")
+
+
+@dataclass(frozen=True)
+class GuardLimits:
+    """Limits of the guard; 0 switches a rule off."""
+
+    #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
+    max_same: int = 80
+    #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
+    max_waiting: int = 150
+    #: Maximum followed URLs of a pattern without a known end that were found on its own pages, plus 100 for each URL
+    #: found elsewhere; from a tenth of it they wait.
+    max_own_urls: int = 10_000
+    #: Share of copies among a pattern's pages from which its URLs wait.
+    pattern_copies: float = 0.5
+    #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
+    server_copies: float = 0.8
+    #: Whether far addresses are requested, and a page again.
+    asks: bool = True
+
+    #: The same as ``max_same`` for a pattern that never showed any news, once ``CrawlShare`` is used up.
+    LEAST_SAME: ClassVar[int] = 4
+    #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
+    DOUBTED_FROM: ClassVar[int] = 2
+    #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
+    ASKED_FROM: ClassVar[int] = 64
+    #: Consecutive pages that equal another one from which even a pattern with an end may be dropped.
+    VAIN_FROM: ClassVar[int] = 10
+    #: Patterns of several parameters from which their script is judged as a whole.
+    PRODUCT_FROM: ClassVar[int] = 3
+    #: Pages of a pattern, all of them closed to robots, from which its URLs wait.
+    CLOSED_FROM: ClassVar[int] = 10
+    #: Maximum unfetched URLs of a pattern from pages without news, up to which further ones count as news.
+    MAX_UNREAD: ClassVar[int] = 100
+    OWN_URLS_PER_VOTE: ClassVar[int] = 100
+    #: Pages with news after which doubted URLs no longer wait.
+    CLEARED_FROM: ClassVar[int] = 3
+    #: Minimum pages for a share of copies to count.
+    MIN_PAGES: ClassVar[int] = 10
+    MIN_SERVER_PAGES: ClassVar[int] = 50
+
+
+def is_doubted(name: str | None) -> bool:
+    """Whether ``name`` is a pattern of doubted URLs."""
+    return name is not None and name.startswith(DOUBT)
+
+
+def is_of_names(name: str) -> bool:
+    """Whether ``name`` is the pattern of a folder."""
+    return name.startswith(NAMES)
+
+
+def product_of(name: str) -> str | None:
+    """The script of a pattern of several parameters, as a pattern of its own; None for all others."""
+    return script_of(name) if "&" in name and not is_doubted(name) else None
+
+
+@dataclass(slots=True)
+class Pattern:
+    """Observations of one pattern of a server."""
+
+    name: str
+    #: URLs found on its own pages or on other pages without news; URLs found elsewhere.
+    own: int = 0
+    votes: int = 0
+    #: Pages whose links were judged; those among them that showed something new.
+    listed: int = 0
+    news: int = 0
+    #: Consecutive pages without news; without new text; equal to another one.
+    same: int = 0
+    dry: int = 0
+    vain: int = 0
+    #: Pages whose content was compared with the whole crawl; copies among them.
+    pages: int = 0
+    copies: int = 0
+    end: End = End.UNKNOWN
+    #: Places whose text is made for each request.
+    noise: frozenset[int] = frozenset()
+    #: Marks of its first page, or of all pages; what each of the last pages has besides.
+    first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
+    others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
+
+    def to_state(self) -> list[Any]:
+        """As plain values: name, end, nine counts in the order of the fields, noise, and the marks.
+
+        Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
+        """
+        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.vain, self.pages, self.copies]
+        kept = [self.first, *self.others] if self.repeats_itself else []
+        end = End.UNKNOWN if self.end is End.ASKED else self.end
+        return [self.name, str(end), *counts, sorted(self.noise), [_packed(marks) for marks in kept]]
+
+    @classmethod
+    def from_state(cls, row: object) -> Self:
+        """Inverse of ``to_state``; raises ValueError for anything else."""
+        try:
+            name, end, *counts, noise, texts = cast("list[Any]", row)
+            own, votes, listed, news, same, dry, vain, pages, copies = counts
+            marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
+            places = frozenset(noise[:MAX_NOISE])
+            state = End(end)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
+        if type(name) is not str or any(type(count) is not int or count < 0 for count in (*counts, *places)):
+            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, nine counts, noise and marks")
+        pattern = cls(name, own, votes, listed, news, same, dry, vain, pages, copies, state, places)
+        if marks:
+            pattern.first = marks[0]
+            pattern.others.extend(marks[1:])
+        return pattern
+
+    @property
+    def size(self) -> int:
+        """Marks kept."""
+        return len(self.first) + sum(map(len, self.others))
+
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether its last page showed nothing new, at least in its text."""
+        return self.same > 0 or self.dry > 0
+
+    def forget(self) -> None:
+        """Forget its marks: its next page counts as new."""
+        self.first = _NO_MARKS
+        self.others.clear()
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether its pages are compared: not if it has an end and shows news, nor names before their end is known."""
+        if self.end is End.FINITE:
+            return self.repeats_itself
+        return not is_of_names(self.name) or self.end in (End.ENDLESS, End.OPEN)
+
+    def difference(self, marks: Marks) -> int:
+        """How many ``marks`` the most similar one of its pages lacks; remembers them. O(PAGES * MAX_OTHERS)."""
+        if not self.first and not self.others:
+            self.first = _sorted(marks, MAX_MARKS)
+            return len(marks) + MIN_NEW
+        besides = marks.difference(self.first)
+        least = min((len(besides.difference(other)) for other in self.others), default=len(besides))
+        self.others.append(_sorted(besides, MAX_OTHERS))
+        return min(least, len(besides))
+
+    def unseen(self, marks: Marks) -> int:
+        """How many ``marks`` none of its pages had; remembers them. O(MAX_MARKS)."""
+        fresh = marks.difference(self.first)
+        if len(self.first) + len(fresh) > 2 * MAX_MARKS:
+            self.first = _sorted(marks, MAX_MARKS)
+        elif fresh:
+            self.first = self.first + _sorted(fresh, MAX_MARKS)
+        return len(fresh) if self.listed else len(fresh) + MIN_NEW
+
+    def count(self, *, own: int, is_new: bool, has_news: bool, is_equal: bool) -> None:
+        """Count a page with ``own`` links to the pattern.
+
+        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.  ``is_equal``: its text
+        was that of another page.
+        """
+        self.listed += 1
+        self.own += own
+        self.news += is_new or has_news
+        self.dry = 0 if is_new else self.dry + 1
+        self.same = 0 if is_new or has_news else self.same + 1
+        self.vain = self.vain + 1 if is_equal else 0
+
+    def wants_far(self) -> bool:
+        """Whether it is time to ask whether it has an end."""
+        if self.end is not End.UNKNOWN:
+            return False
+        limits = GuardLimits
+        if self.own >= limits.ASKED_FROM and self.own > self.votes:
+            return True
+        return self.same >= limits.DOUBTED_FROM and not is_of_names(self.name)
+
+    def is_promising(self) -> bool:
+        """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
+        return self.dry <= GuardLimits.DOUBTED_FROM and self.own - self.listed <= GuardLimits.MAX_UNREAD
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its last few pages showed nothing new, so that such pages make their links to it wait."""
+        return self.same >= GuardLimits.DOUBTED_FROM
+
+    def is_cleared(self) -> bool:
+        """Whether its pages have shown something new although a rule doubts their URLs."""
+        return self.news >= GuardLimits.CLEARED_FROM and self.same < GuardLimits.DOUBTED_FROM
+
+    def is_kept(self) -> bool:
+        """Whether its waiting URLs are fetched however many pages show nothing new: it has an end, and pages differ."""
+        return self.end is End.FINITE and self.vain < GuardLimits.VAIN_FROM
+
+    def is_full(self, limits: GuardLimits) -> bool:
+        """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
+        return self.end is not End.FINITE and 0 < limits.max_own_urls <= self._own_net()
+
+    def is_large(self, limits: GuardLimits) -> bool:
+        """Whether its URLs found on its own pages wait because they may be endless."""
+        return self.end is not End.FINITE and 0 < limits.max_own_urls <= 10 * self._own_net()
+
+    def has_copies(self, share: float) -> bool:
+        """Whether at least this share of its pages were copies."""
+        return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
+
+    def _own_net(self) -> int:
+        return self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
+
+
+def _sorted(marks: Marks, most: int) -> array[int]:
+    return array("I", sorted(marks)[:most])
+
+
+def _packed(marks: array[int]) -> str:
+    return b64encode(_little_endian(marks).tobytes()).decode()
+
+
+def _little_endian(marks: array[int]) -> array[int]:
+    """``marks`` converted to or from the store's byte order; ``marks`` itself on most machines."""
+    if sys.byteorder == "big":
+        marks = marks[:]
+        marks.byteswap()
+    return marks

@@ -1,0 +1,151 @@
+"""What the guard knows of one server: its patterns, the parts of its addresses that are idle, what was dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from crawlproject.frontier.guard.idle_parts import IdleParts
+from crawlproject.frontier.guard.patterns import MAX_PATTERNS, GuardLimits, Pattern, is_doubted, product_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from crawlproject.frontier.state import StateReader
+
+
+#: Scripts per server whose combinations of parameters are counted.
+MAX_PRODUCTS = 16
+
+
+class ServerGuard:
+    """A server's watched patterns, its idle parts, and the number of refused URLs."""
+
+    __slots__ = ("closed", "idle_parts", "patterns", "products", "refused", "spent", "vain", "vain_in_a_row")
+
+    def __init__(self) -> None:
+        self.patterns: dict[str, Pattern] = {}
+        #: Pattern -> its pages that are closed to robots (neither to index nor to follow); 0: not all of them are.
+        self.closed: dict[str, int] = {}
+        self.refused = 0
+        #: Pages without news of endless patterns that never showed any.
+        self.vain = 0
+        #: Waiting pages without news since the last one with some.
+        self.vain_in_a_row = 0
+        self.spent: list[str] = []  # dropped patterns
+        self.idle_parts = IdleParts()
+        #: Script -> some combinations of parameters that its pages had.
+        self.products: dict[str, list[str]] = {}
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "closed": [[name, count] for name, count in self.closed.items()],
+            "refused": self.refused,
+            "vain": self.vain,
+            "vain_in_a_row": self.vain_in_a_row,
+            "patterns": [pattern.to_state() for pattern in self.patterns.values()],
+            "dropped": self.spent,
+            "idle_parts": self.idle_parts.to_state(),
+            "products": [[script, *names] for script, names in self.products.items()],
+        }
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """Inverse of ``to_state``; raises ValueError for anything else."""
+        guard = cls()
+        guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
+        guard.vain_in_a_row = state.count("vain_in_a_row", 0)
+        guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
+        guard.spent = state.texts("dropped")
+        guard.closed = dict(map(_closed_row, state.items("closed")))
+        guard.products = dict(map(_product_row, state.items("products")[:MAX_PRODUCTS]))
+        parts = state.part("idle_parts")
+        if parts is not None:
+            guard.idle_parts = IdleParts.from_state(parts)
+        return guard
+
+    def watch(self, name: str) -> Pattern:
+        """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) if another pattern is evicted for it."""
+        pattern = self.patterns.get(name)
+        if pattern is None:
+            if len(self.patterns) >= MAX_PATTERNS:
+                del self.patterns[min(self.patterns, key=self._evidence)]
+            pattern = self.patterns[name] = Pattern(name)
+        return pattern
+
+    def product_of(self, name: str) -> str | None:
+        """The script of ``name`` if pages of several combinations of its parameters were seen. O(1)."""
+        script = product_of(name)
+        if script is None:
+            return None
+        names = self.products.get(script)
+        if names is None:
+            if len(self.products) >= MAX_PRODUCTS:
+                return None
+            names = self.products[script] = []
+        if name not in names and len(names) < GuardLimits.PRODUCT_FROM:
+            names.append(name)
+        return script if len(names) >= GuardLimits.PRODUCT_FROM else None
+
+    def waits(self, name: str, limits: GuardLimits) -> bool:
+        """Whether URLs of the pattern ``name`` wait wherever they are found.
+
+        So they do if it is dropped, if its pages are closed to robots or nearly all copies, and if it is doubted and
+        not yet cleared.
+        """
+        if name in self.spent or self.is_closed(name):
+            return True
+        pattern = self.patterns.get(name)
+        if pattern is None:
+            return is_doubted(name)
+        share = limits.pattern_copies
+        return (is_doubted(name) and not pattern.is_cleared()) or (share > 0 and pattern.has_copies((1 + share) / 2))
+
+    def count_closed(self, name: str) -> bool:
+        """Count a page of ``name`` that is closed to robots; returns whether its URLs wait from now on.
+
+        O(1), O(MAX_PATTERNS) if another pattern is forgotten for it.
+        """
+        if name not in self.closed and len(self.closed) >= MAX_PATTERNS:
+            del self.closed[min(self.closed, key=self.closed.__getitem__)]
+        if self.closed.get(name) != 0:
+            self.closed[name] = self.closed.get(name, 0) + 1
+        return self.closed[name] == GuardLimits.CLOSED_FROM
+
+    def count_open(self, name: str) -> None:
+        """Count a page of the pattern ``name`` that is open to robots. O(1)."""
+        if name in self.closed:
+            self.closed[name] = 0
+
+    def is_closed(self, name: str) -> bool:
+        """Whether all pages of the pattern ``name``, and enough of them, were closed to robots. O(1)."""
+        return bool(self.closed) and self.closed.get(name, 0) >= GuardLimits.CLOSED_FROM
+
+    def spend(self, name: str) -> bool:
+        """Drop the pattern ``name``; returns False if it was dropped already. O(1)."""
+        is_new = name not in self.spent
+        if is_new:
+            self.spent = [*self.spent, name][-MAX_PATTERNS:]
+        return is_new
+
+    def revive(self, name: str) -> None:
+        """Follow the pattern ``name`` again. O(1)."""
+        if name in self.spent:
+            self.spent = [each for each in self.spent if each != name]
+
+    def _evidence(self, name: str) -> int:
+        return self.patterns[name].own + 10 * self.patterns[name].copies
+
+
+def _product_row(row: object) -> tuple[str, list[str]]:
+    match row:
+        case [str() as script, *names] if all(type(name) is str for name in names):
+            return script, cast("list[str]", names)
+    raise ValueError(f"not a script with combinations of parameters: {str(row)[:60]}")
+
+
+def _closed_row(row: object) -> tuple[str, int]:
+    match row:
+        case [str() as name, int() as count] if count >= 0:
+            return name, count
+    raise ValueError(f"not a pattern closed to robots: {str(row)[:60]}")
