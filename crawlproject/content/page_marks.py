@@ -8,13 +8,14 @@ neighbours' addresses, dates, years, and the days of a month's grid.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
 from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
 #: 32-bit hashes.
@@ -70,17 +71,57 @@ _full_date = re.compile(
 )
 
 
+#: Attributes that differ between the addresses of one page.
+_OF_ADDRESS = frozenset(("href", "content", "value", "title", "script"))
+
+#: Words of attributes and scripts, and characters of scripts.
+MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
+
+# Of attributes that carry content, or a link; quoted values only.
+_attribute = re.compile(
+    r"[ \t\n\"']((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
+    r"(?:\"([^\"]{1,2000})|'([^']{1,2000}))",
+    re.IGNORECASE,
+).finditer
+_script = re.compile(r"<script[^>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
+_id = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])")
+_ids = _id.findall
+_plain_words = re.compile(r"[^\W_]+").findall
+
+
+class PageAddresses(NamedTuple):
+    """The addresses that a page links to."""
+
+    #: Those of its own kind; and whether they differ in names, not only in numbers.
+    neighbours: Sequence[str] = ()
+    are_named: bool = False
+    #: Those of other kinds.
+    others: Sequence[str] = ()
+
+
+NO_ADDRESSES = PageAddresses()
+
+
+def hidden_hash(html: str) -> int:
+    """A hash of the attributes that a page has besides its text; 0 if it has none. O(length)."""
+    values = {value for name, value in hidden_parts(html) if name not in _OF_ADDRESS}
+    return sum(crc32(value.encode("utf-8", "surrogatepass")) for value in values) & 0xFFFFFFFF
+
+
 class PageContent:
     """The text of one page, in pieces: one for each element.
 
     ``known``: words and numbers that its addresses explain.
     """
 
-    __slots__ = ("_files", "_pieces")
+    __slots__ = ("_files", "_hidden", "_pieces")
 
-    def __init__(self, pieces: list[tuple[int, list[str]]], files: list[tuple[int, str]]) -> None:
+    def __init__(
+        self, pieces: list[tuple[int, list[str]]], files: list[tuple[int, str]], hidden: list[tuple[int, str]]
+    ) -> None:
         self._pieces = pieces  # hash of the piece without digits, its words
         self._files = files  # hash of the folder, what identifies the file
+        self._hidden = hidden  # hash of the place, a word
 
     def marks(self, noise: AbstractSet[int] = frozenset()) -> Marks:
         """Its marks, without what stands at the places in ``noise``. O(words)."""
@@ -92,6 +133,23 @@ class PageContent:
             for word in words:
                 found.add(crc32(f"{before} {word}".encode("utf-8", "surrogatepass")))
                 before = word
+        for folder, name in self._files:
+            if folder not in noise:
+                found.update(crc32(f"{name}{n}".encode("utf-8", "surrogatepass")) for n in range(MARKS_OF_A_PICTURE))
+        before = "="
+        for place, word in self._hidden:
+            if place not in noise:
+                found.add(crc32(f"{before} {word}".encode("utf-8", "surrogatepass")))
+                before = word
+        return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
+
+    def pieces(self, noise: AbstractSet[int] = frozenset()) -> Marks:
+        """A mark for each element with text, whatever stands beside it, and for each file. O(words)."""
+        found = {
+            crc32(" ".join(words).encode("utf-8", "surrogatepass"))
+            for at, words in self._placed(noise)
+            if at not in noise
+        }
         for folder, name in self._files:
             if folder not in noise:
                 found.update(crc32(f"{name}{n}".encode("utf-8", "surrogatepass")) for n in range(MARKS_OF_A_PICTURE))
@@ -112,8 +170,8 @@ class PageContent:
         found: dict[int, list[list[str]]] = {}
         for place, words in self._placed(noise):
             found.setdefault(place, []).append(words)
-        for folder, name in self._files:
-            found.setdefault(folder, []).append([name])
+        for place, name in (*self._files, *self._hidden):
+            found.setdefault(place, []).append([name])
         return found
 
     def _placed(self, noise: AbstractSet[int]) -> Iterator[tuple[int, list[str]]]:
@@ -134,18 +192,27 @@ _MOST_IN_A_ROW = 16
 
 
 def page_content(
-    url: str, title: str | None, text: str, media: Iterable[str] = (), neighbours: Iterable[str] = ()
+    url: str,
+    title: str | None,
+    text: str,
+    media: Iterable[str] = (),
+    links: PageAddresses = NO_ADDRESSES,
+    hidden: Iterable[tuple[str, str]] = (),
 ) -> PageContent:
     """The content of the page at ``url``.
 
-    ``text``: its elements, separated by ``SEPARATOR``; ``media``: addresses and texts of embedded files;
-    ``neighbours``: addresses of the same kind that it links to.  O(length) within the limits: 0.5 ms for 1,000 words.
+    ``text``: its elements, separated by ``SEPARATOR``; ``media``: addresses and texts of embedded files; ``hidden``:
+    see ``hidden_parts``.  O(length) within the limits: 0.5 ms for 1,000 words.
     """
     own = _address(url)
     explained = frozenset(_words(own)) | _near_numbers(own)
-    for address in neighbours:
-        explained |= frozenset(_digits(_address(address)))
+    explain = _words if links.are_named else _digits
+    for address in links.neighbours:
+        explained |= frozenset(explain(_address(address)))
     data = _full_date.sub(" ", f"{title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower())
+    ids = {each for address in links.others for each in _ids(_address(address))}
+    if ids:  # the link is judged, not the id of its page
+        data = _id.sub(lambda found: " " if found[0] in ids else found[0], data)
     pieces: list[tuple[int, list[str]]] = []
     count = 0
     for piece in data.split(SEPARATOR):
@@ -159,7 +226,21 @@ def page_content(
     _leave_out_grids(pieces)
     kept = [(shape, left) for shape, words in pieces if (left := _without_dates(words, explained))]
     files = [_file(name.lower(), explained) for name, _ in zip(media, range(MAX_FILES), strict=False)]
-    return PageContent(kept, files)
+    words_of = ((crc32(f"={name}".encode()), word) for name, value in hidden for word in _plain_words(value.lower()))
+    unexplained = (each for each in words_of if each[1] not in explained)
+    return PageContent(kept, files, list(islice(unexplained, MAX_HIDDEN)))
+
+
+def hidden_parts(html: str) -> Iterator[tuple[str, str]]:
+    """What a page has besides its text: values of attributes, and of its own scripts; each with its name. O(length)."""
+    for found in _attribute(html[:MAX_TEXT]):
+        yield found[1].lower(), found[2] or found[3]
+    left = MAX_SCRIPTS
+    for found in _script(html[: 4 * MAX_TEXT]):
+        yield "script", found[1][:left]
+        left -= len(found[1])
+        if left <= 0:
+            return
 
 
 def _address(url: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
@@ -12,7 +13,15 @@ from scrapy import Request
 from scrapy.http import TextResponse
 from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.content.page_marks import MAX_TEXT, PageContent, page_content
+from crawlproject.content.page_marks import (
+    MAX_TEXT,
+    NO_ADDRESSES,
+    PageAddresses,
+    PageContent,
+    hidden_hash,
+    hidden_parts,
+    page_content,
+)
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.few_lines import FewLines
 from crawlproject.engine import stats_of
@@ -37,7 +46,7 @@ from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from typing import Self, TypeAlias
 
     from scrapy.crawler import Crawler
@@ -65,15 +74,20 @@ _PROBE = {BY_TYPE: True, "dont_cache": True, "dont_retry": True, "allow_offsite"
 MAX_QUESTIONS = 100
 
 
-def _content_of(response: Response, neighbours: Iterable[str] = ()) -> PageContent:
+def _content_of(response: Response, links: PageAddresses = NO_ADDRESSES) -> PageContent:
     """The content of a page; of plain text its lines; none if it is not text."""
     if not isinstance(response, TextResponse):
         return page_content(response.url, None, "")
     if not is_html(response):
         text = response.text[:MAX_TEXT].replace("\n", SEPARATOR)
-        return page_content(response.url, None, text, neighbours=neighbours)
+        return page_content(response.url, None, text, links=links)
     page = read_page(response, with_text=True)
-    return page_content(response.url, page.title, page.text or "", page.media, neighbours)
+    hidden = hidden_parts(response.text)
+    return page_content(response.url, page.title, page.text or "", page.media, links, hidden)
+
+
+def _hidden_hash(response: Response) -> int:
+    return hidden_hash(response.text) if isinstance(response, TextResponse) else 0
 
 
 def _demoted_once(entry: Entry) -> Entry:
@@ -140,10 +154,10 @@ class TrapGuard:
             self._learn_closed(url)
             return None
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
-        self._learn_redirect(meta, lambda neighbours: _content_of(response, neighbours))
+        self._learn_redirect(meta, partial(_content_of, response))
         self._learn_login(meta, url)
-        visit = Visit(is_copy, FETCHED_BEFORE in meta, WAS_LAST in meta, meta.get("depth", 0), links)
-        return self._guard.page(url, lambda neighbours: _content_of(response, neighbours), visit)
+        visit = Visit(is_copy, FETCHED_BEFORE in meta, meta.get(WAS_LAST, 0), meta.get("depth", 0), links)
+        return self._guard.page(url, partial(_content_of, response), visit)
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Learn from the page's new links and return those to queue. O(length) each."""
@@ -284,9 +298,7 @@ class TrapGuard:
             self._stats.inc_value("guard/servers")
             self._frontier.servers.rank_last(server, reason)
 
-    def _learn_redirect(
-        self, meta: dict[str, Any], content: Callable[[Iterable[str]], PageContent] | None
-    ) -> None:
+    def _learn_redirect(self, meta: dict[str, Any], content: Callable[[PageAddresses], PageContent] | None) -> None:
         """Count the content behind a redirect, None: a known page, for the requested URL, if that is doubted."""
         url = self._requested(meta)
         if url is not None and is_doubted(self._guard.name_of(url)):
@@ -327,7 +339,8 @@ class TrapGuard:
             return
         first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
         first = self._seen.canonicalizer.canonical(first) if first else None
-        server = self._guard.learn_part(url, first, is_page=is_html(response))
+        is_page = isinstance(response, TextResponse) and is_html(response)
+        server = self._guard.learn_part(url, first, is_page=is_page, hidden=lambda: _hidden_hash(response))
         if server is None or server.guard is None:
             return
         self._stats.inc_value("guard/idle_parts")

@@ -23,7 +23,7 @@ def link_request(entry: Entry) -> Request:
     """The request for a URL from ``Links``; the entry's payload is its callback."""
     meta = {"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True}
     if entry.priority in (DEMOTED, OTHER_NAME):
-        meta[WAS_LAST] = True
+        meta[WAS_LAST] = entry.priority
     return Request(entry.url, callback=entry.payload, errback=link_failed, meta=meta)
 
 

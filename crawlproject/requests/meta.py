@@ -77,7 +77,7 @@ REPLACED = "replaced"
 #: An earlier run fetched the page.
 FETCHED_BEFORE = "frontier_fetched_before"
 
-#: The page's URL ranked last.
+#: The page's URL waited behind all others: its priority.
 WAS_LAST = "frontier_was_last"
 
 #: The links of this copy are not followed (``DUPLICATES_FOLLOW``).

@@ -45,11 +45,12 @@ def pattern_of(url: str) -> str | None:
     names = {parameter.partition("=")[0] for parameter in query.replace(";", "&").split("&")}
     plain = {name for name in names if _is_of_dates(name) is None}
     segments = pattern.split("/")
-    if len(plain) < len(names):  # one pattern for a calendar's day.php, week.php and month.php
-        return "&".join([f"{'/'.join(segments[:-1][: _SCRIPT_SEGMENTS + 1])}/?{DATE}", *sorted(plain)])[:_MAX_LENGTH]
+    if not plain:  # one pattern for a calendar's day.php, week.php and month.php
+        return f"{'/'.join(segments[:-1][: _SCRIPT_SEGMENTS + 1])}/?{DATE}"[:_MAX_LENGTH]
     if len(segments) > _SCRIPT_SEGMENTS + 1:
         pattern = "/".join(segments[: _SCRIPT_SEGMENTS + 1]) + "/*"
-    return f"{pattern}?{'&'.join(sorted(plain))}"[:_MAX_LENGTH]
+    dates = [DATE] if len(plain) < len(names) else []
+    return f"{pattern}?{'&'.join([*dates, *sorted(plain)])}"[:_MAX_LENGTH]
 
 
 def folder_of(url: str) -> str:
@@ -62,7 +63,7 @@ def folder_of(url: str) -> str:
 def script_of(pattern: str) -> str | None:
     """The path, which all patterns of one script share; None for dates and for paths without parameters. O(length)."""
     path, mark, names = pattern.partition("?")
-    return path + mark if names and not names.startswith(DATE) else None
+    return path + mark if names and names != DATE else None
 
 
 def is_of_dates(pattern: str) -> bool:

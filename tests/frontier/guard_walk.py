@@ -6,8 +6,9 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.page_marks import page_content
+from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses, hidden_hash, hidden_parts, page_content
 from crawlproject.frontier import Entry, Server, UrlQueue
+from crawlproject.frontier.guard.idle_parts import IdleParts
 from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
 from crawlproject.urls import Canonicalizer, extract, server_key
@@ -33,10 +34,11 @@ class Shown(NamedTuple):
     media: Iterable[str] = ()
     #: URL of the page, if it is not the requested one.
     url: str | None = None
+    markup: str = ""
 
-    def content(self, url: str, neighbours: Iterable[str]) -> PageContent:
+    def content(self, url: str, links: PageAddresses = NO_ADDRESSES) -> PageContent:
         """What the guard compares."""
-        return page_content(url, self.title, self.text, self.media, neighbours)
+        return page_content(url, self.title, self.text, self.media, links, hidden_parts(self.markup))
 
 
 def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], Shown | None]:
@@ -57,7 +59,7 @@ def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], 
             return Shown([], text=markup)
         page = extract(markup.replace("{root}", root), url, with_text=True)
         links = [link for link in CANONICAL.batch(page.hrefs, url) if link is not None]
-        return Shown(links, page.title, page.text or "", page.media, url)
+        return Shown(links, page.title, page.text or "", page.media, url, markup)
 
     return page_of
 
@@ -132,11 +134,18 @@ class Walk:
         is_copy = first != url
         page = None
         if self.guard is not None:
-            was_last = entry.priority in (DEMOTED, OTHER_NAME)
+            was_last = entry.priority if entry.priority in (DEMOTED, OTHER_NAME) else 0
             visit = Visit(is_copy, was_last=was_last, depth=entry.depth, links=tuple(shown.links))
             self.guard.learn_content(server, url, copy=is_copy)
-            self.guard.learn_part(url, first if is_copy else None, is_page=not shown.text.startswith(PLAIN))
-            page = self.guard.page(url, lambda neighbours: shown.content(url, neighbours), visit)
+            idle = self.guard.learn_part(
+                url,
+                first if is_copy else None,
+                is_page=not shown.text.startswith(PLAIN),
+                hidden=lambda: hidden_hash(shown.markup),
+            )
+            if idle is not None and idle.guard is not None:
+                self._rank_versions_last(idle.guard.idle_parts)
+            page = self.guard.page(url, lambda links: shown.content(url, links), visit)
         new = []
         for link in dict.fromkeys(shown.links):
             if page is not None and page.refuses_some and page.refuses(link):
@@ -159,6 +168,14 @@ class Walk:
         if page is not None:
             self._follow_up(server, page)
 
+    def _rank_versions_last(self, parts: IdleParts) -> None:
+        for entry in list(self._waiting.values()):
+            if entry.priority not in (DEMOTED, OTHER_NAME) and parts.is_version(entry.url, self._seen.__contains__):
+                self._push(demoted(entry, OTHER_NAME))
+        kept = {each[-1]: each for each in sorted(self._heap)}  # the last push of each
+        self._heap = list(kept.values())
+        heapify(self._heap)
+
     def _follow_up(self, server: Server, page: GuardedPage) -> None:
         assert self.guard is not None
         for spent in page.spent:
@@ -178,6 +195,6 @@ class Walk:
             answer = Answer(404, url)
             if shown is not None:
                 place = shown.url or url
-                answer = Answer(200, place, shown.links, shown.content(place, ()))
+                answer = Answer(200, place, shown.links, shown.content(place))
             then = self.guard.answered(server, question, answer, self._seen.__contains__)
             questions += [] if then is None else [then]

@@ -35,13 +35,16 @@ class Far(NamedTuple):
     """A far address, and what its neighbours have in their addresses."""
 
     url: str
-    #: In lower case.
-    value: str
+    #: One of these, in lower case.
+    values: tuple[str, ...]
 
 
-#: A year far from now, which a calendar of 32-bit seconds or of two digits knows, and years that are beyond it.
-FAR_YEAR = 2091
-_FAR_YEARS = range(2085, 2098)
+#: Directions in which a pattern may have no end: as bits, to remember which were asked for.
+UP, DOWN = 1, 2
+
+#: Years far from now, in which no site of our time has pages.
+FAR_YEARS = {UP: 2091, DOWN: 1873}
+_LEAST_DISTANCE = 10
 #: Placed before and behind the digits of a number: its neighbours begin alike.
 _FAR_START, _FAR_DIGITS = "90", 5
 #: Most repetitions, and characters, added to a path that repeats itself.
@@ -58,23 +61,46 @@ _seconds = re.compile(r"1[0-9]{9}(?:[0-9]{3})?")
 _of_date = re.compile(r"(?:^|[?&;_-])[a-z]*(?:year|yr|month|mon|week|day|date)[a-z]*=", re.IGNORECASE).search
 
 
+def direction(url: str, other: str) -> int:
+    """In which direction ``other`` is from the canonical ``url``: UP or DOWN in time, both if that says nothing."""
+    path, target = url[url.find("/", 8) :], other[url.find("/", 8) :]
+    if not _is_of_date(path, list(_changed(path, target))):
+        return UP | DOWN
+    return UP if _date_of(target) >= _date_of(path) else DOWN
+
+
 def far_addresses(url: str, other: str) -> list[Far]:
     """Far addresses of the kind of the canonical ``url`` and ``other``, which both exist; at most two. O(length)."""
     start = url.find("/", 8)
     root, path, target = url[:start], url[start:], other[start:]
     growth = _growth(path, target)
     if growth:
-        return [Far(root + path + growth * _REPETITIONS, (path + growth * _REPETITIONS).lower())]
-    found: list[tuple[str, str]] = []
+        return [Far(root + path + growth * _REPETITIONS, ((path + growth * _REPETITIONS).lower(),))]
+    changed = list(_changed(path, target)) or [len(path) - 1] * ("?" in path)
+    if not changed:  # the other one goes on where this one ends
+        stem = target.rstrip("/")
+        longer = stem + stem[stem.rfind("/") :] * _REPETITIONS + target[len(stem) :]
+        far = [(longer, (longer.lower(),)), *_with_value(target, len(stem) - 1)]
+        return [Far(root + each, values) for each, values in far]
+    found: list[tuple[str, tuple[str, ...]]] = []
+    if _is_of_date(path, changed):
+        found = _with_year(path, direction(url, other))
+    found = found or [*_with_value(path, changed[-1]), *_with_year(path, UP)]
+    return [Far(root + far, values) for far, values in found]
+
+
+def _is_of_date(path: str, changed: list[int]) -> bool:
+    """Whether the year, month or day is what changes."""
+    if any(each.start() <= at < each.end() + 6 for each in _date.finditer(path) for at in changed):
+        return True
     mark = path.find("?")
-    changed = list(_changed(path, target)) or [len(path) - 1] * (mark >= 0)
-    if not changed:
-        return []
-    is_date = any(each.start() <= at < each.end() + 6 for each in _date.finditer(path) for at in changed)
-    if is_date or (mark >= 0 and _of_date(path, mark)) or any(_is_year(path, at) for at in changed):
-        found = _with_year(path)
-    found = found or [*_with_value(path, changed[-1]), *_with_year(path)]
-    return [Far(root + far, value.lower()) for far, value in found]
+    return (mark >= 0 and _of_date(path, mark) is not None) or any(_is_year(path, at) for at in changed)
+
+
+def _date_of(path: str) -> list[int]:
+    """The numbers of ``path`` from its year on, in order."""
+    found = _year.search(path) or _date.search(path)
+    return [int(digits) for digits in _number.findall(path[found.start() if found else 0 :][:40])]
 
 
 def _changed(path: str, target: str) -> Iterator[int]:
@@ -94,30 +120,32 @@ def _is_year(path: str, at: int) -> bool:
     return _year.match(path, at) is not None and (at == 0 or not path[at - 1].isdigit())
 
 
-def _with_year(path: str) -> list[tuple[str, str]]:
+def _with_year(path: str, way: int) -> list[tuple[str, tuple[str, ...]]]:
     """``path`` in a far year."""
     found = _date.search(path) or _year.search(path)
     if found is None:
         return []
-    far = FAR_YEAR if int(found[0][:4]) < FAR_YEAR - 10 else FAR_YEAR + 67
-    return [(f"{path[: found.start()]}{far}{path[found.start() + 4 :]}", str(far))]
+    far = FAR_YEARS.get(way, FAR_YEARS[UP])
+    far += 67 if abs(int(found[0][:4]) - far) < _LEAST_DISTANCE else 0
+    values = tuple(str(year) for year in range(far - 6, far + 7))
+    return [(f"{path[: found.start()]}{far}{path[found.start() + 4 :]}", values)]
 
 
-def _with_value(path: str, at: int) -> list[tuple[str, str]]:
+def _with_value(path: str, at: int) -> list[tuple[str, tuple[str, ...]]]:
     """``path`` with a far value in place of the one at ``at``."""
     for found in _hash.finditer(path):
         if found.start() <= at < found.end():
             far = _other_hash(found[0])
-            return [(path[: found.start()] + far + path[found.end() :], far)]
+            return [(path[: found.start()] + far + path[found.end() :], (far,))]
     number = next((each for each in _number.finditer(path) if each.start() <= at < each.end()), None)
     if number is not None:
         far = _far_number(number[0])
-        return [(path[: number.start()] + far + path[number.end() :], far[:-3])]
+        return [(path[: number.start()] + far + path[number.end() :], (far[:-3],))]
     end = next((place for place in range(at, len(path)) if path[place] in "/?&=;#.0123456789"), len(path))
     start = max((path.rfind(each, 0, at) for each in "/?&=;"), default=-1) + 1
     name = path[start:end]
-    far = _NAME + name[::-1][:20].strip("%").replace("%", "") + _NAME
-    return [(path[:start] + far + path[end:], far)] if name else []
+    far = _NAME + name[::-1][:20].strip("%").replace("%", "").lower() + _NAME
+    return [(path[:start] + far + path[end:], (far,))] if name else []
 
 
 def _far_number(digits: str) -> str:
@@ -149,7 +177,7 @@ def end_of(far: Far, links: Iterable[str], is_of_kind: Callable[[str], bool], is
         if url == far.url or not is_of_kind(url):
             continue
         rest = url[url.find("/", 8) :].lower()
-        if far.value in rest or (far.value == str(FAR_YEAR) and any(str(year) in rest for year in _FAR_YEARS)):
+        if any(value in rest for value in far.values):
             return End.ENDLESS
         if not is_known(url):
             found = End.OPEN

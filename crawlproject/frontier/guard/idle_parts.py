@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAX_PARTS, MAX_LENGTH = 64, 40
 #: Parts of one address that are examined.
 MAX_OF_URL = 8
-#: Pages remembered per server, to know that a page with another value differs.
-MAX_PAGES = 512
+#: Hashes of pages kept per server with copies, to know that a page with another value differs.
+MAX_PAGES = 2048
 
 #: Placed behind an address without its idle parts: no URL ends so, and links to the address itself are still followed.
 VERSION = "#"
@@ -68,7 +68,9 @@ class IdleParts:
                 case _:
                     raise ValueError(f"idle parts: must be a text and two counts each: {str(row)[:60]}")
         data = b64decode(state.text("pages", ""), validate=True)[: 4 * MAX_PAGES]
-        idle._pages = array("I", [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data) // 4 * 4, 4)])
+        idle._pages = array(
+            "I", [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data) // 4 * 4, 4)]
+        )
         return idle
 
     @property
@@ -76,26 +78,34 @@ class IdleParts:
         """Whether no part is idle. O(1)."""
         return not self._idle
 
-    def learn(self, url: str, first: str | None, *, is_page: bool) -> bool:
-        """Learn from the answer at the canonical ``url``; ``first``: the earlier page that it is a copy of.
+    @property
+    def is_learning(self) -> bool:
+        """Whether there was a copy whose address differs in a part. O(1)."""
+        return bool(self._counts)
 
-        ``is_page``: it is HTML.  Returns whether a part has become idle.  O(length), O(MAX_PAGES) with a part.
+    def learn(self, url: str, first: str | None, *, is_page: bool, hidden: int = 0) -> bool:
+        """Learn from the answer at the canonical ``url``; ``first``: the earlier page with the same text.
+
+        ``is_page``: it is HTML.  ``hidden``: hash of what it has besides its text; a copy must have the same.  Returns
+        whether a part has become idle.  O(length), O(MAX_PAGES) with a part.
         """
         parts = dict(_parts(url))
         known = {} if first is None else dict(_parts(first))
+        idle = {part for part, base in parts.items() if first is not None and _is_base(base, first, known.get(part))}
+        idle |= {part for part, base in known.items() if base == url and part not in parts}  # /a?x=1, then /a
+        is_same = not hidden or (first is not None and _hash(first, hidden) in self._pages)
+        if not is_page:
+            idle, is_same = {part for part in parts if part[0] in "/."}, True
         found = False
-        for part, base in parts.items():
-            if first is not None and (first.rstrip("/") == base.rstrip("/") or known.get(part) == base):
-                found = self._count(part) or found
-            elif not is_page and part[0] in "/.":
-                found = self._count(part) or found
-            elif part in self._counts and (part[0] in "/." or crc32(base.encode()) in self._pages):
+        for part in idle:
+            found = self._count(part, is_same) or found
+        for part in parts.keys() & self._counts.keys() - idle:
+            if part[0] in "/." or _hash(parts[part]) in self._pages:
                 self._counts[part][1] += 1
                 self._judge(part)
-        for part, base in known.items():  # the earlier page has the part: /a?x=1, then /a
-            if base == url and part not in parts:
-                found = self._count(part) or found
-        self._remember(url, parts)
+        if self._counts:
+            self._pages.extend((_hash(url), _hash(url, hidden), *map(_hash, parts.values())))
+            del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
         return found
 
     def is_version(self, url: str, is_seen: Callable[[str], bool]) -> bool:
@@ -115,21 +125,15 @@ class IdleParts:
             url = base
         return url
 
-    def _remember(self, url: str, parts: dict[str, str]) -> None:
-        if not self._counts:
-            return
-        self._pages.extend(crc32(each.encode()) for each in (url, *parts.values()))
-        del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
-
-    def _count(self, part: str) -> bool:
-        """Count a page that shows ``part`` to be idle; returns whether it has become so."""
+    def _count(self, part: str, is_same: bool) -> bool:
+        """Count a page that shows ``part`` to be idle if it ``is_same``; returns whether it has become so."""
         if part not in self._counts:
             if len(self._counts) >= MAX_PARTS:
                 forgotten = min(self._counts, key=lambda each: sum(self._counts[each]))
                 del self._counts[forgotten]
                 self._idle.discard(forgotten)
             self._counts[part] = [0, 0]
-        self._counts[part][0] += 1
+        self._counts[part][0] += is_same
         was_idle = part in self._idle
         self._judge(part)
         return part in self._idle and not was_idle
@@ -138,6 +142,15 @@ class IdleParts:
         copies, others = self._counts[part]
         is_idle = copies >= self.MIN_COPIES and others <= (0 if part[0] in "/." else copies * self.EXCEPTIONS)
         (self._idle.add if is_idle else self._idle.discard)(part)
+
+
+def _hash(url: str, hidden: int = 0) -> int:
+    return crc32(url.encode("utf-8", "surrogatepass"), hidden)
+
+
+def _is_base(base: str, first: str, base_of_first: str | None) -> bool:
+    """Whether the address ``first`` is ``base``, or that with another value of the same part."""
+    return base == base_of_first or first.rstrip("/") == base.rstrip("/")
 
 
 def _parts(url: str) -> Iterator[tuple[str, str]]:

@@ -10,14 +10,18 @@ Besides, a server that shows nothing new on hundreds of waiting pages in a row g
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.frontier.guard.far import End, Far, end_of, far_addresses
+from crawlproject.content.page_marks import PageAddresses
+from crawlproject.frontier.guard.far import End, Far, direction, end_of, far_addresses
 from crawlproject.frontier.guard.idle_parts import VERSION
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.patterns import (
+    COMBINED,
     DOUBT,
     MIN_NEW,
+    MIN_NEW_PIECES,
     NAMES,
     GuardLimits,
     Pattern,
@@ -53,6 +57,19 @@ MAX_NEIGHBOURS = 100
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
 
+#: Between the names that the last segment, or a parameter, combines.
+_combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,][^/]*\Z", re.IGNORECASE).search
+
+
+_digit = re.compile(r"[0-9]").search
+
+
+def _is_named(url: str) -> bool:
+    """Whether the parameters of ``url`` are names, not numbers."""
+    mark = url.find("?")
+    return mark >= 0 and _digit(url, mark) is None
+
+
 class Visit(NamedTuple):
     """What is known of a page before its content is compared."""
 
@@ -60,8 +77,8 @@ class Visit(NamedTuple):
     is_copy: bool = False
     #: The page itself was seen before, so it is no evidence.
     is_known: bool = False
-    #: Its URL waited.
-    was_last: bool = False
+    #: The priority of its URL, if it waited: DEMOTED or OTHER_NAME.
+    was_last: int = 0
     #: Links from a seed.
     depth: int = 0
     #: The canonical URLs that it links to, known ones included.
@@ -78,7 +95,7 @@ class Question(NamedTuple):
     name: str
     #: Addresses not asked for yet, the next one first.
     far: tuple[Far, ...] = ()
-    #: A page of the pattern, and what it showed.
+    #: Without them: a page of the pattern, and what it showed.
     url: str = ""
     content: PageContent | None = None
 
@@ -149,12 +166,12 @@ class Guard:
     def page(
         self,
         url: str,
-        content: Callable[[Iterable[str]], PageContent | None],
+        content: Callable[[PageAddresses], PageContent | None],
         visit: Visit = PLAIN_VISIT,
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``content``: returns the page's content, given the addresses of its neighbours; None if it is unknown; called at
+        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called at
         most once, and only if its pattern is watched.
         """
         server = self._judged(url)
@@ -165,7 +182,9 @@ class Guard:
             server.guard.count_open(self.name_of(url))
         return GuardedPage(self, server, url, content, visit)
 
-    def answered(self, server: Server, question: Question, answer: Answer | None, is_known: Callable[[str], bool]) -> Question | None:
+    def answered(
+        self, server: Server, question: Question, answer: Answer | None, is_known: Callable[[str], bool]
+    ) -> Question | None:
         """Learn from the ``answer`` to a question, None if there was none; returns the next question, if there is one.
 
         ``is_known``: whether a canonical URL was seen.  O(links).
@@ -179,13 +198,14 @@ class Guard:
                 pattern.forget()
             return None
         far = question.far[0]
-        if answer is None:
+        if answer is None or answer.status == 429 or answer.status >= 500:
             end = End.OPEN
         elif not 200 <= answer.status < 300 or self._plain_name(answer.url) != self._plain_name(far.url):
             end = End.FINITE
         else:
             plain = self._plain_name(far.url)
-            end = end_of(far, filter(None, answer.links), lambda url: self._plain_name(url) == plain, is_known)
+            is_of_kind = lambda url: self._plain_name(url).rstrip(COMBINED) == plain.rstrip(COMBINED)  # noqa: E731
+            end = end_of(far, filter(None, answer.links), is_of_kind, is_known)
         if end is not End.ENDLESS and len(question.far) > 1:
             return question._replace(far=question.far[1:])
         pattern.end = end
@@ -194,7 +214,7 @@ class Guard:
                 pattern.forget()
             self.budget.keep(pattern)
             return None
-        return None if question.content is None else question._replace(far=())
+        return None
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
         """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links, or
@@ -214,11 +234,11 @@ class Guard:
         if server is not None and server.guard is not None:
             server.guard.count_open(self.name_of(url))
 
-    def learn_part(self, url: str, first: str | None, *, is_page: bool) -> Server | None:
+    def learn_part(self, url: str, first: str | None, *, is_page: bool, hidden: Callable[[], int]) -> Server | None:
         """Learn from the answer at the canonical ``url`` which parts of the server's addresses are idle.
 
-        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  Returns its server if a part has
-        become idle.  O(length).
+        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  ``hidden``: returns a hash of what
+        it has besides its text.  Returns its server if a part has become idle.  O(length).
         """
         server = self._judged(url)
         if server is None or (server.guard is None and first is None and is_page):
@@ -226,7 +246,9 @@ class Guard:
         if first is not None and server_key(first) != server.key:
             first = None
         server.guard = server.guard or ServerGuard()
-        return server if server.guard.idle_parts.learn(url, first, is_page=is_page) else None
+        idle = server.guard.idle_parts
+        is_needed = first is not None or idle.is_learning
+        return server if idle.learn(url, first, is_page=is_page, hidden=hidden() if is_needed else 0) else None
 
     def restored(self, server: Server) -> None:
         """Count a restored server in the budget and in the crawl's share. O(patterns)."""
@@ -257,7 +279,8 @@ class Guard:
 
     @staticmethod
     def _plain_name(url: str) -> str:
-        return pattern_of(url) or NAMES + folder_of(url)
+        name = pattern_of(url) or NAMES + folder_of(url)
+        return name + COMBINED if _combines(url) else name
 
     def standing_out(self, server: Server) -> str:
         """Reason for ranking ``server`` last: copies; empty if none. O(1)."""
@@ -318,7 +341,7 @@ class GuardedPage:
         guard: Guard,
         server: Server,
         url: str,
-        content: Callable[[Iterable[str]], PageContent | None],
+        content: Callable[[PageAddresses], PageContent | None],
         visit: Visit,
     ) -> None:
         self.server = server
@@ -368,7 +391,9 @@ class GuardedPage:
         if not is_refused and self._is_vain:
             pattern = known.patterns.get(name)
             is_kept = pattern is not None and pattern.is_kept()
-            waits = known.waits(name, self._guard.limits) or (self._is_sideways(name) and not self._is_new)
+            is_wanted = pattern is None or pattern.is_wanted()
+            waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
+            waits = waits or known.waits(name, self._guard.limits)
             is_refused = (waits and not is_kept) or known.idle_parts.without(url) != url
         known.refused += is_refused
         return is_refused
@@ -377,6 +402,7 @@ class GuardedPage:
         """Learn from the page's ``new`` links; returns those that wait. O(length) each."""
         guard, limits = self._guard, self._guard.limits
         sideways: list[str] = []
+        has_links = False  # new ones, to other pages
         others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
         own = 0
@@ -396,16 +422,17 @@ class GuardedPage:
                 if known is not None and known.is_closed(name):
                     last.add(url)
             else:
-                has_news = self._leads_to(name) or has_news
+                has_news, has_links = self._leads_to(name) or has_news, True
                 if known.waits(name, limits) if known is not None else is_doubted(name):
                     last.add(url)
-                elif known is not None and name in known.patterns and known.patterns[name].is_doubtful:
+                elif known is not None and name in known.patterns and not known.patterns[name].is_wanted():
                     others.add(url)
+        self._is_equal = self._is_equal and not has_links
         has_news = self._count(own, sideways, has_news=has_news)
         pattern = self._watched
         if pattern is None:
             return last
-        if not (self._is_new or has_news) and (self._product or pattern.is_doubtful):
+        if not (self._is_new or has_news):
             return last.union(sideways, others)
         return last.union(sideways) if self._waits(pattern) else last
 
@@ -445,7 +472,11 @@ class GuardedPage:
 
     def _is_sideways(self, name: str) -> bool:
         """Whether ``name`` is the page's own pattern, or one of the same product."""
-        return name == self._name or (self._product is not None and product_of(name) == self._product)
+        if name == self._name:
+            return True
+        if self._product is None:
+            return False
+        return name == self._product.rstrip(COMBINED) or product_of(name) == self._product
 
     @property
     def _is_full(self) -> bool:
@@ -467,20 +498,24 @@ class GuardedPage:
             return
         if not pattern.is_compared:
             return
-        self._content = self._content_of(self._neighbours())
+        neighbours = self._neighbours()
+        others = {url for url in self._links[:MAX_NEIGHBOURS] if url is not None}.difference(neighbours)
+        is_named = self._product is not None or is_of_names(self._name) or _is_named(self._url)
+        self._content = self._content_of(PageAddresses(neighbours, is_named, list(others)))
         if self._content is None:
             return
-        marks = self._content.marks(pattern.noise)
-        # combinations of what was seen are not new where names, or parameters, are combined
-        is_combined = self._product is not None or is_of_names(self._name)
-        difference = pattern.unseen(marks) if is_combined else pattern.difference(marks)
-        self._is_new = difference >= MIN_NEW
+        if is_named:  # where names, or parameters, are combined, combinations of what was seen are not new
+            difference = pattern.unseen(self._content.pieces(pattern.noise))
+            self._is_new = difference >= (1 if self._product is not None else MIN_NEW_PIECES)
+        else:
+            difference = pattern.difference(self._content.marks(pattern.noise))
+            self._is_new = difference >= MIN_NEW
         self._is_equal = difference == 0
 
     def _neighbours(self) -> list[str]:
         """Other addresses of its pattern that it links to."""
         links = (url for url in self._links[:MAX_NEIGHBOURS] if url is not None and url != self._url)
-        return [url for url in links if self.is_own(url) and self._guard.name_of(url) == self._name]
+        return [url for url in links if self.is_own(url) and self._is_sideways(self._guard.name_of(url))]
 
     def _leads_to(self, name: str) -> bool:
         """Count a link to another pattern; returns whether it may lead to anything new."""
@@ -513,35 +548,45 @@ class GuardedPage:
             if is_news:
                 known.revive(pattern.name)
             if self._product is None:
-                self._ask(pattern)
+                self._ask(pattern, sideways)
         self._count_vain(known, is_news=is_news)
         return has_news
 
-    def _ask(self, pattern: Pattern) -> None:
-        """Ask whether the pattern has an end, if it is time."""
-        limits = self._guard.limits
-        if not limits.asks or not pattern.wants_far():
+    def _ask(self, pattern: Pattern, sideways: list[str]) -> None:
+        """Ask whether the pattern has an end, or what of its pages is made for each request, if it is time."""
+        if not self._guard.limits.asks:
             return
-        far = next(filter(None, (far_addresses(self._url, url) for url in self._neighbours())), None)
-        if far:
-            pattern.end = End.ASKED
-            content = None if pattern.same else self._content or self._content_of(())
-            self.questions.append(Question(self._name, tuple(far), self._url, content))
+        if pattern.wants_again() and self._content is not None:
+            pattern.asked_again = True
+            self.questions.append(Question(self._name, (), self._url, self._content))
+        elif pattern.wants_far(grows=any(url.startswith(self._url) for url in sideways)):
+            for url in (*sideways[:MAX_NEIGHBOURS], *self._neighbours()):
+                way = direction(self._url, url)
+                far = far_addresses(self._url, url) if way & ~pattern.asked else []
+                if far:
+                    pattern.end = End.ASKED
+                    pattern.asked |= way
+                    self.questions.append(Question(self._name, tuple(far)))
+                    break
 
     def _count_vain(self, known: ServerGuard, *, is_news: bool) -> None:
         """Count a waiting page that showed nothing new, and drop what was shown to be endless, or has waited in vain."""
         guard, pattern = self._guard, self._watched
-        is_vain = self._is_copy if pattern is None or pattern.is_kept() else not is_news or self._is_copy
         if self._was_last:
-            known.vain_in_a_row = known.vain_in_a_row + 1 if is_vain else 0
-            if known.vain_in_a_row == guard.limits.max_waiting:
-                self.spent.append("")
+            is_version = self._was_last == OTHER_NAME or known.idle_parts.without(self._url) != self._url
+            is_vain = (self._is_copy and (is_version or pattern is None)) or (pattern is not None and not is_news)
+            if not is_vain:
+                known.vain_in_a_row *= is_version  # a version may differ a little from the page itself
+            elif pattern is None or is_version or not pattern.is_kept():
+                known.vain_in_a_row += 1
+                if known.vain_in_a_row == guard.limits.max_waiting:
+                    self.spent.append("")
         if pattern is None or is_news:
             return
         if pattern.end is End.ENDLESS and pattern.news <= 1:
             known.vain += 1
             guard.share.vain += 1
-        patience = guard.patience(pattern)
+        patience = guard.patience(pattern) // (1 + len(known.spent))
         if 0 < patience <= pattern.same and known.spend(pattern.name):
             self.spent.append(pattern.name)
 
@@ -549,7 +594,8 @@ class GuardedPage:
         """Whether the URLs of its pattern that it links to wait."""
         limits, known = self._guard.limits, self.server.guard
         return (
-            pattern.is_large(limits)
+            (self._product is not None and pattern.is_poor())
+            or pattern.is_large(limits)
             or pattern.has_copies(limits.pattern_copies)
             or (known is not None and known.waits(pattern.name, limits))
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from crawlproject.content.page_marks import MAX_MARKS, MAX_NOISE, Marks
-from crawlproject.frontier.guard.far import End
+from crawlproject.frontier.guard.far import DOWN, UP, End
 from crawlproject.urls.pattern import script_of
 
 if TYPE_CHECKING:
@@ -22,17 +22,24 @@ if TYPE_CHECKING:
 
 #: Maximum watched patterns per server; the one with the least evidence is forgotten.
 MAX_PATTERNS = 64
-#: Pages that a page is compared with, besides the first: a calendar shows the name of each month once a year.
-PAGES = 12
+#: Pages that a page is compared with, besides the first: a calendar shows the name of each month once a year, and is
+#: often read in two directions.
+PAGES = 26
 #: Marks kept of each.
-MAX_OTHERS = 256
+MAX_OTHERS = 128
 #: Marks that a page must have more than another one to be new: two neighbours change with each word.
 MIN_NEW = 5
+
+#: Elements with text that none of the pages of an endless folder had.
+MIN_NEW_PIECES = 3
 
 #: First character of the patterns of URLs that a rule of ``urls.traps`` doubts.
 DOUBT = "!"
 #: First character of the patterns of URLs without a number or parameter: all names in a folder.
 NAMES = "~"
+
+#: Last character of the patterns of URLs that combine names: ``/tag/a+b``, ``?q=a+b``.
+COMBINED = "+"
 
 _NO_MARKS = array("I")
 
@@ -42,11 +49,11 @@ class GuardLimits:
     """Limits of the guard; 0 switches a rule off."""
 
     #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
-    max_same: int = 80
+    max_same: int = 64
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
-    max_waiting: int = 150
-    #: Maximum followed URLs of a pattern without a known end that were found on its own pages, plus 100 for each URL
-    #: found elsewhere; from a tenth of it they wait.
+    max_waiting: int = 100
+    #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
+    #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
     #: Share of copies among a pattern's pages from which its URLs wait.
     pattern_copies: float = 0.5
@@ -61,6 +68,8 @@ class GuardLimits:
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
     ASKED_FROM: ClassVar[int] = 64
+    #: Pages from which it is requested if addresses grow from page to page.
+    GROWN_FROM: ClassVar[int] = 5
     #: Consecutive pages that equal another one from which even a pattern with an end may be dropped.
     VAIN_FROM: ClassVar[int] = 10
     #: Patterns of several parameters from which their script is judged as a whole.
@@ -84,11 +93,16 @@ def is_doubted(name: str | None) -> bool:
 
 def is_of_names(name: str) -> bool:
     """Whether ``name`` is the pattern of a folder."""
-    return name.startswith(NAMES)
+    return name.startswith(NAMES) and not name.endswith(COMBINED)
 
 
 def product_of(name: str) -> str | None:
-    """The script of a pattern of several parameters, as a pattern of its own; None for all others."""
+    """The script of a pattern of several parameters, as a pattern of its own; None for all others.
+
+    A pattern of combined names is its own product.
+    """
+    if name.endswith(COMBINED):
+        return name
     return script_of(name) if "&" in name and not is_doubted(name) else None
 
 
@@ -111,6 +125,9 @@ class Pattern:
     pages: int = 0
     copies: int = 0
     end: End = End.UNKNOWN
+    #: Directions (``far.UP``, ``far.DOWN``) asked for; whether a page was requested again.
+    asked: int = 0
+    asked_again: bool = False
     #: Places whose text is made for each request.
     noise: frozenset[int] = frozenset()
     #: Marks of its first page, or of all pages; what each of the last pages has besides.
@@ -118,29 +135,38 @@ class Pattern:
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
     def to_state(self) -> list[Any]:
-        """As plain values: name, end, nine counts in the order of the fields, noise, and the marks.
+        """As plain values: name, end, what was asked, nine counts in the order of the fields, noise, and the marks.
 
         Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
         """
         counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.vain, self.pages, self.copies]
         kept = [self.first, *self.others] if self.repeats_itself else []
-        end = End.UNKNOWN if self.end is End.ASKED else self.end
-        return [self.name, str(end), *counts, sorted(self.noise), [_packed(marks) for marks in kept]]
+        end, asked = (End.UNKNOWN, 0) if self.end is End.ASKED else (self.end, self.asked)
+        return [
+            self.name,
+            str(end),
+            asked,
+            self.asked_again,
+            *counts,
+            sorted(self.noise),
+            [_packed(marks) for marks in kept],
+        ]
 
     @classmethod
     def from_state(cls, row: object) -> Self:
         """Inverse of ``to_state``; raises ValueError for anything else."""
         try:
-            name, end, *counts, noise, texts = cast("list[Any]", row)
+            name, end, asked, asked_again, *counts, noise, texts = cast("list[Any]", row)
             own, votes, listed, news, same, dry, vain, pages, copies = counts
             marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
             places = frozenset(noise[:MAX_NOISE])
             state = End(end)
         except (TypeError, ValueError) as error:
             raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
-        if type(name) is not str or any(type(count) is not int or count < 0 for count in (*counts, *places)):
+        if type(name) is not str or any(type(count) is not int or count < 0 for count in (asked, *counts, *places)):
             raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, nine counts, noise and marks")
-        pattern = cls(name, own, votes, listed, news, same, dry, vain, pages, copies, state, places)
+        pattern = cls(name, own, votes, listed, news, same, dry, vain, pages, copies, state)
+        pattern.asked, pattern.asked_again, pattern.noise = asked, asked_again is True, places
         if marks:
             pattern.first = marks[0]
             pattern.others.extend(marks[1:])
@@ -164,7 +190,7 @@ class Pattern:
     @property
     def is_compared(self) -> bool:
         """Whether its pages are compared: not if it has an end and shows news, nor names before their end is known."""
-        if self.end is End.FINITE:
+        if self.end is End.FINITE and self.asked == UP | DOWN:
             return self.repeats_itself
         return not is_of_names(self.name) or self.end in (End.ENDLESS, End.OPEN)
 
@@ -200,23 +226,36 @@ class Pattern:
         self.same = 0 if is_new or has_news else self.same + 1
         self.vain = self.vain + 1 if is_equal else 0
 
-    def wants_far(self) -> bool:
-        """Whether it is time to ask whether it has an end."""
-        if self.end is not End.UNKNOWN:
+    def wants_far(self, *, grows: bool) -> bool:
+        """Whether it is time to ask whether it has an end, in a direction not asked for yet.
+
+        ``grows``: a page links to addresses that begin with its own.
+        """
+        if self.end not in (End.UNKNOWN, End.FINITE) or self.asked == UP | DOWN:
             return False
-        limits = GuardLimits
-        if self.own >= limits.ASKED_FROM and self.own > self.votes:
+        if self.same >= GuardLimits.DOUBTED_FROM and not is_of_names(self.name):
             return True
-        return self.same >= limits.DOUBTED_FROM and not is_of_names(self.name)
+        if grows and not self.asked and self.listed >= GuardLimits.GROWN_FROM:
+            return True
+        least = GuardLimits.ASKED_FROM * (2 if self.asked else 1)
+        return self.own >= least and 2 * self.own > self.votes
+
+    def wants_again(self) -> bool:
+        """Whether it is time to request a page again, because the news of a pattern without a known end may be noise."""
+        is_open = self.end in (End.ENDLESS, End.OPEN) and not self.asked_again
+        return is_open and not self.same and self.own >= GuardLimits.ASKED_FROM and 2 * self.own > self.votes
 
     def is_promising(self) -> bool:
         """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
         return self.dry <= GuardLimits.DOUBTED_FROM and self.own - self.listed <= GuardLimits.MAX_UNREAD
 
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether its last few pages showed nothing new, so that such pages make their links to it wait."""
-        return self.same >= GuardLimits.DOUBTED_FROM
+    def is_wanted(self) -> bool:
+        """Whether pages without news make links to it wait no longer than others."""
+        return self.same < GuardLimits.DOUBTED_FROM and self.own - self.listed <= GuardLimits.MAX_UNREAD
+
+    def is_poor(self) -> bool:
+        """Whether fewer than half of its pages showed anything new."""
+        return self.listed >= GuardLimits.MIN_PAGES and 2 * self.news < self.listed
 
     def is_cleared(self) -> bool:
         """Whether its pages have shown something new although a rule doubts their URLs."""
@@ -228,11 +267,12 @@ class Pattern:
 
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
-        return self.end is not End.FINITE and 0 < limits.max_own_urls <= self._own_net()
+        factor = 10 if self.end is End.FINITE else 1
+        return 0 < factor * limits.max_own_urls <= self._own_net()
 
     def is_large(self, limits: GuardLimits) -> bool:
         """Whether its URLs found on its own pages wait because they may be endless."""
-        return self.end is not End.FINITE and 0 < limits.max_own_urls <= 10 * self._own_net()
+        return 0 < limits.max_own_urls <= 10 * self._own_net()
 
     def has_copies(self, share: float) -> bool:
         """Whether at least this share of its pages were copies."""

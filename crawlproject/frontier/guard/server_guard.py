@@ -76,8 +76,8 @@ class ServerGuard:
     def product_of(self, name: str) -> str | None:
         """The script of ``name`` if pages of several combinations of its parameters were seen. O(1)."""
         script = product_of(name)
-        if script is None:
-            return None
+        if script is None or script == name:
+            return script
         names = self.products.get(script)
         if names is None:
             if len(self.products) >= MAX_PRODUCTS:
