@@ -77,16 +77,28 @@ _OF_ADDRESS = frozenset(("href", "content", "value", "title", "script"))
 #: Words of attributes and scripts, and characters of scripts.
 MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
 
-# Of attributes that carry content, or a link; quoted values only.
+# Of attributes that carry content, or a link; a long unquoted value is cut.
 _attribute = re.compile(
     r"[ \t\n\"']((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
-    r"(?:\"([^\"]{1,2000})|'([^']{1,2000}))",
+    r"(?:\"([^\"]{1,2000})|'([^']{1,2000})|([^ \t\n\"'>]{1,200}))",
     re.IGNORECASE,
 ).finditer
 _script = re.compile(r"<script[^>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
 _id = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])")
 _ids = _id.findall
 _plain_words = re.compile(r"[^\W_]+").findall
+
+
+class PageText(NamedTuple):
+    """What a page shows."""
+
+    title: str | None = None
+    #: Its elements, separated by ``SEPARATOR``.
+    text: str = ""
+    #: Addresses and texts of embedded files.
+    media: Iterable[str] = ()
+    #: See ``hidden_parts``.
+    hidden: Iterable[tuple[str, str]] = ()
 
 
 class PageAddresses(NamedTuple):
@@ -191,26 +203,17 @@ MAX_NOISE = 64
 _MOST_IN_A_ROW = 16
 
 
-def page_content(
-    url: str,
-    title: str | None,
-    text: str,
-    media: Iterable[str] = (),
-    links: PageAddresses = NO_ADDRESSES,
-    hidden: Iterable[tuple[str, str]] = (),
-) -> PageContent:
-    """The content of the page at ``url``.
-
-    ``text``: its elements, separated by ``SEPARATOR``; ``media``: addresses and texts of embedded files; ``hidden``:
-    see ``hidden_parts``.  O(length) within the limits: 0.5 ms for 1,000 words.
+def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) -> PageContent:
+    """The content of the page at ``url``, which has these ``links``.
+    O(length) within the limits: 0.5 ms for 1,000 words.
     """
     own = _address(url)
     explained = frozenset(_words(own)) | _near_numbers(own)
     explain = _words if links.are_named else _digits
     for address in links.neighbours:
         explained |= frozenset(explain(_address(address)))
-    data = _full_date.sub(" ", f"{title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower())
-    ids = {each for address in links.others for each in _ids(_address(address))}
+    data = _full_date.sub(" ", f"{page.title or ''}{SEPARATOR}{page.text}"[:MAX_TEXT].lower())
+    ids = {each for address in (*links.neighbours, *links.others) for each in _ids(_address(address))}
     if ids:  # the link is judged, not the id of its page
         data = _id.sub(lambda found: " " if found[0] in ids else found[0], data)
     pieces: list[tuple[int, list[str]]] = []
@@ -225,8 +228,10 @@ def page_content(
             break
     _leave_out_grids(pieces)
     kept = [(shape, left) for shape, words in pieces if (left := _without_dates(words, explained))]
-    files = [_file(name.lower(), explained) for name, _ in zip(media, range(MAX_FILES), strict=False)]
-    words_of = ((crc32(f"={name}".encode()), word) for name, value in hidden for word in _plain_words(value.lower()))
+    files = [_file(name.lower(), explained) for name, _ in zip(page.media, range(MAX_FILES), strict=False)]
+    words_of = (
+        (crc32(f"={name}".encode()), word) for name, value in page.hidden for word in _plain_words(value.lower())
+    )
     unexplained = (each for each in words_of if each[1] not in explained)
     return PageContent(kept, files, list(islice(unexplained, MAX_HIDDEN)))
 
@@ -234,7 +239,7 @@ def page_content(
 def hidden_parts(html: str) -> Iterator[tuple[str, str]]:
     """What a page has besides its text: values of attributes, and of its own scripts; each with its name. O(length)."""
     for found in _attribute(html[:MAX_TEXT]):
-        yield found[1].lower(), found[2] or found[3]
+        yield found[1].lower(), found[2] or found[3] or found[4]
     left = MAX_SCRIPTS
     for found in _script(html[: 4 * MAX_TEXT]):
         yield "script", found[1][:left]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
+from crawlproject.discovery.probes import Probes
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
@@ -65,8 +66,8 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        fetch = partial(side_answer, crawler)
-        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, fetch)
+        probes = Probes(partial(side_answer, crawler), seen, stats)
+        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)

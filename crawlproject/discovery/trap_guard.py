@@ -2,88 +2,49 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
-from scrapy import Request
 from scrapy.http import TextResponse
-from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.content.page_marks import (
-    MAX_TEXT,
-    NO_ADDRESSES,
-    PageAddresses,
-    PageContent,
-    hidden_hash,
-    hidden_parts,
-    page_content,
-)
-from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.content.page_marks import PageText, hidden_hash, page_content
+from crawlproject.discovery.page_reading import is_html
+from crawlproject.discovery.probes import content_of
 from crawlproject.download.few_lines import FewLines
-from crawlproject.engine import stats_of
 from crawlproject.frontier.frontier import REWRITE_STEP
-from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
+from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
 from crawlproject.frontier.guard.patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames
-from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
+from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
-from crawlproject.requests.failures import FETCH_FAILURES
-from crawlproject.requests.meta import (
-    BY_TYPE,
-    CLOSED_TO_ROBOTS,
-    DUPLICATE_OF,
-    FETCHED_BEFORE,
-    NEAR_DUPLICATE_OF,
-    WAS_LAST,
-)
+from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
 from crawlproject.urls import server_key
-from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-    from typing import Self, TypeAlias
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
+    from crawlproject.content.page_marks import PageAddresses, PageContent
+    from crawlproject.discovery.probes import Probes
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
 
-    Fetch: TypeAlias = Callable[[Request], Awaitable[Response]]
-
 logger = logging.getLogger(__name__)
 
 #: Dropped patterns remembered, so that each is logged once.
 PATTERNS_REMEMBERED = 10_000
-
-
-#: Meta of the guard's requests: another answer of the server, not a stored one.
-_PROBE = {BY_TYPE: True, "dont_cache": True, "dont_retry": True, "allow_offsite": True}
-
-#: Questions that wait for an answer at once, of all servers; a pattern whose question finds no place asks later.
-MAX_QUESTIONS = 100
-
-
-def _content_of(response: Response, links: PageAddresses = NO_ADDRESSES) -> PageContent:
-    """The content of a page; of plain text its lines; none if it is not text."""
-    if not isinstance(response, TextResponse):
-        return page_content(response.url, None, "")
-    if not is_html(response):
-        text = response.text[:MAX_TEXT].replace("\n", SEPARATOR)
-        return page_content(response.url, None, text, links=links)
-    page = read_page(response, with_text=True)
-    hidden = hidden_parts(response.text)
-    return page_content(response.url, page.title, page.text or "", page.media, links, hidden)
 
 
 def _hidden_hash(response: Response) -> int:
@@ -96,7 +57,7 @@ def _demoted_once(entry: Entry) -> Entry:
 
 def _as_version(entry: Entry) -> Entry:
     """``entry``, which waits because its page is known, unless it waits for what its pattern showed."""
-    return entry if entry.priority in (DEMOTED, OTHER_NAME) else demoted(entry, OTHER_NAME)
+    return entry if entry.priority in WAITING else demoted(entry, OTHER_NAME)
 
 
 class TrapGuard:
@@ -105,7 +66,7 @@ class TrapGuard:
     Stats: ``guard/demoted`` (URLs that wait), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped
     patterns), ``guard/dropped`` (waiting URLs dropped), ``guard/in_vain`` (servers whose waiting pages showed nothing
     new), ``guard/closed_patterns`` (patterns closed to robots, or not read), ``guard/idle_parts`` (parts of addresses
-    found to be idle), ``guard/probes`` (requests of the guard), ``guard/probes/<end>`` (patterns by their end).
+    found to be idle).
     """
 
     def __init__(
@@ -113,19 +74,17 @@ class TrapGuard:
         frontier: Frontier,
         seen: SeenDupeFilter,
         backend: Backend,
-        stats: StatsCollector,
         options: TrapOptions,
-        fetch: Fetch,
+        probes: Probes,
     ) -> None:
         self._frontier = frontier
         self._seen = seen
         self._backend = backend
-        self._stats = stats
+        self._stats = probes.stats
         self._options = options
-        self._fetch = fetch
-        self._asking: set[asyncio.Task[None]] = set()
+        self._probes = probes
         self._released: ServerNames[bool] = ServerNames()  # by the operator
-        self._guard = Guard(options.limits, frontier.server, self._is_released, options.rules)
+        self._guard = Guard(options.limits, frontier.server, seen.url_is_seen, self._is_released, options.rules)
         self._work: deque[tuple[Iterator[int], str]] = deque()
         self._told: LRUCache[str, bool] = LRUCache(PATTERNS_REMEMBERED)
         self._lines, self._last_lines = FewLines(logger), FewLines(logger)
@@ -140,11 +99,11 @@ class TrapGuard:
 
     @classmethod
     def from_crawler(
-        cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, fetch: Fetch
+        cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, probes: Probes
     ) -> Self | None:
         """None without ``GUARD_ENABLED``. Raises ValueError for an invalid setting."""
         options = TrapOptions.of(crawler)
-        return cls(frontier, seen, backend, stats_of(crawler), options, fetch) if options.is_guarded else None
+        return cls(frontier, seen, backend, options, probes) if options.is_guarded else None
 
     def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
         """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
@@ -154,16 +113,16 @@ class TrapGuard:
             self._learn_closed(url)
             return None
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
-        self._learn_redirect(meta, partial(_content_of, response))
+        self._learn_redirect(meta, partial(content_of, response))
         self._learn_login(meta, url)
         visit = Visit(is_copy, FETCHED_BEFORE in meta, meta.get(WAS_LAST, 0), meta.get("depth", 0), links)
-        return self._guard.page(url, partial(_content_of, response), visit)
+        return self._guard.page(url, partial(content_of, response), visit)
 
     def judge(self, page: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Learn from the page's new links and return those to queue. O(length) each."""
         urls = [entry.url for entry in entries]
         last = page.learn(urls)
-        versions = page.versions(urls, self._seen.url_is_seen, self._mark)
+        versions = page.versions(urls, self._mark)
         if last or versions:
             self._stats.inc_value("guard/demoted", len(last | versions))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
@@ -174,7 +133,7 @@ class TrapGuard:
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
         questions, page.questions = page.questions, []
         for question in questions:
-            self._ask(page.server, question)
+            self._probes.ask(self._guard, page.server, question, self._frontier.servers.changed)
         self._frontier.servers.changed(page.server)
         self._judge(page.server)
         return entries
@@ -229,39 +188,6 @@ class TrapGuard:
     def _mark(self, version: str) -> None:
         self._seen.url_is_new(version)
 
-    def _ask(self, server: Server, question: Question) -> None:
-        """Request what the guard wants to know, when the server may be contacted."""
-        if len(self._asking) >= MAX_QUESTIONS:
-            self._guard.answered(server, question, None, self._seen.url_is_seen)
-            return
-        task = asyncio.ensure_future(self._answer(server, question))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
-
-    async def _answer(self, server: Server, question: Question | None) -> None:
-        while question is not None:
-            self._stats.inc_value("guard/probes")
-            request = Request(question.next_url, callback=NO_CALLBACK, meta=dict(_PROBE), dont_filter=True)
-            try:
-                answer = self._answer_of(await self._fetch(request))
-            except FETCH_FAILURES as error:
-                logger.debug("No answer to the guard's %s: %s", request, error)
-                answer = None
-            name = question.name
-            question = self._guard.answered(server, question, answer, self._seen.url_is_seen)
-            if answer is not None and server.guard is not None and name in server.guard.patterns and question is None:
-                self._stats.inc_value(f"guard/probes/{server.guard.patterns[name].end or 'unknown'}")
-            self._frontier.servers.changed(server)
-
-    def _answer_of(self, response: Response) -> Answer:
-        canonicalizer = self._seen.canonicalizer
-        url = canonicalizer.canonical(response.url) or response.url
-        if not isinstance(response, TextResponse) or not is_html(response):
-            return Answer(response.status, url)
-        page = read_page(response, with_text=True)
-        links = canonicalizer.batch(page.hrefs, page.base, response.encoding)
-        return Answer(response.status, url, links, _content_of(response))
-
     def _drop(self, server: Server, spent: str) -> None:
         """Drop the waiting URLs of a pattern, or of the whole server."""
         if not spent:
@@ -302,7 +228,7 @@ class TrapGuard:
         """Count the content behind a redirect, None: a known page, for the requested URL, if that is doubted."""
         url = self._requested(meta)
         if url is not None and is_doubted(self._guard.name_of(url)):
-            known = page_content(url, None, "")
+            known = page_content(url, PageText())
             page = self._guard.page(url, content or (lambda _: known), Visit(is_copy=content is None))
             if page is not None:
                 self.judge(page, [])
@@ -344,8 +270,8 @@ class TrapGuard:
         if server is None or server.guard is None:
             return
         self._stats.inc_value("guard/idle_parts")
-        idle = server.guard.idle_parts
-        self._rank_links_last(server, lambda url: idle.is_version(url, self._seen.url_is_seen), _as_version)
+        is_version = server.guard.idle_parts.sorter(self._seen.url_is_seen, self._mark)
+        self._rank_links_last(server, is_version, _as_version)
 
     def _rank_links_last(
         self, server: Server, are_last: Callable[[str], bool], ranked: Callable[[Entry], Entry]
@@ -353,7 +279,11 @@ class TrapGuard:
         """Put ``ranked`` in place of the queued links of ``server`` whose URL is one of those that ``are_last``."""
 
         def judge(entry: Entry) -> Entry:
-            return ranked(entry) if self._backend.is_link(entry) and are_last(entry.url) else entry
+            if not self._backend.is_link(entry) or not are_last(entry.url):
+                return entry
+            if entry.priority not in WAITING and server.guard is not None:
+                server.guard.waiting += 1
+            return ranked(entry)
 
         self._frontier.servers.changed(server)
         self._rewrite(server, judge, "guard/dropped")
@@ -363,6 +293,9 @@ class TrapGuard:
         if self._backend.is_refetched(entry) or not self._is_dropped(entry, spent):
             return entry
         self._backend.dropped(entry)
+        server = self._frontier.server(server_key(entry.url))
+        if server is not None and server.guard is not None:
+            server.guard.waiting = max(0, server.guard.waiting - 1)
         return None
 
     def _is_dropped(self, entry: Entry, spent: str) -> bool:

@@ -11,6 +11,7 @@ from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality_tally import QualityTally
+from crawlproject.frontier.queues.sort_key import WAITING
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.server_table import ServerTable
 from crawlproject.frontier.states import SessionEvent, SessionState
@@ -129,6 +130,8 @@ class Frontier:
                     worth += quality
                 else:
                     self._push_url(server, path, entry, self._arrivals)
+                if entry.priority in WAITING and server.guard is not None:
+                    server.guard.waiting += 1
                 if look_ahead is not None:
                     gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
         finally:
@@ -214,6 +217,8 @@ class Frontier:
             session.busy_since = now
         self._urls -= 1
         entry = server.urls.pop(server.key)
+        if entry.priority in WAITING and server.guard is not None:
+            server.guard.waiting = max(0, server.guard.waiting - 1)
         self.quality.left(entry)
         self._expectations.handed_out(entry, now, self._urls)
         return entry
@@ -542,6 +547,8 @@ class Frontier:
 
     def _drop_urls(self, server: Server) -> None:
         self._urls -= self._countable(server)
+        if server.guard is not None:
+            server.guard.waiting = 0
         if server.urls:
             self.drops.add_queue(server, self._leaving(server.urls.abandon(server.key)))
         self.servers.move(server)

@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlproject.download.address_guard import AddressRefused
-from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
+from crawlproject.frontier.queues.sort_key import WAITING
 from crawlproject.requests.failures import FETCH_FAILURES, in_words
 from crawlproject.requests.meta import BY_TYPE, QUALITY, WAS_LAST
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 def link_request(entry: Entry) -> Request:
     """The request for a URL from ``Links``; the entry's payload is its callback."""
     meta = {"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True}
-    if entry.priority in (DEMOTED, OTHER_NAME):
+    if entry.priority in WAITING:
         meta[WAS_LAST] = entry.priority
     return Request(entry.url, callback=entry.payload, errback=link_failed, meta=meta)
 

@@ -6,7 +6,14 @@ from collections import Counter
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses, hidden_hash, hidden_parts, page_content
+from crawlproject.content.page_marks import (
+    NO_ADDRESSES,
+    PageAddresses,
+    PageText,
+    hidden_hash,
+    hidden_parts,
+    page_content,
+)
 from crawlproject.frontier import Entry, Server, UrlQueue
 from crawlproject.frontier.guard.idle_parts import IdleParts
 from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
@@ -38,7 +45,7 @@ class Shown(NamedTuple):
 
     def content(self, url: str, links: PageAddresses = NO_ADDRESSES) -> PageContent:
         """What the guard compares."""
-        return page_content(url, self.title, self.text, self.media, links, hidden_parts(self.markup))
+        return page_content(url, PageText(self.title, self.text, self.media, hidden_parts(self.markup)), links)
 
 
 def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], Shown | None]:
@@ -88,7 +95,7 @@ class Walk:
         self.dropped: list[str] = []
         self.refused: set[str] = set()
         self.servers: dict[str, Server] = {}
-        self.guard = None if limits is None else Guard(limits, self.servers.get)
+        self.guard = None if limits is None else Guard(limits, self.servers.get, self._is_known)
         self._page_of = page_of
         self._order = order
         self._found: Counter[str] = Counter()
@@ -116,6 +123,9 @@ class Walk:
                 at.add(place)
                 self.fetched.append(place)
                 self._read(place, shown, entry)
+
+    def _is_known(self, url: str) -> bool:
+        return url in self._seen
 
     def _push(self, entry: Entry) -> None:
         self._pushes += 1
@@ -160,7 +170,7 @@ class Walk:
         if page is not None:
             urls = [each.url for each in new]
             last = page.learn(urls)
-            versions = page.versions(urls, self._seen.__contains__, self._seen.add)
+            versions = page.versions(urls, self._seen.add)
             new = [demoted(each) if each.url in last else each for each in new]
             new = [demoted(each, OTHER_NAME) if each.url in versions else each for each in new]
         for each in new:
@@ -169,8 +179,9 @@ class Walk:
             self._follow_up(server, page)
 
     def _rank_versions_last(self, parts: IdleParts) -> None:
+        is_version = parts.sorter(self._is_known, self._seen.add)
         for entry in list(self._waiting.values()):
-            if entry.priority not in (DEMOTED, OTHER_NAME) and parts.is_version(entry.url, self._seen.__contains__):
+            if entry.priority not in (DEMOTED, OTHER_NAME) and is_version(entry.url):
                 self._push(demoted(entry, OTHER_NAME))
         kept = {each[-1]: each for each in sorted(self._heap)}  # the last push of each
         self._heap = list(kept.values())
@@ -196,5 +207,5 @@ class Walk:
             if shown is not None:
                 place = shown.url or url
                 answer = Answer(200, place, shown.links, shown.content(place))
-            then = self.guard.answered(server, question, answer, self._seen.__contains__)
+            then = self.guard.answered(server, question, answer)
             questions += [] if then is None else [then]

@@ -108,9 +108,8 @@ def _changed(path: str, target: str) -> Iterator[int]:
     at = 0
     mine, others = _parts(path), _parts(target)
     for place, part in enumerate(mine):
-        if place >= len(others) or part != others[place]:
-            if part not in "/?&=;#":
-                yield at
+        if (place >= len(others) or part != others[place]) and part not in "/?&=;#":
+            yield at
         at += len(part)
         if place >= len(others):
             break

@@ -1,6 +1,6 @@
 """Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
 
-Evidence is a copy of a page whose address is the same but for one part.  A part that ten copies have shown to be idle,
+Evidence is a copy of a page whose address is the same but for one part.  A part that eight copies have shown to be idle,
 and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be the
 only way to a page.
 """
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Parts counted per server, and their length (characters); the one with the fewest pages is forgotten.
 MAX_PARTS, MAX_LENGTH = 64, 40
+#: Parameters that differ between two addresses of a page; more prove nothing of each.
+MAX_TOGETHER = 4
 #: Parts of one address that are examined.
 MAX_OF_URL = 8
 #: Hashes of pages kept per server with copies, to know that a page with another value differs.
@@ -29,15 +31,18 @@ MAX_PAGES = 2048
 #: Placed behind an address without its idle parts: no URL ends so, and links to the address itself are still followed.
 VERSION = "#"
 
-# A session id: letters and digits mixed, or many digits of a hexadecimal number.
-_id = re.compile(r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{8,}", re.IGNORECASE).fullmatch
+# A session id: letters and digits mixed; perhaps with signs around it, as in "(S(1f0a))" and "~1f0a".
+_id = re.compile(
+    r"[^0-9a-z]{0,2}(?:[a-z][^0-9a-z])?(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{8,64}[^0-9a-z]{0,3}",
+    re.IGNORECASE,
+).fullmatch
 _path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
 
 
 class IdleParts:
     """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
 
-    MIN_COPIES: ClassVar[int] = 10
+    MIN_COPIES: ClassVar[int] = 8
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
     #: of the pages may be copies where a parameter selects one of two languages.
     EXCEPTIONS: ClassVar[float] = 0.25
@@ -92,6 +97,8 @@ class IdleParts:
         parts = dict(_parts(url))
         known = {} if first is None else dict(_parts(first))
         idle = {part for part, base in parts.items() if first is not None and _is_base(base, first, known.get(part))}
+        idle |= _of_several(url, first) if first is not None and not idle else set()
+        is_sibling = first is not None and first.partition("?")[0] == url.partition("?")[0]
         idle |= {part for part, base in known.items() if base == url and part not in parts}  # /a?x=1, then /a
         is_same = not hidden or (first is not None and _hash(first, hidden) in self._pages)
         if not is_page:
@@ -99,7 +106,7 @@ class IdleParts:
         found = False
         for part in idle:
             found = self._count(part, is_same) or found
-        for part in parts.keys() & self._counts.keys() - idle:
+        for part in () if is_sibling else parts.keys() & self._counts.keys() - idle:
             if part[0] in "/." or _hash(parts[part]) in self._pages:
                 self._counts[part][1] += 1
                 self._judge(part)
@@ -109,12 +116,29 @@ class IdleParts:
         return found
 
     def is_version(self, url: str, is_seen: Callable[[str], bool]) -> bool:
-        """Whether the page at the canonical ``url`` is known under another address; ``is_seen``: a URL is. O(length)."""
+        """Whether the page at the canonical ``url`` is known by another address; ``is_seen``: a URL is. O(length)."""
         base = self.without(url)
         if base == url:
             return False
         others = [base, base + VERSION] if "?" in base else [base, base + VERSION, f"{base}/", f"{base}.html"]
-        return any(each != url and is_seen(each) for each in others)
+        return any(each != url and is_seen(each) for each in others) or _hash(base) in self._pages
+
+    def sorter(self, is_seen: Callable[[str], bool], mark: Callable[[str], None]) -> Callable[[str], bool]:
+        """A function for all queued URLs, one after the other: whether each leads to a page known by another address.
+
+        Of several such addresses the first one is none; ``mark``: adds the address of its page to the seen.
+        """
+
+        def is_version(url: str) -> bool:
+            base = self.without(url)
+            if base == url:
+                return False
+            if self.is_version(url, is_seen):
+                return True
+            mark(base + VERSION)
+            return False
+
+        return is_version
 
     def without(self, url: str) -> str:
         """The canonical ``url`` without idle parts. O(length)."""
@@ -153,26 +177,36 @@ def _is_base(base: str, first: str, base_of_first: str | None) -> bool:
     return base == base_of_first or first.rstrip("/") == base.rstrip("/")
 
 
+def _of_several(url: str, first: str) -> set[str]:
+    """The parameters in which two addresses with the same ones differ; none if they are too many."""
+    path, _, query = url.partition("?")
+    first_path, _, first_query = first.partition("?")
+    mine, others = ([each.partition("=") for each in text.split("&")] for text in (query, first_query))
+    if path != first_path or not query or [name for name, *_ in mine] != [name for name, *_ in others]:
+        return set()
+    changed = {f"?{one[0]}"[:MAX_LENGTH] for one, other in zip(mine, others, strict=True) if one != other}
+    return changed if len(changed) <= MAX_TOGETHER else set()
+
+
 def _parts(url: str) -> Iterator[tuple[str, str]]:
     """The first parts of the canonical ``url`` that may be idle, each with the URL without it. O(length)."""
     path, mark, query = url.partition("?")
-    found = 0
     parameters = query.split("&") if mark else []
     for place, parameter in enumerate(parameters[:MAX_OF_URL]):
         rest = "&".join(parameters[:place] + parameters[place + 1 :])
         yield f"?{parameter.partition('=')[0]}"[:MAX_LENGTH], f"{path}?{rest}" if rest else path
-        found += 1
     rest = mark + query
     for match in _path_parameter.finditer(path, path.find("/", 8)):
         yield f";{match[1].lower()}", path[: match.start()] + path[match.end() :] + rest
     segments = path.split("/")
+    last = len(segments) - (path[-1:] == "/")  # an id as the last segment is that of a page
     for place, segment in enumerate(segments[3 : 3 + MAX_OF_URL], start=3):
-        if _id(segment):
+        if _id(segment) and (place < last - 1 or place == 3 < last):
             yield f"#{place - 2}", "/".join(segments[:place] + segments[place + 1 :]) + rest
     if not mark:
-        last = path.rstrip("/").rpartition("/")[2]
-        name, dot, extension = last.rpartition(".")
-        if len(segments) > 4 and 0 < len(last) < MAX_LENGTH and not last.isdigit() and not _id(last):
-            yield f"/{last}", path.rstrip("/").removesuffix(f"/{last}")
+        end = path.rstrip("/").rpartition("/")[2]
+        name, dot, extension = end.rpartition(".")
+        if len(segments) > 4 and 0 < len(end) < MAX_LENGTH and not end.isdigit() and not _id(end):
+            yield f"/{end}", path.rstrip("/").removesuffix(f"/{end}")
         if name and 0 < len(extension) < MAX_LENGTH:
             yield f".{extension}", path.rstrip("/").removesuffix(dot + extension)

@@ -30,7 +30,7 @@ from crawlproject.frontier.guard.patterns import (
     product_of,
 )
 from crawlproject.frontier.guard.server_guard import ServerGuard
-from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME
+from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME, WAITING
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.pattern import folder_of, pattern_of
 from crawlproject.urls.server_key import server_key
@@ -142,22 +142,24 @@ def demoted(entry: Entry, priority: int = DEMOTED) -> Entry:
 class Guard:
     """Judges links by the pages that contain them.
 
-    ``server_of``: the server of a key, None if it is new.  ``is_released``: whether a server is exempt.
-    ``rules``: which URLs are doubted by their form.  ``budget``: memory for the marks of patterns.
+    ``server_of``: the server of a key, None if it is new.  ``is_known``: whether a canonical URL was seen.
+    ``is_released``: whether a server is exempt.  ``rules``: which URLs are doubted by their form.
     """
 
     def __init__(
         self,
         limits: GuardLimits,
         server_of: Callable[[str], Server | None],
+        is_known: Callable[[str], bool],
         is_released: Callable[[str], bool] = lambda _: False,
         rules: TrapRules | None = None,
-        budget: MarkBudget | None = None,
     ) -> None:
         self.limits = limits
-        self.budget = MarkBudget() if budget is None else budget
+        #: Memory for the marks of all patterns.
+        self.budget = MarkBudget()
         self.share = CrawlShare()
         self.server_of = server_of
+        self.is_known = is_known
         self.is_released = is_released
         self.rules = TrapRules() if rules is None else rules
         #: The pattern of a canonical URL. O(length): 3-6 us, unless it is cached.
@@ -182,12 +184,10 @@ class Guard:
             server.guard.count_open(self.name_of(url))
         return GuardedPage(self, server, url, content, visit)
 
-    def answered(
-        self, server: Server, question: Question, answer: Answer | None, is_known: Callable[[str], bool]
-    ) -> Question | None:
+    def answered(self, server: Server, question: Question, answer: Answer | None) -> Question | None:
         """Learn from the ``answer`` to a question, None if there was none; returns the next question, if there is one.
 
-        ``is_known``: whether a canonical URL was seen.  O(links).
+        O(links).
         """
         pattern = None if server.guard is None else server.guard.patterns.get(question.name)
         if pattern is None:
@@ -205,7 +205,7 @@ class Guard:
         else:
             plain = self._plain_name(far.url)
             is_of_kind = lambda url: self._plain_name(url).rstrip(COMBINED) == plain.rstrip(COMBINED)  # noqa: E731
-            end = end_of(far, filter(None, answer.links), is_of_kind, is_known)
+            end = end_of(far, filter(None, answer.links), is_of_kind, self.is_known)
         if end is not End.ENDLESS and len(question.far) > 1:
             return question._replace(far=question.far[1:])
         pattern.end = end
@@ -316,13 +316,15 @@ class Guard:
 
         O(length).
         """
-        if entry.priority not in (DEMOTED, OTHER_NAME) or server.guard is None:
+        if entry.priority not in WAITING or server.guard is None:
             return False
         name = self.name_of(entry.url)
         if spent:
             return name == spent
+        if entry.priority == OTHER_NAME or server.guard.idle_parts.without(entry.url) != entry.url:
+            return entry.priority == OTHER_NAME  # else it may be the only address of its page
         pattern = server.guard.patterns.get(name)
-        return entry.priority == OTHER_NAME or pattern is None or not pattern.is_kept()
+        return pattern is None or not pattern.is_kept()
 
 
 class GuardedPage:
@@ -394,7 +396,8 @@ class GuardedPage:
             is_wanted = pattern is None or pattern.is_wanted()
             waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
             waits = waits or known.waits(name, self._guard.limits)
-            is_refused = (waits and not is_kept) or known.idle_parts.without(url) != url
+            is_version = known.idle_parts.is_version(url, self._guard.is_known)
+            is_refused = is_version or (waits and not is_kept and known.idle_parts.without(url) == url)
         known.refused += is_refused
         return is_refused
 
@@ -436,7 +439,7 @@ class GuardedPage:
             return last.union(sideways, others)
         return last.union(sideways) if self._waits(pattern) else last
 
-    def versions(self, new: Iterable[str], is_seen: Callable[[str], bool], mark: Callable[[str], None]) -> set[str]:
+    def versions(self, new: Iterable[str], mark: Callable[[str], None]) -> set[str]:
         """Those of its ``new`` links that lead to a page known under another address; ``mark``: adds one to the seen.
 
         O(length) each, if the server has idle parts.
@@ -447,7 +450,7 @@ class GuardedPage:
         found: set[str] = set()
         for url in new:
             if self.is_own(url) and (base := known.idle_parts.without(url)) != url:
-                if known.idle_parts.is_version(url, is_seen):
+                if known.idle_parts.is_version(url, self._guard.is_known):
                     found.add(url)
                 else:
                     mark(base + VERSION)
@@ -500,13 +503,14 @@ class GuardedPage:
             return
         neighbours = self._neighbours()
         others = {url for url in self._links[:MAX_NEIGHBOURS] if url is not None}.difference(neighbours)
-        is_named = self._product is not None or is_of_names(self._name) or _is_named(self._url)
+        is_product = self._product is not None or pattern.combines
+        is_named = is_product or is_of_names(self._name) or _is_named(self._url)
         self._content = self._content_of(PageAddresses(neighbours, is_named, list(others)))
         if self._content is None:
             return
         if is_named:  # where names, or parameters, are combined, combinations of what was seen are not new
             difference = pattern.unseen(self._content.pieces(pattern.noise))
-            self._is_new = difference >= (1 if self._product is not None else MIN_NEW_PIECES)
+            self._is_new = difference >= (1 if is_product else MIN_NEW_PIECES)
         else:
             difference = pattern.difference(self._content.marks(pattern.noise))
             self._is_new = difference >= MIN_NEW
@@ -554,13 +558,17 @@ class GuardedPage:
 
     def _ask(self, pattern: Pattern, sideways: list[str]) -> None:
         """Ask whether the pattern has an end, or what of its pages is made for each request, if it is time."""
+        pattern.example = pattern.example or self._url
+        grows = any(url.startswith(self._url) for url in sideways)
+        if grows:
+            pattern.count_grown()
         if not self._guard.limits.asks:
             return
         if pattern.wants_again() and self._content is not None:
             pattern.asked_again = True
             self.questions.append(Question(self._name, (), self._url, self._content))
-        elif pattern.wants_far(grows=any(url.startswith(self._url) for url in sideways)):
-            for url in (*sideways[:MAX_NEIGHBOURS], *self._neighbours()):
+        elif pattern.wants_far(grows=grows):
+            for url in (*sideways[:MAX_NEIGHBOURS], *self._neighbours(), *filter(None, (pattern.example,))):
                 way = direction(self._url, url)
                 far = far_addresses(self._url, url) if way & ~pattern.asked else []
                 if far:
@@ -570,7 +578,7 @@ class GuardedPage:
                     break
 
     def _count_vain(self, known: ServerGuard, *, is_news: bool) -> None:
-        """Count a waiting page that showed nothing new, and drop what was shown to be endless, or has waited in vain."""
+        """Count a waiting page that showed nothing new, and drop what has no end, or has waited in vain."""
         guard, pattern = self._guard, self._watched
         if self._was_last:
             is_version = self._was_last == OTHER_NAME or known.idle_parts.without(self._url) != self._url

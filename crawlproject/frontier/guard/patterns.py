@@ -51,7 +51,7 @@ class GuardLimits:
     #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
     max_same: int = 64
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
-    max_waiting: int = 100
+    max_waiting: int = 80
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
@@ -125,6 +125,10 @@ class Pattern:
     pages: int = 0
     copies: int = 0
     end: End = End.UNKNOWN
+    #: URL of one of its pages; not stored.
+    example: str = ""
+    #: Pages that link to addresses which begin with their own.
+    grown: int = 0
     #: Directions (``far.UP``, ``far.DOWN``) asked for; whether a page was requested again.
     asked: int = 0
     asked_again: bool = False
@@ -135,7 +139,7 @@ class Pattern:
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
     def to_state(self) -> list[Any]:
-        """As plain values: name, end, what was asked, nine counts in the order of the fields, noise, and the marks.
+        """As plain values: name, end, what was asked, ten counts in the order of the fields, noise, and the marks.
 
         Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
         """
@@ -156,17 +160,19 @@ class Pattern:
     def from_state(cls, row: object) -> Self:
         """Inverse of ``to_state``; raises ValueError for anything else."""
         try:
-            name, end, asked, asked_again, *counts, noise, texts = cast("list[Any]", row)
+            name, end, asked, asked_again, grown, *counts, noise, texts = cast("list[Any]", row)
             own, votes, listed, news, same, dry, vain, pages, copies = counts
             marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
             places = frozenset(noise[:MAX_NOISE])
             state = End(end)
         except (TypeError, ValueError) as error:
             raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
-        if type(name) is not str or any(type(count) is not int or count < 0 for count in (asked, *counts, *places)):
+        if type(name) is not str or any(
+            type(count) is not int or count < 0 for count in (asked, grown, *counts, *places)
+        ):
             raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, nine counts, noise and marks")
         pattern = cls(name, own, votes, listed, news, same, dry, vain, pages, copies, state)
-        pattern.asked, pattern.asked_again, pattern.noise = asked, asked_again is True, places
+        pattern.asked, pattern.asked_again, pattern.noise, pattern.grown = asked, asked_again is True, places, grown
         if marks:
             pattern.first = marks[0]
             pattern.others.extend(marks[1:])
@@ -190,7 +196,7 @@ class Pattern:
     @property
     def is_compared(self) -> bool:
         """Whether its pages are compared: not if it has an end and shows news, nor names before their end is known."""
-        if self.end is End.FINITE and self.asked == UP | DOWN:
+        if self.end is End.FINITE and self.asked == UP | DOWN and not self.combines:
             return self.repeats_itself
         return not is_of_names(self.name) or self.end in (End.ENDLESS, End.OPEN)
 
@@ -233,7 +239,7 @@ class Pattern:
         """
         if self.end not in (End.UNKNOWN, End.FINITE) or self.asked == UP | DOWN:
             return False
-        if self.same >= GuardLimits.DOUBTED_FROM and not is_of_names(self.name):
+        if self.dry >= GuardLimits.DOUBTED_FROM and not is_of_names(self.name):
             return True
         if grows and not self.asked and self.listed >= GuardLimits.GROWN_FROM:
             return True
@@ -241,13 +247,24 @@ class Pattern:
         return self.own >= least and 2 * self.own > self.votes
 
     def wants_again(self) -> bool:
-        """Whether it is time to request a page again, because the news of a pattern without a known end may be noise."""
+        """Whether it is time to request a page again: the news of a pattern without a known end may be noise."""
         is_open = self.end in (End.ENDLESS, End.OPEN) and not self.asked_again
         return is_open and not self.same and self.own >= GuardLimits.ASKED_FROM and 2 * self.own > self.votes
 
     def is_promising(self) -> bool:
         """Whether links to it are news: its last pages differed in text, and few of its URLs are unfetched."""
         return self.dry <= GuardLimits.DOUBTED_FROM and self.own - self.listed <= GuardLimits.MAX_UNREAD
+
+    def count_grown(self) -> None:
+        """Count a page that links to an address which begins with its own."""
+        self.grown += 1
+        if self.grown == GuardLimits.GROWN_FROM:
+            self.forget()  # from now on it keeps other marks
+
+    @property
+    def combines(self) -> bool:
+        """Whether its addresses add one part after the other, so that combinations of what was seen are not news."""
+        return self.grown >= GuardLimits.GROWN_FROM
 
     def is_wanted(self) -> bool:
         """Whether pages without news make links to it wait no longer than others."""
@@ -262,8 +279,12 @@ class Pattern:
         return self.news >= GuardLimits.CLEARED_FROM and self.same < GuardLimits.DOUBTED_FROM
 
     def is_kept(self) -> bool:
-        """Whether its waiting URLs are fetched however many pages show nothing new: it has an end, and pages differ."""
-        return self.end is End.FINITE and self.vain < GuardLimits.VAIN_FROM
+        """Whether its waiting URLs are fetched however many pages show nothing new.
+
+        So they are unless it may have no end, its last pages equal others, or its addresses combine what others name.
+        """
+        may_end = self.end not in (End.ENDLESS, End.OPEN)
+        return may_end and self.vain < GuardLimits.VAIN_FROM and not self.combines and product_of(self.name) is None
 
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""

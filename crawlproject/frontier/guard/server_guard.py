@@ -20,7 +20,7 @@ MAX_PRODUCTS = 16
 class ServerGuard:
     """A server's watched patterns, its idle parts, and the number of refused URLs."""
 
-    __slots__ = ("closed", "idle_parts", "patterns", "products", "refused", "spent", "vain", "vain_in_a_row")
+    __slots__ = ("closed", "idle_parts", "patterns", "products", "refused", "spent", "vain", "vain_in_a_row", "waiting")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
@@ -31,6 +31,8 @@ class ServerGuard:
         self.vain = 0
         #: Waiting pages without news since the last one with some.
         self.vain_in_a_row = 0
+        #: Queued URLs that wait until all others are fetched; the frontier counts them.
+        self.waiting = 0
         self.spent: list[str] = []  # dropped patterns
         self.idle_parts = IdleParts()
         #: Script -> some combinations of parameters that its pages had.
@@ -43,6 +45,7 @@ class ServerGuard:
             "refused": self.refused,
             "vain": self.vain,
             "vain_in_a_row": self.vain_in_a_row,
+            "waiting": self.waiting,
             "patterns": [pattern.to_state() for pattern in self.patterns.values()],
             "dropped": self.spent,
             "idle_parts": self.idle_parts.to_state(),
@@ -54,7 +57,7 @@ class ServerGuard:
         """Inverse of ``to_state``; raises ValueError for anything else."""
         guard = cls()
         guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
-        guard.vain_in_a_row = state.count("vain_in_a_row", 0)
+        guard.vain_in_a_row, guard.waiting = state.count("vain_in_a_row", 0), state.count("waiting", 0)
         guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
         guard.spent = state.texts("dropped")
         guard.closed = dict(map(_closed_row, state.items("closed")))

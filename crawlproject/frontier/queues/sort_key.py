@@ -21,8 +21,10 @@ DIGEST_BYTES = 8
 MAX_PRIORITY = (1 << 31) - 1
 #: Priority of a demoted URL, which identifies it in the queue, and the factor on its quality.
 DEMOTED, DEMOTION = -1, 1e-9
-#: Priority of a demoted URL that is not dropped with its pattern: another name of a known page.  No retry has it.
+#: Priority of a demoted URL that leads to a page known under another address.  No retry has it.
 OTHER_NAME = -(1 << 20)
+#: Priorities of URLs that wait until all others are fetched.
+WAITING = frozenset((DEMOTED, OTHER_NAME))
 
 _INVERTED = bytes(range(255, -1, -1))
 #: By depth: what precedes the path in the row of a URL without payload.
