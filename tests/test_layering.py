@@ -43,7 +43,7 @@ CORE = {
     "urls": {"urls"},
     "seen": {"seen", "urls"},
     "content": {"content", "seen", "urls"},
-    "frontier": {"frontier", "seen", "urls"},
+    "frontier": {"frontier", "content", "seen", "urls"},
     "simulation": {"simulation", "frontier", "urls"},
 }
 FORBIDDEN = {

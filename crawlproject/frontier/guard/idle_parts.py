@@ -1,8 +1,8 @@
 """Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
 
-Evidence is a copy of a page whose address is the same but for one part.  A part that eight copies have shown to be idle,
-and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be the
-only way to a page.
+Evidence is a copy of a page whose address is the same but for one part.  A part that eight copies have shown to be
+idle, and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be
+the only way to a page.
 """
 
 from __future__ import annotations
