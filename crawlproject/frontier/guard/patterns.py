@@ -13,13 +13,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from crawlproject.content.page_marks import MAX_MARKS, MAX_NOISE, Marks
 from crawlproject.frontier.guard.far import DOWN, UP, End
 from crawlproject.urls.pattern import script_of
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from crawlproject.content.page_marks import Marks
+
+#: Marks kept of a pattern's first page, and places of noise.
+MAX_MARKS, MAX_NOISE = 2048, 64
 #: Maximum watched patterns per server; the one with the least evidence is forgotten.
 MAX_PATTERNS = 64
 #: Pages that a page is compared with, besides the first: a calendar shows the name of each month once a year, and is
