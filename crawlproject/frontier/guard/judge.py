@@ -190,7 +190,7 @@ class Guard:
         O(links).
         """
         pattern = None if server.guard is None else server.guard.patterns.get(question.name)
-        if pattern is None:
+        if pattern is None or server.guard is None:
             return None
         if not question.far:
             if answer is not None and answer.content is not None and question.content is not None:
@@ -203,9 +203,7 @@ class Guard:
         elif not 200 <= answer.status < 300 or self._plain_name(answer.url) != self._plain_name(far.url):
             end = End.FINITE
         else:
-            plain = self._plain_name(far.url)
-            is_of_kind = lambda url: self._plain_name(url).rstrip(COMBINED) == plain.rstrip(COMBINED)  # noqa: E731
-            end = end_of(far, filter(None, answer.links), is_of_kind, self.is_known)
+            end = end_of(far, filter(None, answer.links), self._is_of_kind(server.guard, far.url), self.is_known)
         if end is not End.ENDLESS and len(question.far) > 1:
             return question._replace(far=question.far[1:])
         pattern.end = end
@@ -265,6 +263,18 @@ class Guard:
         if pattern.news > 1 or self.share.is_left:
             return self.limits.max_same
         return min(self.limits.max_same, self.limits.LEAST_SAME)
+
+    def _is_of_kind(self, known: ServerGuard, far: str) -> Callable[[str], bool]:
+        """A function: whether a URL has the pattern of ``far``, or another one whose pages show nothing new."""
+        plain = self._plain_name(far).rstrip(COMBINED)
+
+        def is_of_kind(url: str) -> bool:
+            if self._plain_name(url).rstrip(COMBINED) == plain:
+                return True
+            pattern = known.patterns.get(self.name_of(url))
+            return pattern is not None and pattern.dry >= GuardLimits.DOUBTED_FROM and not leads_back(url, far)
+
+        return is_of_kind
 
     def _judged(self, url: str) -> Server | None:
         """The server of the canonical ``url``; None if it is new or exempt."""

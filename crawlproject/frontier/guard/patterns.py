@@ -11,7 +11,7 @@ from array import array
 from base64 import b64decode, b64encode
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from crawlproject.frontier.guard.far import DOWN, UP, End
 from crawlproject.urls.pattern import script_of
@@ -19,7 +19,8 @@ from crawlproject.urls.pattern import script_of
 if TYPE_CHECKING:
     from typing import Self
 
-    from crawlproject.content.page_marks import Marks
+#: Hashes of what a page shows: ``content.page_marks``.
+Marks: TypeAlias = frozenset[int]
 
 #: Marks kept of a pattern's first page, and places of noise.
 MAX_MARKS, MAX_NOISE = 2048, 64
@@ -72,7 +73,7 @@ class GuardLimits:
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
     ASKED_FROM: ClassVar[int] = 64
     #: Pages from which it is requested if addresses grow from page to page.
-    GROWN_FROM: ClassVar[int] = 5
+    GROWN_FROM: ClassVar[int] = 3
     #: Consecutive pages that equal another one from which even a pattern with an end may be dropped.
     VAIN_FROM: ClassVar[int] = 10
     #: Patterns of several parameters from which their script is judged as a whole.
