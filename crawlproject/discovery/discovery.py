@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
+from crawlproject.discovery.page_reading import answer_of
 from crawlproject.discovery.probes import Probes
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
@@ -66,7 +67,7 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        probes = Probes(partial(side_answer, crawler), seen, stats)
+        probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)

@@ -7,15 +7,27 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import HtmlResponse, TextResponse
 
+from crawlproject.content.page_marks import (
+    MAX_TEXT,
+    NO_ADDRESSES,
+    PageAddresses,
+    PageContent,
+    PageText,
+    hidden_parts,
+    page_content,
+)
 from crawlproject.download import charsets
+from crawlproject.frontier.guard.judge import Answer
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import HTML_TYPES, media_type
-from crawlproject.urls.extract import PageLinks, extract
+from crawlproject.urls.extract import SEPARATOR, PageLinks, extract
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from crawlproject.urls import Canonicalizer
 
 #: Media types of HTML, and "" for none declared, which may be HTML.
 _HTML_OR_NONE = HTML_TYPES | {""}
@@ -34,6 +46,27 @@ def read_page(response: TextResponse, *, with_text: bool = False, with_tree: boo
     if page is None or (with_text and page.text is None):
         page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)
     return page
+
+
+def content_of(response: Response, links: PageAddresses = NO_ADDRESSES) -> PageContent:
+    """The content of a page; of plain text its lines; none if it is not text."""
+    if not isinstance(response, TextResponse):
+        return page_content(response.url, PageText())
+    if not is_html(response):
+        return page_content(response.url, PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR)), links)
+    page = read_page(response, with_text=True)
+    text = PageText(page.title, page.text or "", page.media, hidden_parts(response.text))
+    return page_content(response.url, text, links)
+
+
+def answer_of(canonicalizer: Canonicalizer, response: Response) -> Answer:
+    """The answer to a question of the trap guard. O(length)."""
+    url = canonicalizer.canonical(response.url) or response.url
+    if not isinstance(response, TextResponse) or not is_html(response):
+        return Answer(response.status, url)
+    page = read_page(response, with_text=True)
+    links = canonicalizer.batch(page.hrefs, page.base, response.encoding)
+    return Answer(response.status, url, links, content_of(response))
 
 
 def saved_text(body: bytes) -> str:

@@ -7,23 +7,10 @@ import logging
 from typing import TYPE_CHECKING
 
 from scrapy import Request
-from scrapy.http import TextResponse
 from scrapy.http.request import NO_CALLBACK
 
-from crawlproject.content.page_marks import (
-    MAX_TEXT,
-    NO_ADDRESSES,
-    PageAddresses,
-    PageContent,
-    PageText,
-    hidden_parts,
-    page_content,
-)
-from crawlproject.discovery.page_reading import is_html, read_page
-from crawlproject.frontier.guard.judge import Answer
 from crawlproject.requests.failures import FETCH_FAILURES
 from crawlproject.requests.meta import BY_TYPE
-from crawlproject.urls.extract import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,8 +18,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.frontier.guard.judge import Guard, Question
+    from crawlproject.frontier.guard.judge import Answer, Guard, Question
     from crawlproject.frontier.server import Server
 
 logger = logging.getLogger(__name__)
@@ -44,29 +30,22 @@ MAX_QUESTIONS = 100
 _META = {BY_TYPE: True, "dont_cache": True, "dont_retry": True, "allow_offsite": True}
 
 
-def content_of(response: Response, links: PageAddresses = NO_ADDRESSES) -> PageContent:
-    """The content of a page; of plain text its lines; none if it is not text."""
-    if not isinstance(response, TextResponse):
-        return page_content(response.url, PageText())
-    if not is_html(response):
-        return page_content(response.url, PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR)), links)
-    page = read_page(response, with_text=True)
-    text = PageText(page.title, page.text or "", page.media, hidden_parts(response.text))
-    return page_content(response.url, text, links)
-
-
 class Probes:
     """Asks the questions of the guard, one request after the other, when their server may be contacted.
 
-    ``fetch``: gets the response to a request that does not come from the frontier, politely and by robots.txt.
+    ``fetch``: gets the response to a request that does not come from the frontier, politely and by robots.txt;
+    ``read``: what the guard needs to know of it.
     Stats: ``guard/probes`` (requests), ``guard/probes/<end>`` (patterns by their end: finite, endless, open).
     """
 
     def __init__(
-        self, fetch: Callable[[Request], Awaitable[Response]], seen: SeenDupeFilter, stats: StatsCollector
+        self,
+        fetch: Callable[[Request], Awaitable[Response]],
+        read: Callable[[Response], Answer],
+        stats: StatsCollector,
     ) -> None:
         self._fetch = fetch
-        self._seen = seen
+        self._read = read
         self.stats = stats
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -93,12 +72,3 @@ class Probes:
             changed(server)
         if question.far and server.guard is not None and question.name in server.guard.patterns:
             self.stats.inc_value(f"guard/probes/{server.guard.patterns[question.name].end}")
-
-    def _read(self, response: Response) -> Answer:
-        canonicalizer = self._seen.canonicalizer
-        url = canonicalizer.canonical(response.url) or response.url
-        if not isinstance(response, TextResponse) or not is_html(response):
-            return Answer(response.status, url)
-        page = read_page(response, with_text=True)
-        links = canonicalizer.batch(page.hrefs, page.base, response.encoding)
-        return Answer(response.status, url, links, content_of(response))

@@ -11,8 +11,7 @@ from cachetools import LRUCache
 from scrapy.http import TextResponse
 
 from crawlproject.content.page_marks import PageText, hidden_hash, page_content
-from crawlproject.discovery.page_reading import is_html
-from crawlproject.discovery.probes import content_of
+from crawlproject.discovery.page_reading import content_of, is_html
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
