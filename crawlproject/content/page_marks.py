@@ -114,10 +114,11 @@ class PageAddresses(NamedTuple):
 NO_ADDRESSES = PageAddresses()
 
 
-def hidden_hash(html: str) -> int:
-    """A hash of the attributes that a page has besides its text; 0 if it has none. O(length)."""
-    values = {value for name, value in hidden_parts(html) if name not in _OF_ADDRESS}
-    return sum(crc32(value.encode("utf-8", "surrogatepass")) for value in values) & 0xFFFFFFFF
+def shown_hash(page: PageText) -> int:
+    """A hash of all that a page shows, and of the attributes besides, but for links. O(length)."""
+    shown = crc32(f"{page.title}{SEPARATOR}{page.text[:MAX_TEXT]}".encode("utf-8", "surrogatepass"))
+    values = {value for name, value in page.hidden if name not in _OF_ADDRESS}.union(page.media)
+    return (shown + sum(crc32(value.encode("utf-8", "surrogatepass")) for value in values)) & 0xFFFFFFFF
 
 
 class PageContent:

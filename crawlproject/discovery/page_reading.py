@@ -49,14 +49,18 @@ def read_page(response: TextResponse, *, with_text: bool = False, with_tree: boo
 
 
 def content_of(response: Response, links: PageAddresses = NO_ADDRESSES) -> PageContent:
-    """The content of a page; of plain text its lines; none if it is not text."""
+    """The content of a page. O(length)."""
+    return page_content(response.url, text_of(response), links)
+
+
+def text_of(response: Response) -> PageText:
+    """What a page shows; of plain text its lines; nothing if it is not text. O(length)."""
     if not isinstance(response, TextResponse):
-        return page_content(response.url, PageText())
+        return PageText()
     if not is_html(response):
-        return page_content(response.url, PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR)), links)
+        return PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
     page = read_page(response, with_text=True)
-    text = PageText(page.title, page.text or "", page.media, hidden_parts(response.text))
-    return page_content(response.url, text, links)
+    return PageText(page.title, page.text or "", page.media, hidden_parts(response.text))
 
 
 def answer_of(canonicalizer: Canonicalizer, response: Response) -> Answer:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from cachetools import LRUCache
 from scrapy.http import TextResponse
 
-from crawlproject.content.page_marks import PageText, hidden_hash, page_content
-from crawlproject.discovery.page_reading import content_of, is_html
+from crawlproject.content.page_marks import PageText, page_content, shown_hash
+from crawlproject.discovery.page_reading import content_of, is_html, text_of
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
@@ -44,10 +44,6 @@ logger = logging.getLogger(__name__)
 
 #: Dropped patterns remembered, so that each is logged once.
 PATTERNS_REMEMBERED = 10_000
-
-
-def _hidden_hash(response: Response) -> int:
-    return hidden_hash(response.text) if isinstance(response, TextResponse) else 0
 
 
 def _demoted_once(entry: Entry) -> Entry:
@@ -265,7 +261,7 @@ class TrapGuard:
         first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
         first = self._seen.canonicalizer.canonical(first) if first else None
         is_page = isinstance(response, TextResponse) and is_html(response)
-        server = self._guard.learn_part(url, first, is_page=is_page, hidden=lambda: _hidden_hash(response))
+        server = self._guard.learn_part(url, first, is_page=is_page, shown=lambda: shown_hash(text_of(response)))
         if server is None or server.guard is None:
             return
         self._stats.inc_value("guard/idle_parts")

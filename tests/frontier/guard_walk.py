@@ -10,9 +10,9 @@ from crawlproject.content.page_marks import (
     NO_ADDRESSES,
     PageAddresses,
     PageText,
-    hidden_hash,
     hidden_parts,
     page_content,
+    shown_hash,
 )
 from crawlproject.frontier import Entry, Server, UrlQueue
 from crawlproject.frontier.guard.idle_parts import IdleParts
@@ -45,7 +45,12 @@ class Shown(NamedTuple):
 
     def content(self, url: str, links: PageAddresses = NO_ADDRESSES) -> PageContent:
         """What the guard compares."""
-        return page_content(url, PageText(self.title, self.text, self.media, hidden_parts(self.markup)), links)
+        return page_content(url, self.page_text, links)
+
+    @property
+    def page_text(self) -> PageText:
+        """What the page shows."""
+        return PageText(self.title, self.text, self.media, hidden_parts(self.markup))
 
 
 def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], Shown | None]:
@@ -140,7 +145,7 @@ class Walk:
     def _read(self, url: str, shown: Shown, entry: Entry) -> None:
         server = self.servers[server_key(url)]
         server.pages += 1
-        first = self._texts.setdefault(hash((shown.text, tuple(shown.media))), url)
+        first = self._texts.setdefault(hash(shown.markup or shown.text), url)  # the same bytes, as in a crawl
         is_copy = first != url
         page = None
         if self.guard is not None:
@@ -151,7 +156,7 @@ class Walk:
                 url,
                 first if is_copy else None,
                 is_page=not shown.text.startswith(PLAIN),
-                hidden=lambda: hidden_hash(shown.markup),
+                shown=lambda: shown_hash(shown.page_text),
             )
             if idle is not None and idle.guard is not None:
                 self._rank_versions_last(idle.guard.idle_parts)

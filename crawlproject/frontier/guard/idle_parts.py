@@ -25,7 +25,7 @@ MAX_PARTS, MAX_LENGTH = 64, 40
 MAX_TOGETHER = 4
 #: Parts of one address that are examined.
 MAX_OF_URL = 8
-#: Hashes of pages kept per server with copies, to know that a page with another value differs.
+#: Hashes kept per server: of the last pages, and of what they show, without each part.
 MAX_PAGES = 2048
 
 #: Placed behind an address without its idle parts: no URL ends so, and links to the address itself are still followed.
@@ -83,36 +83,39 @@ class IdleParts:
         """Whether no part is idle. O(1)."""
         return not self._idle
 
-    @property
-    def is_learning(self) -> bool:
-        """Whether there was a copy whose address differs in a part. O(1)."""
-        return bool(self._counts)
+    def learn(self, url: str, first: str | None, *, is_page: bool, shown: Callable[[], int]) -> bool:
+        """Learn from the answer at the canonical ``url``; ``first``: the earlier page that has nearly the same text.
 
-    def learn(self, url: str, first: str | None, *, is_page: bool, hidden: int = 0) -> bool:
-        """Learn from the answer at the canonical ``url``; ``first``: the earlier page with the same text.
-
-        ``is_page``: it is HTML.  ``hidden``: hash of what it has besides its text; a copy must have the same.  Returns
-        whether a part has become idle.  O(length), O(MAX_PAGES) with a part.
+        ``is_page``: it is HTML.  ``shown``: returns a hash of all that it shows.  Returns whether a part has become
+        idle.  O(length), O(MAX_PAGES) with a part.
         """
         parts = dict(_parts(url))
+        if not parts and not self._pages:
+            return False
+        what = shown() if is_page else 0
+        idle = {part for part, base in parts.items() if is_page and _hash(base, what) in self._pages}
+        names = _names(url)
+        if not idle and is_page and names and _hash(names, what) in self._pages:
+            idle = {part for part in parts if part[0] == "?"}  # several differ at once
         known = {} if first is None else dict(_parts(first))
-        idle = {part for part, base in parts.items() if first is not None and _is_base(base, first, known.get(part))}
-        idle |= _of_several(url, first) if first is not None and not idle else set()
-        is_sibling = first is not None and first.partition("?")[0] == url.partition("?")[0]
-        idle |= {part for part, base in known.items() if base == url and part not in parts}  # /a?x=1, then /a
-        is_same = not hidden or (first is not None and _hash(first, hidden) in self._pages)
+        near = {part for part, base in parts.items() if first is not None and _is_base(base, first, known.get(part))}
+        near |= _of_several(url, first) if first is not None and not near else set()
+        near |= {part for part, base in known.items() if base == url and part not in parts}  # /a?x=1, then /a
+        idle |= near
         if not is_page:
-            idle, is_same = {part for part in parts if part[0] in "/."}, True
+            idle = {part for part in parts if part[0] in "/."}
+        is_sibling = first is not None and first.partition("?")[0] == url.partition("?")[0]
         found = False
         for part in idle:
-            found = self._count(part, is_same) or found
+            found = self._count(part) or found
         for part in () if is_sibling else parts.keys() & self._counts.keys() - idle:
             if part[0] in "/." or _hash(parts[part]) in self._pages:
                 self._counts[part][1] += 1
                 self._judge(part)
-        if self._counts:
-            self._pages.extend((_hash(url), _hash(url, hidden), *map(_hash, parts.values())))
-            del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
+        for each in (url, *parts.values()):
+            self._pages.extend((_hash(each), _hash(each, what)))
+        self._pages.extend([_hash(names, what)] * bool(names))
+        del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
         return found
 
     def is_version(self, url: str, is_seen: Callable[[str], bool]) -> bool:
@@ -149,15 +152,15 @@ class IdleParts:
             url = base
         return url
 
-    def _count(self, part: str, is_same: bool) -> bool:
-        """Count a page that shows ``part`` to be idle if it ``is_same``; returns whether it has become so."""
+    def _count(self, part: str) -> bool:
+        """Count a page that shows ``part`` to be idle; returns whether it has become so."""
         if part not in self._counts:
             if len(self._counts) >= MAX_PARTS:
                 forgotten = min(self._counts, key=lambda each: sum(self._counts[each]))
                 del self._counts[forgotten]
                 self._idle.discard(forgotten)
             self._counts[part] = [0, 0]
-        self._counts[part][0] += is_same
+        self._counts[part][0] += 1
         was_idle = part in self._idle
         self._judge(part)
         return part in self._idle and not was_idle
@@ -168,8 +171,20 @@ class IdleParts:
         (self._idle.add if is_idle else self._idle.discard)(part)
 
 
-def _hash(url: str, hidden: int = 0) -> int:
-    return crc32(url.encode("utf-8", "surrogatepass"), hidden)
+def _names(url: str) -> str:
+    """The canonical ``url`` without the values of its parameters, if there are several."""
+    path, _, query = url.partition("?")
+    names = [each.partition("=")[0] for each in query.split("&")]
+    return f"{path}?{'&'.join(names)}" if 1 < len(names) <= MAX_TOGETHER else ""
+
+
+def may_have_parts(url: str) -> bool:
+    """Whether the canonical ``url`` has a parameter, or an id in its path. O(length)."""
+    return "?" in url or ";" in url or any(map(_id, url.split("/")[3 : 3 + MAX_OF_URL]))
+
+
+def _hash(url: str, shown: int = 0) -> int:
+    return crc32(url.encode("utf-8", "surrogatepass"), shown)
 
 
 def _is_base(base: str, first: str, base_of_first: str | None) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.content.page_marks import PageAddresses
 from crawlproject.frontier.guard.far import End, Far, direction, end_of, far_addresses
-from crawlproject.frontier.guard.idle_parts import VERSION
+from crawlproject.frontier.guard.idle_parts import VERSION, may_have_parts
 from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.patterns import (
     COMBINED,
@@ -232,21 +232,19 @@ class Guard:
         if server is not None and server.guard is not None:
             server.guard.count_open(self.name_of(url))
 
-    def learn_part(self, url: str, first: str | None, *, is_page: bool, hidden: Callable[[], int]) -> Server | None:
+    def learn_part(self, url: str, first: str | None, *, is_page: bool, shown: Callable[[], int]) -> Server | None:
         """Learn from the answer at the canonical ``url`` which parts of the server's addresses are idle.
 
-        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  ``hidden``: returns a hash of what
-        it has besides its text.  Returns its server if a part has become idle.  O(length).
+        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  ``shown``: returns a hash of all
+        that it shows.  Returns its server if a part has become idle.  O(length).
         """
         server = self._judged(url)
-        if server is None or (server.guard is None and first is None and is_page):
+        if server is None or (server.guard is None and first is None and not may_have_parts(url)):
             return None
         if first is not None and server_key(first) != server.key:
             first = None
         server.guard = server.guard or ServerGuard()
-        idle = server.guard.idle_parts
-        is_needed = first is not None or idle.is_learning
-        return server if idle.learn(url, first, is_page=is_page, hidden=hidden() if is_needed else 0) else None
+        return server if server.guard.idle_parts.learn(url, first, is_page=is_page, shown=shown) else None
 
     def restored(self, server: Server) -> None:
         """Count a restored server in the budget and in the crawl's share. O(patterns)."""
@@ -591,10 +589,10 @@ class GuardedPage:
         """Count a waiting page that showed nothing new, and drop what has no end, or has waited in vain."""
         guard, pattern = self._guard, self._watched
         if self._was_last:
-            is_version = self._was_last == OTHER_NAME or known.idle_parts.without(self._url) != self._url
-            is_vain = (self._is_copy and (is_version or pattern is None)) or (pattern is not None and not is_news)
+            is_version = self._was_last == OTHER_NAME and known.idle_parts.without(self._url) != self._url
+            is_vain = is_version or (self._is_copy if pattern is None else not is_news)
             if not is_vain:
-                known.vain_in_a_row *= is_version  # a version may differ a little from the page itself
+                known.vain_in_a_row = 0
             elif pattern is None or is_version or not pattern.is_kept():
                 known.vain_in_a_row += 1
                 if known.vain_in_a_row == guard.limits.max_waiting:

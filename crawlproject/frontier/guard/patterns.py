@@ -53,7 +53,7 @@ class GuardLimits:
     """Limits of the guard; 0 switches a rule off."""
 
     #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
-    max_same: int = 64
+    max_same: int = 48
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
     max_waiting: int = 80
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
@@ -71,7 +71,7 @@ class GuardLimits:
     #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
-    ASKED_FROM: ClassVar[int] = 64
+    ASKED_FROM: ClassVar[int] = 40
     #: Pages from which it is requested if addresses grow from page to page.
     GROWN_FROM: ClassVar[int] = 3
     #: Consecutive pages that equal another one from which even a pattern with an end may be dropped.
