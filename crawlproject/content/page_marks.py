@@ -72,7 +72,7 @@ _full_date = re.compile(
 
 
 #: Attributes that differ between the addresses of one page.
-_OF_ADDRESS = frozenset(("href", "content", "value", "title", "script"))
+_OF_ADDRESS = frozenset(("href", "content", "value", "script"))
 
 #: Words of attributes and scripts, and characters of scripts.
 MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
@@ -116,9 +116,9 @@ NO_ADDRESSES = PageAddresses()
 
 def shown_hash(page: PageText) -> int:
     """A hash of all that a page shows, and of the attributes besides, but for links. O(length)."""
-    shown = crc32(f"{page.title}{SEPARATOR}{page.text[:MAX_TEXT]}".encode("utf-8", "surrogatepass"))
-    values = {value for name, value in page.hidden if name not in _OF_ADDRESS}.union(page.media)
-    return (shown + sum(crc32(value.encode("utf-8", "surrogatepass")) for value in values)) & 0xFFFFFFFF
+    values = [value for name, value in page.hidden if name not in _OF_ADDRESS]
+    shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values))
+    return crc32(shown.encode("utf-8", "surrogatepass"))
 
 
 class PageContent:

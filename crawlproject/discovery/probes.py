@@ -49,16 +49,19 @@ class Probes:
         self.stats = stats
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def ask(self, guard: Guard, server: Server, question: Question, changed: Callable[[Server], None]) -> None:
-        """Ask a ``question`` about ``server``; ``changed`` is called after each answer."""
+    def ask(self, guard: Guard, server: Server, question: Question, answered: Callable[[Server, str], None]) -> None:
+        """Ask a ``question`` about ``server``; ``answered`` is called after each answer, with the name
+        of the pattern."""
         if len(self._tasks) >= MAX_QUESTIONS:
             guard.answered(server, question, None)
             return
-        task = asyncio.ensure_future(self._ask(guard, server, question, changed))
+        task = asyncio.ensure_future(self._ask(guard, server, question, answered))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, guard: Guard, server: Server, question: Question, changed: Callable[[Server], None]) -> None:
+    async def _ask(
+        self, guard: Guard, server: Server, question: Question, answered: Callable[[Server, str], None]
+    ) -> None:
         then: Question | None = question
         while then is not None:
             self.stats.inc_value("guard/probes")
@@ -69,6 +72,6 @@ class Probes:
                 logger.debug("No answer to the guard's %s: %s", request, error)
                 answer = None
             then = guard.answered(server, then, answer)
-            changed(server)
+            answered(server, question.name)
         if question.far and server.guard is not None and question.name in server.guard.patterns:
             self.stats.inc_value(f"guard/probes/{server.guard.patterns[question.name].end}")

@@ -128,7 +128,7 @@ class TrapGuard:
             entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
         questions, page.questions = page.questions, []
         for question in questions:
-            self._probes.ask(self._guard, page.server, question, self._frontier.servers.changed)
+            self._probes.ask(self._guard, page.server, question, self._answered)
         self._frontier.servers.changed(page.server)
         self._judge(page.server)
         return entries
@@ -179,6 +179,12 @@ class TrapGuard:
 
     def _is_released(self, key: str) -> bool:
         return self._options.is_released(key) or self._released.find(key) is not None
+
+    def _answered(self, server: Server, name: str) -> None:
+        if self._guard.is_sprawling(server, name):
+            self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
+        else:
+            self._frontier.servers.changed(server)
 
     def _mark(self, version: str) -> None:
         self._seen.url_is_new(version)

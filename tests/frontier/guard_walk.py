@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,9 +16,8 @@ from crawlproject.content.page_marks import (
     shown_hash,
 )
 from crawlproject.frontier import Entry, Server, UrlQueue
-from crawlproject.frontier.guard.idle_parts import IdleParts
 from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
-from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME
+from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.urls import Canonicalizer, extract, server_key
 from tests.generated_sites import PLAIN, REDIRECT
 
@@ -129,6 +129,9 @@ class Walk:
                 self.fetched.append(place)
                 self._read(place, shown, entry)
 
+    def _has_name(self, name: str, url: str) -> bool:
+        return self.guard is not None and self.guard.name_of(url) == name
+
     def _is_known(self, url: str) -> bool:
         return url in self._seen
 
@@ -159,7 +162,7 @@ class Walk:
                 shown=lambda: shown_hash(shown.page_text),
             )
             if idle is not None and idle.guard is not None:
-                self._rank_versions_last(idle.guard.idle_parts)
+                self._rank_last(idle.guard.idle_parts.sorter(self._is_known, self._seen.add), OTHER_NAME)
             page = self.guard.page(url, lambda links: shown.content(url, links), visit)
         new = []
         for link in dict.fromkeys(shown.links):
@@ -183,11 +186,10 @@ class Walk:
         if page is not None:
             self._follow_up(server, page)
 
-    def _rank_versions_last(self, parts: IdleParts) -> None:
-        is_version = parts.sorter(self._is_known, self._seen.add)
+    def _rank_last(self, are_last: Callable[[str], bool], priority: int) -> None:
         for entry in list(self._waiting.values()):
-            if entry.priority not in (DEMOTED, OTHER_NAME) and is_version(entry.url):
-                self._push(demoted(entry, OTHER_NAME))
+            if entry.priority not in WAITING and are_last(entry.url):
+                self._push(demoted(entry, priority))
         kept = {each[-1]: each for each in sorted(self._heap)}  # the last push of each
         self._heap = list(kept.values())
         heapify(self._heap)
@@ -213,4 +215,6 @@ class Walk:
                 place = shown.url or url
                 answer = Answer(200, place, shown.links, shown.content(place))
             then = self.guard.answered(server, question, answer)
+            if self.guard.is_sprawling(server, question.name):
+                self._rank_last(partial(self._has_name, question.name), DEMOTED)
             questions += [] if then is None else [then]

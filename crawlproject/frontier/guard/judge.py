@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.page_marks import PageAddresses
+from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses
 from crawlproject.frontier.guard.far import End, Far, direction, end_of, far_addresses
 from crawlproject.frontier.guard.idle_parts import VERSION, may_have_parts
 from crawlproject.frontier.guard.mark_budget import MarkBudget
@@ -62,6 +62,11 @@ _combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,][^/]*\Z", re.IGNORECA
 
 
 _digit = re.compile(r"[0-9]").search
+
+
+def _extends(url: str, other: str) -> bool:
+    """Whether ``url`` is ``other`` with another part behind it."""
+    return url.startswith(other) and len(url) > len(other) and not (other[-1:] + url[len(other)]).isalnum()
 
 
 def _is_named(url: str) -> bool:
@@ -173,8 +178,7 @@ class Guard:
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called at
-        most once, and only if its pattern is watched.
+        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called only if its pattern is watched.
         """
         server = self._judged(url)
         if server is None:
@@ -213,6 +217,11 @@ class Guard:
             self.budget.keep(pattern)
             return None
         return None
+
+    def is_sprawling(self, server: Server, name: str) -> bool:
+        """Whether the pattern ``name`` has no end, and its addresses grow, so that its queued URLs wait as well. O(1)."""
+        pattern = None if server.guard is None else server.guard.patterns.get(name)
+        return pattern is not None and pattern.end is End.ENDLESS and pattern.combines
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
         """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links, or
@@ -567,14 +576,14 @@ class GuardedPage:
     def _ask(self, pattern: Pattern, sideways: list[str]) -> None:
         """Ask whether the pattern has an end, or what of its pages is made for each request, if it is time."""
         pattern.example = pattern.example or self._url
-        grows = any(url.startswith(self._url) for url in sideways)
+        grows = any(_extends(url, self._url) for url in sideways)
         if grows:
             pattern.count_grown()
         if not self._guard.limits.asks:
             return
         if pattern.wants_again() and self._content is not None:
             pattern.asked_again = True
-            self.questions.append(Question(self._name, (), self._url, self._content))
+            self.questions.append(Question(self._name, (), self._url, self._content_of(NO_ADDRESSES)))
         elif pattern.wants_far(grows=grows):
             for url in (*sideways[:MAX_NEIGHBOURS], *self._neighbours(), *filter(None, (pattern.example,))):
                 way = direction(self._url, url)
