@@ -178,7 +178,8 @@ class Guard:
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called only if its pattern is watched.
+        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called
+        only if its pattern is watched.
         """
         server = self._judged(url)
         if server is None:
@@ -219,7 +220,7 @@ class Guard:
         return None
 
     def is_sprawling(self, server: Server, name: str) -> bool:
-        """Whether the pattern ``name`` has no end, and its addresses grow, so that its queued URLs wait as well. O(1)."""
+        """Whether the pattern ``name`` has no end, and its addresses grow, so that its queued URLs wait, too. O(1)."""
         pattern = None if server.guard is None else server.guard.patterns.get(name)
         return pattern is not None and pattern.end is End.ENDLESS and pattern.combines
 

@@ -206,7 +206,7 @@ class Pattern:
 
     def difference(self, marks: Marks) -> int:
         """How many ``marks`` the most similar one of its pages lacks; remembers them. O(PAGES * MAX_OTHERS)."""
-        if not self.first and not self.others:
+        if self.first is _NO_MARKS:
             self.first = _sorted(marks, MAX_MARKS)
             return len(marks) + MIN_NEW
         besides = marks.difference(self.first)
