@@ -114,10 +114,17 @@ class PageAddresses(NamedTuple):
 NO_ADDRESSES = PageAddresses()
 
 
-def shown_hash(page: PageText) -> int:
-    """A hash of all that a page shows, and of the attributes besides, but for links. O(length)."""
-    values = [value for name, value in page.hidden if name not in _OF_ADDRESS]
-    shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values))
+def shown_hash(url: str, page: PageText) -> int:
+    """A hash of what the page at ``url`` shows, and of its attributes, but for links and the ids in them. O(length).
+
+    Two addresses of one page, with different ids of a visit, give the same.
+    """
+    hidden = list(page.hidden)
+    ids = {each for name, value in hidden if name == "href" for each in _ids(value.lower())}.union(_ids(_address(url)))
+    values = [value for name, value in hidden if name not in _OF_ADDRESS]
+    shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values)).lower()
+    if ids:
+        shown = _id.sub(lambda found: "" if found[0] in ids else found[0], shown)
     return crc32(shown.encode("utf-8", "surrogatepass"))
 
 

@@ -267,7 +267,7 @@ class TrapGuard:
         first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
         first = self._seen.canonicalizer.canonical(first) if first else None
         is_page = isinstance(response, TextResponse) and is_html(response)
-        server = self._guard.learn_part(url, first, is_page=is_page, shown=lambda: shown_hash(text_of(response)))
+        server = self._guard.learn_part(url, first, is_page=is_page, shown=lambda: shown_hash(url, text_of(response)))
         if server is None or server.guard is None:
             return
         self._stats.inc_value("guard/idle_parts")
