@@ -40,7 +40,7 @@ from crawlproject.requests.meta import (
     SKIP_LINKS,
 )
 from crawlproject.spiders.seed_list import seed_lines
-from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
+from crawlproject.urls import BadSeed, read_refresh, read_seeds, reference_of, resolve, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -303,9 +303,10 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _refreshed(response: Response) -> list[str]:
     """Where the header ``Refresh`` leads, which no middleware follows; by HTML, ``<base>`` does not apply to it."""
-    refresh = header(response.headers, b"Refresh")
-    target = refresh_target(refresh.decode("utf-8", "replace")) if refresh else None
-    return [resolve(target, response.url) or target] if target else []  # a bad one is counted with the links
+    refresh = read_refresh(reference_of(header(response.headers, b"Refresh") or b""))
+    if refresh is None or not refresh.target:
+        return []
+    return [resolve(refresh.target, response.url) or refresh.target]  # a bad one is counted with the links
 
 
 def _in_iso(milliseconds: int) -> str:
