@@ -40,7 +40,7 @@ from crawlproject.requests.meta import (
     SKIP_LINKS,
 )
 from crawlproject.spiders.seed_list import seed_lines
-from crawlproject.urls import BadSeed, read_refresh, read_seeds, reference_of, resolve, server_key
+from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -303,7 +303,7 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _refreshed(response: Response) -> list[str]:
     """Where the header ``Refresh`` leads, which no middleware follows; by HTML, ``<base>`` does not apply to it."""
-    refresh = read_refresh(reference_of(header(response.headers, b"Refresh") or b""))
+    refresh = read_refresh((header(response.headers, b"Refresh") or b"").decode("latin-1"))  # as in browsers
     if refresh is None or not refresh.target:
         return []
     return [resolve(refresh.target, response.url) or refresh.target]  # a bad one is counted with the links
