@@ -41,6 +41,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
+from crawlproject.urls.server_names import host_in, server_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -57,6 +58,13 @@ def _whole(name: str, value: Any) -> int:
     if not re.fullmatch("[0-9]{1,15}", str(value)):
         raise ValueError(f"{name}={value!r}: must be a whole number >= 0")
     return int(value)
+
+
+def _domain(entry: str) -> str:
+    try:
+        return server_name(entry)
+    except ValueError as error:
+        raise ValueError(f"allowed: {error}") from error
 
 
 def _text(_name: str, value: Any) -> str:
@@ -130,8 +138,8 @@ class WebSpider(Spider):
         self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
-        if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
-            self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
+        if self.allowed:  # other components expect hosts there
+            self.allowed_domains = [host_in(_domain(entry)) for entry in self.allowed]
 
     @classmethod
     @starting()

@@ -110,6 +110,15 @@ def resolve_redirect(url: str, base: str, encoding: str = "utf-8") -> str | None
     return None if href is None or origin_of(href[: href.index("/", 8)]) is None else href
 
 
+def canonical_escapes(part: str) -> str:
+    """The ASCII text *part* of a path or query, with each character and escape in its canonical spelling. O(length).
+
+    >>> canonical_escapes("/%7euser/%c3%bc?a[]=%zz")
+    '/~user/%C3%BC?a%5B%5D=%25zz'
+    """
+    return _to_escape.sub(_canonical_escape, part)
+
+
 def reference_of(raw: bytes) -> str:
     """The reference that a header or a file has as *raw* bytes: those beyond ASCII as escapes, as in browsers.
 
@@ -235,7 +244,7 @@ class Canonicalizer:
         origin = origin_of(href[:slash])
         if origin is None:
             return None
-        rest = self._rules.strip(_to_escape.sub(_canonical_escape, href[slash:]))
+        rest = self._rules.strip(canonical_escapes(href[slash:]))
         if rest.endswith("?") and rest.count("?") == 1:
             rest = rest[:-1]
         if "/." in rest:  # "/a/..;jsessionid=1" has become "/a/.."
