@@ -64,7 +64,7 @@ class SeenUrls(Protocol):
 class SeenSet:
     """``SeenUrls``, exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
 
-    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``scripts/bench_seen.py``).
+    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``1757b206:scripts/bench_seen.py``).
     """
 
     def __init__(self, store: ExactStore, *, cache: UrlCache | None = None, bloom: UrlBloom | None = None) -> None:

@@ -10,14 +10,10 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 BENCHES = (
     "bench_disk.py --urls 2000 --servers 50 --rounds 1 --scrapy 100",
-    "bench_dns.py --servers 10 --pages 60 --sessions 8 --delay 0.01 --seconds 2 --time-scale 0.1",
     "bench_frontier.py --urls 2000 --servers 50",
-    "bench_policy.py --servers 50 --pages 2000",
     "bench_redis.py --pages 100 --workers 1 --rounds 1",
     "bench_redis_sizes.py --urls 2000 --load 500",
-    "bench_repository.py --pages 60 --rounds 1",
     "bench_rules.py --turns 1",
-    "bench_seen.py --urls 2000 --memory 10000",
     "forecast_error.py --only 1",
 )
 
