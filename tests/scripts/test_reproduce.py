@@ -14,7 +14,7 @@ import pytest
 from scripts import reproduce_cao2003
 from scripts.cao2003.fig3 import limits
 from scripts.cao2003.fig5 import DOWNLOAD, PARSE, SEEN, Function, by_part
-from testbed.crawl import Conditions, CpuLog, area
+from testbed.crawl import Conditions, CpuLog
 from testbed.twin import compare, twin
 from testbed.web import Record, WebSpec, build_web
 
@@ -84,15 +84,6 @@ def test_curves_rise_to_the_whole_web(folder: Path, figure: int) -> None:
             assert values == sorted(values)
             assert values[-1] == pytest.approx(1, abs=0.01)  # the last page may fall behind the last point
             assert values[0] == 0 or policy == "bound"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("figure", [3, 4, 6, 7])
-def test_plots_are_written(folder: Path, figure: int) -> None:
-    """PNG files."""
-    plots = list(folder.glob(f"fig{figure}*.png"))
-    assert plots
-    assert all(plot.read_bytes().startswith(b"\x89PNG") for plot in plots)
 
 
 def test_tables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,8 +167,3 @@ def test_cpu_log_tells_computing_from_sleeping() -> None:
             pass
         end = time.monotonic()
     assert log.between(start, between).share < 0.5 < log.between(between, end).share
-
-
-def test_area_is_a_mean_height() -> None:
-    """0 for a quarter, a half for half of the time, 1 for the last quarter."""
-    assert area([(1.0, 0.5), (3.0, 1.0)], 4.0) == 0.5
