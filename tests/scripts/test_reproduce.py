@@ -13,7 +13,6 @@ import pytest
 
 from scripts import reproduce_cao2003
 from scripts.cao2003.fig3 import limits
-from scripts.cao2003.fig5 import DOWNLOAD, PARSE, SEEN, Function, by_part
 from testbed.crawl import Conditions, CpuLog
 from testbed.twin import compare, twin
 from testbed.web import Record, WebSpec, build_web
@@ -144,17 +143,6 @@ def test_limits_are_those_of_connections_that_servers_closed() -> None:
     ends = [("a", 7, "limit"), ("b", 3, "client"), ("c", 2, "silent"), ("d", 1, "idle")]
     records = [Record("close", server, 1, number, 0.0, 0.0, 0, 0, "", "", note) for server, number, note in ends]
     assert limits(records) == {"a": 7, "c": 2}
-
-
-def test_libraries_time_goes_to_the_parts_that_call_them() -> None:
-    """re, called by the seen-set for 3 s and by the parser for 1, shares its 8 s out likewise; imports are dropped."""
-    seen: Function = ("crawlproject/urls/canonical.py", 1, "canonical")
-    parse: Function = ("crawlproject/urls/extract.py", 1, "extract")
-    aiohttp: Function = ("/lib/aiohttp/client.py", 1, "request")
-    match: Function = ("~", 0, "<match>")
-    imports: Function = ("~", 0, "<exec>")
-    own = {seen: 1.0, parse: 2.0, aiohttp: 4.0, match: 8.0, imports: 16.0}
-    assert by_part(own, {match: {seen: 3.0, parse: 1.0}}) == {SEEN: 7.0, PARSE: 4.0, DOWNLOAD: 4.0}
 
 
 def test_cpu_log_tells_computing_from_sleeping() -> None:
