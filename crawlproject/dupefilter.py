@@ -106,7 +106,7 @@ class SeenDupeFilter(BaseDupeFilter):
             return
         self._server_part = server_part
         if self._options.kind == "exact":
-            self.seen = self._by_urls = self._options.over(store, self._canonical)
+            self.seen = self._by_urls = self._options.over(store)
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
@@ -211,7 +211,3 @@ class SeenDupeFilter(BaseDupeFilter):
         if part is None:
             return list(map(url_fingerprint, urls))
         return [part(url) | url_fingerprint(url) for url in urls]
-
-    def _canonical(self, url: str) -> str:
-        """The canonical form of ``url``, or ``url`` if it has none."""
-        return self.canonicalizer.canonical(url) or url

@@ -14,17 +14,18 @@ from typing import Any
 import pytest
 
 from crawlproject.storage.disk import DiskStore
-from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
-from testbed.web import WebSpec, duplicates, fetches, running_web
+from scripts.chaos import disk_crawl
+from testbed.web import WebSpec, duplicates, fetches, missing, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling, read_results
 from tests.crawl.scripted_site import page, scripted_site
-from tests.processes import HUNG, Forked
+from tests.crawl.workers import fork
+from tests.processes import HUNG
 from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; scripts/crash_test.py does it more often.
+#: How often the crawl is killed; scripts/chaos.py --disk does it more often.
 CRASHES = 4
 
 #: Free bytes on the disk that fills up: enough to open the store and for two commits or more, not for 900 pages.
@@ -97,13 +98,12 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
 
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
     """Repeated kill -9: every page is fetched; twice only if it was in progress or not yet committed."""
-    spec = crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5)
-    crashes = crash_crawl(spec, CRASHES, tmp_path, lambda command, **streams: Forked(command[1:], **streams))
-    assert len(crashes.kills) == len(crashes.committed) > 0
-    assert set[tuple[str, str]]().union(*crashes.committed) & fetched(crashes.records)
-    assert "finished" in crashes.log
-    assert crashes.fetched == crashes.expected
-    assert crashes.unexplained() == []
+    outcome = disk_crawl(CRASHES, 0, seed=5, folder=tmp_path, start=fork)
+    assert outcome.committed is not None
+    assert len(outcome.faults) == len(outcome.committed) > 0
+    assert set[tuple[str, str]]().union(*outcome.committed) & fetched(outcome.records)
+    assert missing(outcome.web, outcome.records) == []
+    assert outcome.unexplained() == []
 
 
 @pytest.mark.parametrize("name", ["pages.jsonl", "pages.csv"])

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Crawl an emulated web by many workers, break workers and Redis on a schedule, and count what that costs.
+"""Crawl an emulated web, kill and break what crawls it, and count what that costs, by the web's own log.
 
-    scripts/chaos_crawl.py [--workers 4] [--servers 300] [--pages 10000] [--kill 10] [--pause 5] [--redis-kill 3]
-                           [--away 60] [--frozen 0] [--churn 0] [--seed 1]
+    scripts/chaos.py [--workers 4] [--servers 300] [--pages 10000] [--kill 10] [--pause 5] [--redis-kill 3]
+                     [--away 60] [--frozen 0] [--churn 0] [--seed 1] [--logs FOLDER]
+    scripts/chaos.py --disk [--kill 10] [--pages 900]      # one process with a JOBDIR
 
 Run by hand; takes minutes. --kill: workers killed (-9), each soon replaced; --pause: workers stopped for 1 to 40 s;
 --redis-kill: Redis killed (-9) and started again on its append-only file; --away, --frozen: seconds in which Redis
 refuses, and in which it answers nothing (once each); --churn: workers that are interrupted, each replaced at once.
 A worker that was interrupted is left alone. The schedule is in pages fetched, so it depends only on --seed; so does
-the choice of workers.
+the choice of workers. --disk: the only process is killed, at random moments, and started again on its JOBDIR.
 
 Every reachable page must have been fetched; otherwise, or if a worker failed or the crawl stood still, the exit code
 is 1. A repeated fetch is explained if the first was in progress, or not yet confirmed, at a fault of its worker or of
-Redis; an overlap of connections to a server, if the earlier one belonged to a paused worker.
+Redis; with --disk, where every one must be explained, if the store did not have the page as fetched when the process
+was killed. An overlap of connections to a server is explained if the earlier one belonged to a paused worker.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import random
 import sys
 import tempfile
@@ -27,9 +30,14 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from crawlproject.frontier import BestPrefix, Frontier, Politeness
+from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fetched import DiskFetchedPages
+from crawlproject.storage.frontier_state import DiskFrontierStore
 from testbed.bench import command_line
 from testbed.cut_off import CutOff
 from testbed.redis_server import RunningRedis
@@ -48,13 +56,13 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from testbed.web.analysis import Violation, span
-from testbed.web.judging import client_of
-from testbed.workers import POLL, Workers
+from testbed.workers import POLL, Workers, start_python
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Sequence
+
+    from testbed.workers import Start
 
 #: Seconds without a new page after which the crawl is taken to stand still. Longer than any fault and lease together.
 STANDSTILL = 600.0
@@ -75,8 +83,18 @@ SETTINGS: dict[str, Any] = {
     "FRONTIER_MAX_BACKOFF": 1,
     "FRONTIER_MAX_FAILURES": 0,
 }
+ON_DISK: dict[str, Any] = SETTINGS | {
+    "FRONTIER_COMMIT_INTERVAL": 0.2,
+    "FRONTIER_MAX_SESSIONS": 4,
+    "FRONTIER_DELAY_FACTOR": 0,
+    "FRONTIER_MIN_DELAY": 0,
+    "FRONTIER_MIN_BACKOFF": 0.01,
+    "FRONTIER_MAX_BACKOFF": 0.1,
+    "RETRY_TIMES": 1,
+}
+#: Pages for each kill of the only process, so that the crawl lasts long enough.
+PAGES_PER_KILL = 90
 
-OF_WORKERS = ("kill", "pause")  # kinds of faults that hit one worker
 PAUSES = (1.0, 40.0)  # seconds: shorter and longer than a lease of 15 s
 OUTAGES = (0.0, 5.0)  # seconds until Redis is started again
 REPLACEMENTS = (0.0, 5.0)  # seconds until a killed worker is replaced
@@ -139,7 +157,8 @@ class Chaos:
         steps, best, since = list(self.steps), 0, self.clock()
         began = since
         while self.crew.running() or self._ends:
-            self._end_faults()
+            while self._ends and self._ends[0][0] <= self.clock():
+                heapq.heappop(self._ends)[2]()
             pages = self.crew.pages()
             if pages > best:
                 best, since = pages, self.clock()
@@ -152,11 +171,6 @@ class Chaos:
                 self.done += 1
             self.sleep(POLL)
         return f"the crawl ended before {len(steps)} of the faults: increase --pages" if steps else ""
-
-    def _end_faults(self) -> None:
-        """End the faults whose time is over."""
-        while self._ends and self._ends[0][0] <= self.clock():
-            heapq.heappop(self._ends)[2]()
 
     def _later(self, seconds: float, what: Callable[[], object]) -> None:
         heapq.heappush(self._ends, (self.clock() + seconds, next(self._order), what))
@@ -225,80 +239,58 @@ class Outcome:
     web: Web
     records: Sequence[Record]
     faults: Sequence[Fault]
-    seconds: float
     #: Why the crawl failed as a whole; empty: it did not.
     trouble: str = ""
-    #: Stats summed over the workers that ended properly, and how many these were.
-    stats: dict[str, float] = field(default_factory=dict)
-    ended: int = 0
+    #: With a JOBDIR: servers and paths of the pages that the store had as fetched, at each kill.
+    committed: Sequence[set[tuple[str, str]]] | None = None
+
+    def unexplained(self) -> list[Repeat]:
+        """Repeated fetches that no fault explains."""
+        if self.committed is None:
+            return unexplained_repeats(self.records, self.faults, UNCONFIRMED, AFTER)
+        found = []
+        for each in repeats(self.records):
+            first, again = each.before.arrival, each.again.arrival
+            between = [at for at, kill in zip(self.committed, self.faults, strict=True) if first < kill.end < again]
+            if not between or any(each.page in at for at in between):
+                found.append(each)
+        return found
 
     def rows(self) -> Iterator[tuple[str, str]]:
         """The table: name and value of each figure."""
         again, open_twice = repeats(self.records), overlaps(self.records)
         pauses = [fault for fault in self.faults if fault.kind == "pause"]
-        unexplained = unexplained_repeats(self.records, self.faults, UNCONFIRMED, AFTER)
-        lost = missing(self.web, self.records)
+        unexplained, lost = self.unexplained(), missing(self.web, self.records)
         kinds = sorted(Counter(fault.kind for fault in self.faults).items())
         yield "faults", ", ".join(f"{kind} {number}" for kind, number in kinds) or "none"
-        yield "pages reachable", f"{len(self.web.expected)}"
-        yield "pages fetched", f"{len(self.web.expected) - len(lost)}"
-        yield "pages missing", f"{len(lost)}"
+        yield "pages fetched", f"{len(self.web.expected) - len(lost)} of {len(self.web.expected)}"
         yield "fetched again", f"{len(again)}, unexplained: {len(unexplained)}"
-        yield "by fault", ", ".join(f"{kind} {number}" for kind, number in self._by_fault(again)) or "none"
         yield "overlaps", f"{len(open_twice)}, unexplained: {len(unexplained_overlaps(self.records, pauses, AFTER))}"
-        short = politeness_violations(self.records, rule_of(SETTINGS, self.web))
-        yield "waits too short", f"{len(short)}"
-        yield "cross links sent", f"{self.stats.get('frontier/links/sent', 0):g} by {self.ended} workers"
-        yield "duration", f"{self.seconds:.0f} s"
+        rule = rule_of(SETTINGS if self.committed is None else ON_DISK, self.web)
+        yield "waits too short", f"{len(politeness_violations(self.records, rule))}"
         yield from (("missing", url) for url in lost[:10])
-        yield from (("unexplained", self._described(each)) for each in unexplained[:10])
-        yield from (("short wait", self._wait(each)) for each in short[:10])
+        yield from (("unexplained", "".join(each.page)) for each in unexplained[:10])
         if self.trouble:
             yield "failed", self.trouble
 
-    def _wait(self, each: Violation) -> str:
-        clients, start, gap = client_of(self.records), span(self.records)[0], each.gap
-        ends = [f"{one.page or one.note} by {clients[one.connection]}" for one in (gap.before, gap.after)]
-        waited = f"{gap.seconds:.3f} of {each.required:.3f} s, at {gap.before.end - start:.1f} s"
-        return f"{gap.server}: {waited}, {' and '.join(ends)}"
-
-    def _described(self, each: Repeat) -> str:
-        clients, start = client_of(self.records), span(self.records)[0]
-        fetches = [(clients[one.connection], one.end - start) for one in (each.before, each.again)]
-        return "".join(each.page) + "".join(f", by {client} at {end:.1f} s" for client, end in fetches)
-
-    def _by_fault(self, again: Sequence[Repeat]) -> list[tuple[str, int]]:
-        """How many of the repeats the faults of each kind explain that those of the kinds before do not."""
-        found, left = [], len(again)
-        kinds = sorted({fault.kind for fault in self.faults}, key=lambda kind: kind not in OF_WORKERS)
-        for at, kind in enumerate(kinds):
-            faults = [fault for fault in self.faults if fault.kind in kinds[: at + 1]]
-            before, left = left, len(unexplained_repeats(self.records, faults, UNCONFIRMED, AFTER))
-            found.append((kind, before - left))
-        return found
-
     def is_right(self) -> bool:
         """Whether all pages were fetched and nothing failed."""
-        return not self.trouble and not missing(self.web, self.records)
+        return not (self.trouble or missing(self.web, self.records) or (self.committed and self.unexplained()))
 
 
-def chaos_crawl(arguments: Namespace, folder: Path) -> Outcome:
-    """Crawl as the arguments say; the workers' logs stay in ``folder``."""
+def chaos_crawl(arguments: Namespace, folder: Path, start: Start = start_python) -> Outcome:
+    """Crawl by workers as the arguments say; their logs stay in ``folder``."""
     spec = WebSpec(
         servers=arguments.servers, pages=arguments.pages, seed=arguments.seed, time_scale=0.3, idle_timeout=120
     )
-    started = time.monotonic()
     with running_web(spec) as web, RunningRedis(aof=True) as redis, CutOff(redis.url) as line:
         settings = {**SETTINGS, "FRONTIER_BACKEND": "redis", "REDIS_URL": line.url}
-        with Workers(folder, web, settings) as crew:
+        with Workers(folder, web, settings, start=start) as crew:
             for _ in range(arguments.workers):
                 crew.add()
             chaos = Chaos(crew, redis, line, schedule(arguments), arguments.seed)
             trouble = chaos.run() or _failures(crew)
-            sent = {"frontier/links/sent": crew.stats("frontier/links/sent")}
-            ended = sum(bool(worker.stats()) for worker in crew.all)
-            seconds = time.monotonic() - started
-            return Outcome(web.web, crew.records(), chaos.faults + crew.faults, seconds, trouble, sent, ended)
+            return Outcome(web.web, crew.records(), chaos.faults + crew.faults, trouble)
 
 
 def _failures(crew: Workers) -> str:
@@ -312,26 +304,64 @@ def _failures(crew: Workers) -> str:
     return ", ".join(f"worker {worker.number}: exit code {worker.process.poll()}" for worker in failed)
 
 
+def disk_crawl(kills: int, pages: int, seed: int, folder: Path, start: Start = start_python) -> Outcome:
+    """Crawl by one process with a JOBDIR in ``folder``: kill it ``kills`` times, then let it finish. 0 pages: enough.
+
+    Kills hit a random moment: in one of five cases of the start, else of the first second of fetching.
+    """
+    pages, chance = pages or max(400, PAGES_PER_KILL * kills), random.Random(seed)
+    errors = {"redirect_share": 0.05, "server_error_share": 0.02}
+    committed: list[set[tuple[str, str]]] = []
+    trouble = ""
+    with (
+        running_web(WebSpec(servers=20, pages=pages, seed=seed, time_scale=0.05, **errors)) as web,
+        Workers(folder, web, ON_DISK | {"JOBDIR": folder / "job"}, start=start) as crew,
+    ):
+        web.limit(pages // 2)  # so that the first run does not end before it is killed
+        while len(committed) < kills and not trouble:
+            one = crew.all[crew.add()]
+            starts = chance.random() < 0.2
+            if not starts:
+                crew.until(lambda: bool(crew.look()) or not crew.running(), "a page was fetched")
+            time.sleep(chance.uniform(0.0, 1.5 if starts else 1.0))
+            if one.process.poll() is None:
+                crew.kill(one.number)
+                committed.append(committed_pages(folder / "job" / "frontier"))
+            else:
+                trouble = f"the crawl ended before {kills - len(committed)} of the kills: increase --pages"
+            web.limit(math.inf)
+        crew.add()
+        crew.wait_all()
+        return Outcome(web.web, crew.records(), crew.faults, trouble, committed)
+
+
+def committed_pages(directory: Path) -> set[tuple[str, str]]:
+    """Server and path of each page that the store in ``directory`` has as fetched; none if there is no store yet."""
+    if not (directory / "store.json").exists():
+        return set()
+    with DiskStore.read_only(directory) as store:
+        frontier, servers = Frontier(BestPrefix(), Politeness()), DiskFrontierStore(store, clock_offset=0.0)
+        servers.load(frontier, time.time())
+        hosts = {servers.number(server.key): urlsplit(server.key).hostname or "" for server in frontier.servers}
+        return {(hosts[number], path) for number, path, _ in DiskFetchedPages(store).stored()}
+
+
 DEFAULTS: dict[str, Any] = {
-    "workers": 4,
-    "servers": 300,
-    "pages": 10_000,
-    "kill": 10,
-    "pause": 5,
-    "redis_kill": 3,
-    "away": 60.0,
-    "frozen": 0.0,
-    "churn": 0,
-    "seed": 1,
-    "logs": "",
+    **{"workers": 4, "servers": 300, "pages": 0, "kill": 10, "pause": 5, "redis_kill": 3, "away": 60.0, "frozen": 0.0},
+    **{"churn": 0, "seed": 1, "disk": False, "logs": ""},
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Crawl and report; returns 0 if no page is missing and nothing failed."""
     arguments = command_line(__doc__, **DEFAULTS).parse_args(argv)
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = chaos_crawl(arguments, Path(arguments.logs or folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(arguments.logs or name)
+        if arguments.disk:
+            outcome = disk_crawl(arguments.kill, arguments.pages, arguments.seed, folder)
+        else:
+            arguments.pages = arguments.pages or 10_000
+            outcome = chaos_crawl(arguments, folder)
     for name, value in outcome.rows():
         print(f"{name:16} {value}")
     return 0 if outcome.is_right() else 1

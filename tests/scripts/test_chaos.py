@@ -1,14 +1,17 @@
-"""The schedule of faults, with a crawl that only counts; the table. Whole crawls are run by hand."""
+"""A small crawl that is broken; the schedule of faults, with a crawl that only counts."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
-from scripts.chaos_crawl import DEFAULTS, PAUSES, STANDSTILL, Chaos, Outcome, Step, schedule
-from testbed.web import Fault, Record, build_web
-from tests.testbed.browser import fast
+import pytest
+
+from scripts.chaos import DEFAULTS, PAUSES, STANDSTILL, Chaos, Step, chaos_crawl, schedule
+from testbed.web import Fault
+from tests.crawl.workers import fork
 
 
 class FakeCrawl:
@@ -155,34 +158,12 @@ def test_crawl_that_ends_before_its_faults_has_failed() -> None:
     assert chaos(crawl, [Step(20, "kill", 1.0)]).run().startswith("the crawl ended before 1 of the faults")
 
 
-def test_table() -> None:
-    """One page of the web was fetched, twice; the first time in progress when its worker was killed."""
-    web = build_web(fast(servers=1, pages=2, seed_count=1)).at(8000)
-    server = web.servers[0].address
-    records = [
-        Record("open", server, 1, 0, 0.0, 0.0, 0, 0, "127.9.0.1:4000", "", ""),
-        Record("request", server, 1, 1, 0.0, 1.0, 200, 100, "/", "/", ""),
-        Record("close", server, 1, 1, 1.0, 1.0, 0, 0, "", "", "client"),
-        Record("open", server, 2, 0, 30.0, 30.0, 0, 0, "127.9.0.2:4000", "", ""),
-        Record("request", server, 2, 1, 30.0, 31.0, 200, 100, "/", "/", ""),
-    ]
-    stats = {"frontier/links/sent": 3.0}
-    outcome = Outcome(web, records, [Fault("kill", 0.5, 0.5, "127.9.0.1")], 31.0, stats=stats, ended=1)
-    rows = outcome.rows()
-    assert [next(rows) for _ in range(10)] == [
-        ("faults", "kill 1"),
-        ("pages reachable", "2"),
-        ("pages fetched", "1"),
-        ("pages missing", "1"),
-        ("fetched again", "1, unexplained: 0"),
-        ("by fault", "kill 1"),
-        ("overlaps", "0, unexplained: 0"),
-        ("waits too short", "0"),
-        ("cross links sent", "3 by 1 workers"),
-        ("duration", "31 s"),
-    ]
-    assert list(rows) == [("missing", web.expected_urls()[1])]
-    assert not outcome.is_right()
-    other = records[4]._replace(target="/p1.html", page=web.paths[1])
-    assert Outcome(web, [*records, other], [], 31.0).is_right()
-    assert not Outcome(web, [*records, other], [], 31.0, trouble="no new page").is_right()
+@pytest.mark.long
+def test_small_crawl_loses_no_page(redis_program: Path, tmp_path: Path) -> None:
+    """Two workers, one of which is killed and replaced, and Redis, which is killed and started again."""
+    chosen = {"workers": 2, "servers": 12, "pages": 120, "kill": 1, "pause": 0, "redis_kill": 1, "away": 0.0}
+    outcome = chaos_crawl(arguments(**chosen), tmp_path, fork)
+    table = dict(outcome.rows())
+    assert table["faults"] == "kill 1, redis-kill 1"
+    assert table["pages fetched"] == "120 of 120"
+    assert outcome.is_right(), table
