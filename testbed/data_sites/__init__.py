@@ -2,20 +2,22 @@
 
 ``sites()`` has them all; ``python -m testbed.data_sites`` serves them on loopback.  A site is made of seeds: what a
 page shows depends on its path alone, but for noise (counters, captchas), which depends on the number of the request.
-``nature``, ``people``, ``codes``, ``texts`` and ``ends`` have a function per kind of data; ``layout`` places the records
-of a kind and links them, ``frame`` puts menus and footers around them.
+``nature``, ``people``, ``codes``, ``texts`` and ``ends`` note kinds of data in the ``registry``; ``layout`` places the
+records of a kind and links them, ``frame`` puts menus and footers around them.  Traps are put ``beside`` real parts:
+``calendars``, ``variants`` of addresses, and ``areas`` without end.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from testbed.data_sites import codes, ends, nature, people, texts
+from testbed.data_sites.areas import AREAS
+from testbed.data_sites.beside import beside
+from testbed.data_sites.calendars import CALENDARS
 from testbed.data_sites.registry import noted
-from testbed.data_sites.site import PLAIN, REDIRECT
+from testbed.data_sites.site import PLAIN, REDIRECT, Site
+from testbed.data_sites.variants import VARIANTS, with_tokens
 
-if TYPE_CHECKING:
-    from testbed.data_sites.site import Site
+__all__ = ["PLAIN", "REDIRECT", "Site", "real_sites", "sites", "traps"]
 
 
 def real_sites() -> dict[str, Site]:
@@ -23,6 +25,13 @@ def real_sites() -> dict[str, Site]:
     return noted()
 
 
+def traps() -> dict[str, Site]:
+    """Sites with 160 real pages or more, and a trap."""
+    calendars = {site: calendar.trap() for site, calendar in CALENDARS.items()}
+    placed = enumerate({**calendars, **VARIANTS, **AREAS}.items())
+    return {site: beside(site, at, trap) for at, (site, trap) in placed} | with_tokens()
+
+
 def sites() -> dict[str, Site]:
     """All sites by name."""
-    return real_sites()
+    return {**real_sites(), **traps()}

@@ -32,8 +32,8 @@ class Frame(NamedTuple):
         menu = items(link(path, path.strip("/").partition(".")[0].title() or "Home") for path in ("/", *self.menu))
         if self.look == 0:
             return (
-                f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title} - {self.name}</title></head>"
-                f"<body><header><h2>{self.name}</h2><nav>{menu}</nav></header><main><h1>{title}</h1>{body}</main>"
+                f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title} - {self.name}</title>"
+                f"</head><body><header><h2>{self.name}</h2><nav>{menu}</nav></header><main><h1>{title}</h1>{body}</main>"
                 f"<aside>{boxes}{noise}</aside><footer><p>{'</p><p>'.join(self.offers)}</p></footer></body></html>"
             )
         if self.look == 1:

@@ -76,7 +76,7 @@ def tree(number: int) -> str:
 
 
 @dataclass
-class _Pages:
+class Pages:
     """The pages of one site."""
 
     site: str
@@ -115,6 +115,7 @@ class _Pages:
         return -(-self.layout.count // PER_LIST)
 
     def real(self) -> frozenset[str]:
+        """The paths of all pages that are not empty."""
         full = (path for number, path in enumerate(self.paths) if number not in self.layout.gaps)
         lists = (self._list_path(page) for page in range(1, self.last_list + 1) if self.layout.lists)
         return frozenset(["/", *self.frame.menu, *full, *lists, *self.folders])
@@ -123,6 +124,7 @@ class _Pages:
         return quote(self.layout.lists.format(page), safe="/?=&")
 
     def render(self, path: str, noise: str) -> str | None:
+        """The page at ``path``, with ``noise``, HTML, beside its links."""
         if path == "/":
             return self._home(noise)
         number = self._number(path)
@@ -217,7 +219,7 @@ class _Pages:
 
 def build(site: str, kind: str, record: Record, layout: Layout) -> Site:
     """A site of records."""
-    pages, requests = _Pages(site, record, layout), counter(1)
+    pages, requests = Pages(site, record, layout), counter(1)
 
     def quiet(path: str) -> str | None:
         return pages.render(path, "")

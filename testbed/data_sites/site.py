@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from html import escape
 from random import Random
 from typing import NamedTuple
@@ -55,6 +56,7 @@ def words(count: int, *seed: object) -> str:
     return " ".join("".join(draw.choices(_SYLLABLES, k=draw.choice((2, 2, 3)))) for _ in range(count))
 
 
+@cache
 def name(*seed: object) -> str:
     """A proper name."""
     return words(1, "name", *seed).title()
@@ -63,23 +65,6 @@ def name(*seed: object) -> str:
 def key(length: int, *seed: object) -> str:
     """So many hexadecimal digits."""
     return f"{chance('key', *seed).getrandbits(length * 4):0{length}x}"
-
-
-def combined(number: int, *choices: Iterable[object]) -> list[str]:
-    """The ``number``-th way to take one of each: neighbours differ in most; none comes twice before all have come.
-
-    Only if 7,919, a prime, divides no size, and ``number`` is below the product of the sizes.
-    """
-    taken = []
-    lists = [list(each) for each in choices]
-    total = 1
-    for each in lists:
-        total *= len(each)
-    at = number * 7_919 % total
-    for each in lists:
-        at, chosen = divmod(at, len(each))
-        taken.append(str(each[chosen]))
-    return taken
 
 
 def link(path: str, label: object) -> str:
@@ -92,15 +77,6 @@ def table(rows: Iterable[Iterable[object]], *head: str) -> str:
     lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
     names = "<tr>" + "".join(f"<th>{each}</th>" for each in head) + "</tr>\n" if head else ""
     return f"<table>\n{names}{lines}</table>"
-
-
-def pairs(**values: object) -> str:
-    """A list of names and values."""
-    return (
-        "<dl>"
-        + "".join(f"<dt>{each.replace('_', ' ')}</dt><dd>{value}</dd>" for each, value in values.items())
-        + "</dl>"
-    )
 
 
 def lines(given: Iterable[object]) -> str:
