@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from contextlib import closing
 from html import unescape
+from http.client import HTTPConnection
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 
 from testbed.data_sites import PLAIN, REDIRECT, Site, real_sites, traps
+from testbed.data_sites.server import DataWeb
+from testbed.in_thread import in_thread
 
 REAL, TRAPS = real_sites(), traps()
 SITES = {**REAL, **TRAPS}
@@ -97,3 +101,26 @@ def test_addresses_are_as_a_crawler_asks_for_them() -> None:
             assert path.isascii(), (name, path)
             assert not parts.fragment
             assert parts.query.split("&") == sorted(parts.query.split("&")), (name, path)
+
+
+def test_the_server_counts_what_is_lost_and_what_is_asked_for_twice() -> None:
+    """Each site has an address of its own; a page under another address is the same page."""
+    web = DataWeb({name: SITES[name] for name in ("lottery", "session-query", "redirects")})
+    with in_thread(web.serving()) as urls:
+        for path in ("draw/7", "draw/7", "robots.txt"):
+            status(urls["lottery"] + path)
+        assert status(urls["session-query"] + "?PHPSESSID=0a") == 200
+        assert status(urls["redirects"] + "robots.txt") == 404
+    visits = web.visits("lottery")
+    assert (visits.requests, visits.beyond, visits.repeated) == (2, 1, [("/draw/7", 2)])
+    assert sorted([*visits.lost, "/draw/7"]) == sorted(web.sites["lottery"].real)
+    assert "/" not in web.visits("session-query").lost
+    assert web.visits("redirects").requests == 0
+
+
+def status(url: str) -> int:
+    """The status of the answer to a request."""
+    connection = HTTPConnection(urlsplit(url).netloc)
+    with closing(connection):
+        connection.request("GET", url.removeprefix(f"http://{connection.host}:{connection.port}"))
+        return connection.getresponse().status
