@@ -2,9 +2,10 @@
 
 ``sites()`` has them all; ``python -m testbed.data_sites`` serves them on loopback.  A site is made of seeds: what a
 page shows depends on its path alone, but for noise (counters, captchas), which depends on the number of the request.
-``nature``, ``people``, ``codes``, ``texts`` and ``ends`` note kinds of data in the ``registry``; ``layout`` places the
-records of a kind and links them, ``frame`` puts menus and footers around them.  Traps are put ``beside`` real parts:
-``calendars``, ``variants`` of addresses, and ``areas`` without end.
+``nature``, ``people``, ``codes``, ``texts`` and ``ends`` note kinds of data in the ``registry``, most as ``templates``;
+``layout`` places the records of a kind and links them, ``noise`` is what changes from request to request, ``frame``
+has menus and footers.  Traps are put ``beside`` real parts: ``calendars``, ``variants`` of addresses, and ``areas``
+without end.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from itertools import count as counter
 from urllib.parse import quote, unquote
 
 from testbed.data_sites.frame import frame
-from testbed.data_sites.site import Render, Site, chance, items, key, link, name, words
+from testbed.data_sites.site import Render, Site, chance, items, key, link, words
+from testbed.data_sites.templates import START
 
 #: Title and HTML of a record by its number.
 Record = Callable[[int], tuple[str, str]]
 #: What a request leaves on its page, by the number of the request.
 Noise = Callable[[int], str]
 
-START = date(2022, 1, 1)
 PER_LIST = 20
 #: Requests beyond the pages of a site whose empty pages have no end.
 BUDGET = 300
@@ -231,60 +231,4 @@ def build(site: str, kind: str, record: Record, layout: Layout) -> Site:
     render: Render = quiet if layout.noise is None else noisy
     is_endless = layout.empty_before or layout.empty_after
     budget = (BUDGET if is_endless or layout.missing else 0) + len(layout.gaps)
-    return Site(render, pages.real(), budget, f"{kind}; {_linked(layout)}", quiet, is_endless=is_endless)
-
-
-def _linked(layout: Layout) -> str:
-    """How the records are linked, in words."""
-    ways = {
-        "previous and next": layout.chain,
-        f"lists at {layout.lists}": layout.lists,
-        f"folders at {' '.join(layout.folders)}": layout.folders,
-        f"{layout.others} others": layout.others,
-        "empty before": layout.empty_before,
-        "empty after": layout.empty_after,
-        f"{len(layout.gaps)} empty within": layout.gaps,
-        f"missing pages are 200, {layout.missing}": layout.missing,
-    }
-    return f"at {layout.address}: {', '.join(way for way, holds in ways.items() if holds)}"
-
-
-def captcha(request: int) -> str:
-    """A picture to read, with a name of its own."""
-    return f"<p>Type what you see: <img src='/captcha/{key(12, 'captcha', request)}.png' alt=''><input name=code></p>"
-
-
-def made_in(request: int) -> str:
-    """How long the page took."""
-    draw = chance("made in", request)
-    return f"<p>Page generated in 0.0{draw.randrange(100, 1000)} s with {draw.randrange(9, 40)} queries.</p>"
-
-
-def quotation(request: int) -> str:
-    """The words of the day, and who said them."""
-    return f"<blockquote>{words(14, 'quotation', request).capitalize()}. ({name('who', request)})</blockquote>"
-
-
-def visitors(request: int) -> str:
-    """Counters, as they were usual."""
-    online = chance("online", request).randrange(3, 60)
-    return f"<p>You are visitor number {481_516 + request * 3}. Online: {online} guests, {online // 4} members.</p>"
-
-
-def advert(request: int) -> str:
-    """A link to somebody who pays for it, with a number of its own."""
-    text = words(3, "advert", request % 40)
-    return f"<a rel='nofollow' href='http://adverts.example/click?c={key(16, 'click', request)}'>{text}</a>"
-
-
-def secrets(request: int) -> str:
-    """A form with a token, a script with a nonce."""
-    return (
-        f"<form action='/subscribe' method=post><input type=hidden name=csrf value='{key(32, 'csrf', request)}'><input"
-        f" name=email></form><script nonce='{key(16, 'nonce', request)}'>var t='{key(20, 'script', request)}';</script>"
-    )
-
-
-def everything(request: int) -> str:
-    """All of these."""
-    return "".join(each(request) for each in (captcha, made_in, quotation, visitors, advert, secrets))
+    return Site(render, pages.real(), budget, f"{kind}; {layout.address}", quiet, is_endless=is_endless)
