@@ -56,7 +56,7 @@ def walk(site: Site, beyond: int) -> tuple[set[str], set[str]]:
 def test_every_real_page_is_found_by_links(name: str) -> None:
     """From the home page; a site with an end has nothing but its pages and what its budget is for."""
     site = REAL[name]
-    found, _ = walk(site, 1_000)
+    found, _ = walk(site, 0 if site.is_endless else 1_000)
     assert not site.real - found
     assert 200 <= len(site.real) <= 640
     assert site.is_endless or len(found - site.real) <= site.budget
