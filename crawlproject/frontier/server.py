@@ -124,9 +124,10 @@ class Server:
     ready_at: float = 0.0
     last_end: float = -inf  # end of its last response in this run
     crawl_delay: float = 0.0
-    answered: bool = False  # in this run, or there are pages of it
+    answered: bool = False  # at least once, in this run or an earlier one
     line: int = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
     failures: int = 0  # consecutive
+    robots_failures: int = 0  # consecutive downloads of its robots.txt that failed
     failed_at: float = -inf  # when the last one was recorded, in this run
     last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
     fetched: int = 0  # pages

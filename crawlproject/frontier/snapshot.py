@@ -61,6 +61,8 @@ def server_state(server: Server) -> dict[str, Any]:
     optional = {
         "crawl_delay": server.crawl_delay,
         "failures": server.failures,
+        "robots_failures": server.robots_failures,
+        "answered": server.answered,
         "last_error": server.last_error,
         "given_up": server.given_up,
         "fetched": server.fetched,
@@ -102,8 +104,9 @@ def _restore_counts(server: Server, state: StateReader) -> None:
     server.crawl_delay = state.number("crawl_delay", 0.0, minimum=0.0)
     server.demotion = state.number("demotion", 1.0, minimum=0.0)
     server.failures = state.count("failures", 0)
+    server.robots_failures = state.count("robots_failures", 0)
     server.fetched = state.count("fetched", 0)
-    server.answered = server.fetched > 0
+    server.answered = state.flag("answered", default=False)
     server.gathered = state.number("gathered", 0.0, minimum=0.0)
     server.pages = state.count("pages", 0)
     server.copies = state.count("copies", 0)

@@ -197,6 +197,7 @@ def test_the_prior_comes_back() -> None:
 
 #: Attributes of ``Server`` -> values that a new one does not have.
 STORED: dict[str, Any] = {
+    "answered": True,
     "copies": 1,
     "copy_run": copy_run(),
     "crawl_delay": 2.5,
@@ -213,13 +214,14 @@ STORED: dict[str, Any] = {
     "last_error": "refused",
     "pages": 5,
     "ready_at": 6.5,
+    "robots_failures": 2,
     "shared": shared_pages(),
 }
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
     *("away_wait", "blocked", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
-    *("answered", "crowd", "domain", "line"),
+    *("crowd", "domain", "line"),
     *("failed_at", "full", "group", "heap_item", "last_end", "parked", "session", "state"),
 }
 
