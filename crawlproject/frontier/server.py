@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
+from enum import IntEnum
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,14 @@ class Session:
         return f"<Session {self.server.key} {self.state.value} requests={self.requests}/{self.limit}>"
 
 
+class Awaited(IntEnum):
+    """Whether a crawl waits for a server."""
+
+    NO = 0  # it has nothing to fetch from it now
+    YES = 1
+    VAINLY = 2  # it fails and has never answered
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Server:
     """One server: its URL queue, its estimates, and when it may be requested again (seconds).
@@ -132,7 +141,9 @@ class Server:
     last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
     fetched: int = 0  # pages
     gathered: float = 0.0  # their quality
-    full: bool = False  # its page limit is reached: no more pages in this run
+    full: bool = False  # no more pages in this run: its page limit is reached, or it was left
+    left: bool = False  # it has never answered, and nothing else was left to fetch
+    awaited: Awaited = Awaited.NO  # as ``ServerQueue`` has counted it
     guard: ServerGuard | None = None  # its suspicious URL patterns
     demoted_because: str = ""  # reason for ranking last; empty if none
     file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension

@@ -16,6 +16,7 @@ from math import inf, isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from crawlproject.frontier.politeness import MAX_FIRST_REST
 from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
@@ -257,7 +258,8 @@ class DiskFrontierStore:
             queue = StoredUrlQueue(self._queues, number)
             queue.restore(int(record.state.pop("urls", 0)) if length is None else length)
             ready_at = float(record.state["ready_at"]) - self.clock_offset
-            longest = max(self.longest_wait, frontier.servers.orders.delay(record.key))
+            longest = self.longest_wait if record.state.get("answered") else min(self.longest_wait, MAX_FIRST_REST)
+            longest = max(longest, frontier.servers.orders.delay(record.key))
             ready_at = min(ready_at, now + longest) if isfinite(ready_at) else 0.0
             ready_at = max(ready_at, self._rests.pop(record.key, 0.0))
             known = frontier.server(record.key)  # in memory only

@@ -221,8 +221,8 @@ STORED: dict[str, Any] = {
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
     *("away_wait", "blocked", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
-    *("crowd", "domain", "line"),
-    *("failed_at", "full", "group", "heap_item", "last_end", "parked", "session", "state"),
+    *("awaited", "crowd", "domain", "line"),
+    *("failed_at", "full", "group", "heap_item", "last_end", "left", "parked", "session", "state"),
 }
 
 

@@ -91,4 +91,4 @@ def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
     assert words >= STATES.keys()
     assert set(FILTERS) >= STATES.keys() >= set(command.STATES)
     gauges = {metric.name.removeprefix("crawlproject_servers_").replace("_", " ") for metric in METRICS}
-    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full"}
+    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full", "left"}
