@@ -18,7 +18,8 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
-from crawlproject.urls import host_of, server_key
+from crawlproject.urls import server_key
+from crawlproject.urls.server_names import covers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,11 +74,11 @@ class FrontierReport:
         }
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first: those of ``host`` (or a server key), in the ``state``, or all that have URLs.
-        O(n log n)."""
+        """Servers by rank, best first: those that ``host``, a ``server_name``, covers, in the ``state``, or all that
+        have URLs.  O(n log n)."""
         found = list(self.frontier.servers)
         if host is not None:
-            found = [server for server in found if host in (server.key, host_of(server.key))]
+            found = [server for server in found if covers(host, server.key)]
         if state is not None:
             found = [server for server in found if shown_state(server) == state]
         elif host is None:

@@ -32,7 +32,10 @@ def read_page(response: TextResponse, *, with_text: bool = False, with_tree: boo
     """The result of ``extract`` for a page, cached; parsed again only if its text was not extracted yet. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
-        page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)
+        page = extract(
+            response.text, response.url, with_text=with_text, with_tree=with_tree, encoding=response.encoding
+        )
+        _read[response] = page
     return page
 
 

@@ -457,7 +457,7 @@ class Frontier:
     # Orders of the operator
 
     def block(self, name: str, *, blocked: bool) -> Iterator[None]:
-        """Block the servers that ``name`` (``orders.canonical_name``) covers, known and new, or unblock them.
+        """Block the servers that ``name`` (``server_name``) covers, known and new, or unblock them.
 
         A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
         further request.  Servers that another name blocks stay blocked.  In steps, as ``ServerTable.for_covered``.

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun
-from crawlproject.frontier.orders import FrontierOrders, covers
+from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_names import covers, slot_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,7 +189,7 @@ class ServerTable:
         """The politeness rules of ``server``. O(1), with delays that were ordered O(labels)."""
         rules = self._politeness
         if self._politeness_by_host:
-            rules = self._politeness_by_host.get(host_of(server.key), rules)
+            rules = next(filter(None, map(self._politeness_by_host.get, slot_names(server.key))), rules)
         if len(self.orders.delays) and (delay := self.orders.delay(server.key)) > rules.request_delay:
             rules = rules.with_delay(delay)
         return rules

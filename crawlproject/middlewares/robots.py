@@ -7,7 +7,6 @@ import logging
 import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
 
 from cachetools import TLRUCache
 from scrapy import Request, signals
@@ -15,7 +14,6 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
-from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
@@ -31,7 +29,7 @@ from crawlproject.requests.answers import REDIRECTS, header, retry_after
 from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls import reference_of, resolve_redirect, server_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -262,9 +260,4 @@ def _redirect_target(response: Response) -> str | None:
     location = header(response.headers, b"Location")
     if response.status not in REDIRECTS or not location:
         return None
-    try:
-        url = urljoin(response.url, safe_url_string(location))
-        server_key(url)
-    except ValueError:
-        return None
-    return url if url.startswith(("http:", "https:")) else None
+    return resolve_redirect(reference_of(location), response.url)

@@ -15,6 +15,7 @@ from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
+from crawlproject.urls.server_names import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,12 +62,15 @@ def _politeness(reader: Reader) -> Politeness:
 
 
 def _by_host(reader: Reader, name: str, read: Callable[[Reader], Any]) -> dict[str, Any]:
-    """What ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts) as ``name``."""
+    """What ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts) as ``name``.
+
+    The keys are ``slot_name``.
+    """
     found = {}
     for host, slot in reader.mappings("DOWNLOAD_SLOTS").items():
         if name in slot:
             try:
-                found[str(host)] = read(Reader(BaseSettings(slot)))
+                found[slot_name(str(host))] = read(Reader(BaseSettings(slot)))
             except ValueError as error:
                 raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
     return found

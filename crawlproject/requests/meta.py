@@ -22,7 +22,8 @@ DUPLICATE_OF         middlewares.duplicates                  discovery: links, t
 NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guard, spiders
 CLOSED_TO_ROBOTS     spiders                                 discovery: links, trap_guard
 CANONICAL            spiders                                 discovery.trap_guard
-AT_ITSELF            middlewares.redirects                   middlewares.redirects
+AGAIN                middlewares.redirects                   middlewares.redirects
+COOKIE_AT            middlewares.redirects                   middlewares.redirects
 ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
 RECORD               middlewares.repository                  middlewares.repository
@@ -94,8 +95,10 @@ CANONICAL = "frontier_canonical"
 DUPLICATE_OF = "duplicate_of"
 NEAR_DUPLICATE_OF = "near_duplicate_of"
 
-#: How often in a row the page redirected to itself.
-AT_ITSELF = "redirected_to_itself"
+#: A redirect leads back to a page that is worth another request: the dupefilter must accept it.
+AGAIN = "redirected_again"
+#: Redirects before the last one of this chain that set a cookie.
+COOKIE_AT = "redirected_with_cookie_at"
 
 #: Bytes of a robots.txt received.
 ROBOTS_RECEIVED = "robotstxt_received"

@@ -40,7 +40,8 @@ from crawlproject.requests.meta import (
     SKIP_LINKS,
 )
 from crawlproject.spiders.seed_list import seed_lines
-from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
+from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
+from crawlproject.urls.server_names import host_in, server_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -57,6 +58,13 @@ def _whole(name: str, value: Any) -> int:
     if not re.fullmatch("[0-9]{1,15}", str(value)):
         raise ValueError(f"{name}={value!r}: must be a whole number >= 0")
     return int(value)
+
+
+def _domain(entry: str) -> str:
+    try:
+        return server_name(entry)
+    except ValueError as error:
+        raise ValueError(f"allowed: {error}") from error
 
 
 def _text(_name: str, value: Any) -> str:
@@ -130,8 +138,8 @@ class WebSpider(Spider):
         self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
-        if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
-            self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
+        if self.allowed:  # other components expect hosts there
+            self.allowed_domains = [host_in(_domain(entry)) for entry in self.allowed]
 
     @classmethod
     @starting()
@@ -303,9 +311,10 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _refreshed(response: Response) -> list[str]:
     """Where the header ``Refresh`` leads, which no middleware follows; by HTML, ``<base>`` does not apply to it."""
-    refresh = header(response.headers, b"Refresh")
-    target = refresh_target(refresh.decode("utf-8", "replace")) if refresh else None
-    return [resolve(target, response.url) or target] if target else []  # a bad one is counted with the links
+    refresh = read_refresh((header(response.headers, b"Refresh") or b"").decode("latin-1"))  # as in browsers
+    if refresh is None or not refresh.target:
+        return []
+    return [resolve(refresh.target, response.url) or refresh.target]  # a bad one is counted with the links
 
 
 def _in_iso(milliseconds: int) -> str:

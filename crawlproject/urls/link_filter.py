@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from crawlproject.urls.canonical import origin_of
+from crawlproject.urls.server_names import names_of, server_name
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 # Images, sound, video, archives, office documents, parts of pages, programs.  Omitted: extensions that are also
 # top-level domains (".ai", ".au", ".pub"), because pages about domains exist; and text (".py", ".rss"), which is read.
@@ -35,14 +33,12 @@ MAX_URL_LENGTH = 2083  # Internet Explorer's limit, which sites respect; also Sc
 
 NO_PATTERNS = UrlPatterns(())
 
-_domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}))?").fullmatch
-
 
 @dataclass(frozen=True, slots=True)
 class LinkFilter:
     """Rules for canonical URLs.
 
-    A domain covers itself and its subdomains, ``domain:port`` only that port; IP addresses are written as in URLs.
+    A domain, in any spelling of ``server_name``, covers itself and its subdomains, ``domain:port`` only that port.
     Raises ValueError naming an invalid domain.
     """
 
@@ -64,9 +60,9 @@ class LinkFilter:
             scheme, _, netloc = server.partition("://")
             if scheme not in self.schemes or not netloc:
                 return "scheme"
-            if _covers(denied, netloc, scheme):
+            if not denied.isdisjoint(names_of(server)):
                 return "denied"
-            return "offsite" if allowed and not _covers(allowed, netloc, scheme) else None
+            return "offsite" if allowed and allowed.isdisjoint(names_of(server)) else None
 
         object.__setattr__(self, "_server_reason", server_reason)
 
@@ -109,22 +105,9 @@ def is_domain(entry: object) -> bool:
 
 
 def _domain(entry: str) -> str:
-    """*entry*, written by a user, as host or host:port as in canonical URLs."""
-    match = _domain_parts(entry.strip())
-    origin = origin_of(f"http://{match[1]}") if match is not None else None
-    if match is None or origin is None:
-        raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")
-    host = origin.removeprefix("http://")
-    return host if match[2] is None else f"{host}:{int(match[2])}"
-
-
-def _covers(domains: frozenset[str], netloc: str, scheme: str) -> bool:
-    """Whether one of *domains* is the host of *netloc* or a parent domain of it.  O(labels)."""
-    host, _, port = netloc.rpartition(":")
-    if not port.isdecimal():  # no port; an IPv6 address ends with a bracket
-        host, port = netloc, _DEFAULT_PORTS.get(scheme, "")
-    while host not in domains and f"{host}:{port}" not in domains:
-        _, dot, host = host.partition(".")
-        if not dot:
-            return False
-    return True
+    """The canonical name of a domain, host or host:port."""
+    with suppress(ValueError):
+        name = server_name(entry)
+        if "://" not in name:
+            return name
+    raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")

@@ -14,6 +14,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from crawlproject.urls.canonical import reference_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -244,8 +246,8 @@ def robot_names(agent: str) -> frozenset[str]:
 
 
 def read_sitemaps(body: bytes) -> tuple[str, ...]:
-    """The sitemap URLs in ``body``, a robots.txt, as written. O(len(body))."""
-    return tuple(value.decode("utf-8", "ignore") for _, value in _records(_SITEMAP, body) if value)
+    """The sitemap URLs in ``body``, a robots.txt, as references. O(len(body))."""
+    return tuple(reference_of(value) for _, value in _records(_SITEMAP, body) if value)
 
 
 def unescaped(path: bytes) -> bytes:
