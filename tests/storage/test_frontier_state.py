@@ -245,7 +245,6 @@ def test_a_damaged_record_is_an_error(disk: OnDisk) -> None:
     ("table", "key", "record", "error"),
     [
         ("servers", b"\0\0\0\1", {"failures": "x"}, "the record of http://b.example .*server.failures='x'"),
-        ("servers", b"\0\0\0\1", {"version": 9}, "the record of http://b.example .*state of version 9"),
         ("servers", b"\0\0\0\1", {"ready_at": None}, "the record of http://b.example .*"),
         ("state", b"frontier", {"learned": 5}, "the state learned from all servers .*frontier.learned=5"),
     ],
