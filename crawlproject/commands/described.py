@@ -9,7 +9,7 @@ from scrapy.exceptions import UsageError
 
 def server_option(text: str) -> str:
     """The ``server_name`` in an option ``--server``. Raises UsageError."""
-    from crawlproject.urls.server_names import server_name
+    from crawlproject.urls.server_key import server_name
 
     try:
         return server_name(text.rstrip("/"))

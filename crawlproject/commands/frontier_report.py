@@ -19,7 +19,7 @@ from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.urls import server_key
-from crawlproject.urls.server_names import covers
+from crawlproject.urls.server_key import covers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,8 +13,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.timing import Timing
 from crawlproject.requests.meta import TIMING
-from crawlproject.urls.server_key import server_key
-from crawlproject.urls.server_names import slot_name
+from crawlproject.urls.server_key import server_key, slot_name
 
 if TYPE_CHECKING:
     from scrapy import Request

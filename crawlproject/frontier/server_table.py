@@ -10,8 +10,7 @@ from crawlproject.frontier.guard.copies import CopyRun
 from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
-from crawlproject.urls.server_key import server_key
-from crawlproject.urls.server_names import covers, slot_names
+from crawlproject.urls.server_key import covers, server_key, slot_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

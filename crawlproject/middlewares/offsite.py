@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 
 from crawlproject.discovery.links import allowed_entries, readable_domains
-from crawlproject.urls.server_key import server_key
-from crawlproject.urls.server_names import names_of, server_name
+from crawlproject.urls.server_key import names_of, server_key, server_name
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

@@ -15,7 +15,7 @@ from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
-from crawlproject.urls.server_names import slot_name
+from crawlproject.urls.server_key import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

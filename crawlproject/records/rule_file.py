@@ -13,7 +13,7 @@ from crawlproject.records.rules import RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
 from crawlproject.records.toml_lines import error_line, line_of
 from crawlproject.urls import LinkFilter, UrlPatterns, resolve
-from crawlproject.urls.server_names import server_name
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

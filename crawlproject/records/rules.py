@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.urls import UrlPatterns, host_of, server_key
-from crawlproject.urls.server_names import names_of
+from crawlproject.urls.server_key import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

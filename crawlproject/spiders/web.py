@@ -41,7 +41,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
-from crawlproject.urls.server_names import host_in, server_name
+from crawlproject.urls.server_key import host_in, server_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping

@@ -101,8 +101,9 @@ def _expression(pattern: str) -> str:
     body = pattern.removesuffix("$")
     if (match := _start(body)) is not None:
         rest = body[match.end() :]
-        scheme = match[1].lower().replace("*", "[a-z]+")
-        return f"(?:^{scheme}://{_host(match[2], match[1], is_whole=bool(rest))}{_wild(rest)}{end})"
+        schemes = ("http", "https") if match[1] == "*" else (match[1].lower(),)
+        starts = "|".join(f"{scheme}://{_host(match[2], scheme, is_whole=bool(rest))}" for scheme in schemes)
+        return f"(?:^(?:{starts}){_wild(rest)}{end})"
     if body.startswith("/") and not body.startswith("//"):
         return f"(?:^[a-z]+://[^/]*{_wild(body)}{end})"
     if not body.startswith("*"):
@@ -111,7 +112,7 @@ def _expression(pattern: str) -> str:
     head, slash, rest = body.partition("/")
     if slash and (head != head.lower() or not head.isascii()):  # "*.H.TEST/": what ends a host, or a part of the path
         with suppress(ValueError):
-            either += f"|^[a-z]+://{_host(head, '*', is_whole=True)}{_wild(slash + rest)}{end}"
+            either += f"|^[a-z]+://{_host(head, 'http', is_whole=True)}{_wild(slash + rest)}{end}"
     return f"(?:{either})"
 
 
@@ -123,7 +124,7 @@ def _host(written: str, scheme: str, *, is_whole: bool) -> str:
         labels = written.rpartition("@")[2].lower().split(".")
         written = ".".join(label if label.isascii() else _ascii_label(label) for label in labels)
         if is_whole:
-            written = written.removesuffix({"http": ":80", "https": ":443"}.get(scheme.lower(), "*")).rstrip(".")
+            written = written.removesuffix({"http": ":80", "https": ":443"}[scheme]).rstrip(".")
     return "[^/]*".join(map(re2.escape, written.split("*")))
 
 

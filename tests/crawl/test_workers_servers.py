@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import redis
 
-from crawlproject.urls.server_names import server_name
+from crawlproject.urls.server_key import server_name
 from crawlproject.workers.commands import COMMANDS, access_rules
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, join

@@ -9,7 +9,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.orders import MAX_NAMES, ServerNames
-from crawlproject.urls.server_names import covers, server_name
+from crawlproject.urls.server_key import covers, server_name
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://www.b.example"

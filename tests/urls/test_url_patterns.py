@@ -45,7 +45,7 @@ SPELLINGS: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
     (("/a%2Ab",), ("/a*b", "/a%2ab"), ("/axb",)),
     (("/a|b{c}", "/a%7cb%7Bc}"), ("/a|b{c}", "/a%7Cb%7bc%7d"), ("/abc",)),
     (
-        ("HTTP://H.Test/x", "http://h.test:80/x", "http://h.test./x", "*://H.TEST/x", "http://h%2Etest/x"),
+        ("HTTP://H.Test/x", "http://h.test:80/x", "http://h.test./x", "*://H.TEST:80/x", "http://h%2Etest/x"),
         ("http://h.test/x", "HTTP://H.TEST:80/x", "http://h.test./xy"),
         ("http://h.test:81/x", "http://www.h.test/x"),
     ),

@@ -28,7 +28,7 @@ from crawlproject.monitor.console.order_book import (
 )
 from crawlproject.monitor.quantities import counted
 from crawlproject.signals import sessions_limited
-from crawlproject.urls.server_names import server_name
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

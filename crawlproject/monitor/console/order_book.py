@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlproject.frontier.orders import MAX_NAMES
 from crawlproject.storage.replacing import replace_file
-from crawlproject.urls.server_names import server_name
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized

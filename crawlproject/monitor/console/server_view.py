@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.clock import CLOCK
 from crawlproject.monitor.server_state import server_terms
 from crawlproject.signals import robots_asked
-from crawlproject.urls.server_names import keys_of, server_name
+from crawlproject.urls.server_key import keys_of, server_name
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
