@@ -297,12 +297,25 @@ class CrawlFrontier:
         server = self.frontier.server(key)
         return server is not None and server.given_up
 
-    def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
-        """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``)."""
-        if give_up:
+    def robots_failures(self, key: str) -> int:
+        """Consecutive failures to fetch the server's robots.txt, those of earlier runs included. O(1)."""
+        server = self.frontier.server(key)
+        return 0 if server is None else server.robots_failures
+
+    def robots_read(self, key: str) -> None:
+        """The server's robots.txt is available."""
+        self.frontier.servers.robots_read(key)
+
+    def robots_failed(self, key: str, retry_after: float | None, error: str, max_failures: int) -> float:
+        """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``).
+
+        It is given up, and the result is inf, after ``max_failures`` in a row; 0: never.
+        """
+        server = self.frontier.servers.robots_failed(key, CLOCK(), retry_after, error)
+        if server.robots_failures >= max_failures > 0:
             self.frontier.give_up(key)
         self._take_dropped()
-        return self.frontier.servers.back_off(key, CLOCK(), failures, retry_after, error)
+        return inf if server.given_up else server.ready_at
 
 
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:

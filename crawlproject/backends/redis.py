@@ -213,6 +213,9 @@ class RedisBackend(StoringBackend):
             self._stats.set_value("workers/pages", self._worker.summary()["pages"])
         return goes_on
 
+    def only_failing(self) -> bool:
+        return self._worker is not None and self._worker.only_failing
+
     async def saved(self) -> bool:
         return self._worker is not None and await self._worker.saved()
 
@@ -355,6 +358,7 @@ class RedisBackend(StoringBackend):
             "actions": self._orders.applied,
             "held": self._orphans,
             "busy": self._is_busy(),
+            "only_failing": self._frontier.only_failing and not is_starting(self._crawler),
         }
 
     def _is_busy(self) -> bool:

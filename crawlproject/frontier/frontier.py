@@ -252,6 +252,7 @@ class Frontier:
         if server.failures >= self.max_failures > 0:
             self.give_up(server.key)
         self.servers.move(server)
+        self.queue.count(server)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server starts its polite rest. O(log servers).
@@ -404,6 +405,23 @@ class Frontier:
         if not server.full:
             server.full = True
             self._drop_urls(server)
+
+    def leave(self, key: str) -> None:
+        """Drop the URLs of the known server ``key`` for this run, queued and future ones: it does not answer.
+
+        A store keeps them.  O(log servers).
+        """
+        server = self.servers[key]
+        server.left = True
+        self.fill(key)
+
+    @property
+    def only_failing(self) -> bool:
+        """Whether nothing can be fetched but from servers that fail and have never answered; it has some. O(1).
+
+        False if servers are never given up.
+        """
+        return self.max_failures > 0 and self.queue.only_failing
 
     def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
         """Replace each queued URL of ``server`` by the result of ``judge``; None drops it.

@@ -133,15 +133,11 @@ class Surveyor:
             found.longest, found.longest_time = server, time
 
     def _time_to_fail(self, server: Server, politeness: Politeness, now: float) -> float:
-        """Seconds until a failing server is given up. O(failures allowed).
-
-        Failures of its robots.txt are not counted in ``failures``, but the length of its rest shows their number.
-        """
+        """Seconds until a failing server is given up. O(failures allowed)."""
         allowed, rest = self._frontier.max_failures, max(0.0, server.ready_at - now)
         if self._max_new_failures and not server.fetched:
             allowed = min(allowed, self._max_new_failures)
-        tried = (number for number in range(1, allowed) if politeness.backoff(number) >= rest)
-        failures = server.failures or next(tried, allowed)
+        failures = max(server.failures, server.robots_failures)
         is_quick = server.last_error is not None and any(error in server.last_error for error in QUICK_ERRORS)
         attempt = QUICK_ATTEMPT if is_quick else FAILED_ATTEMPT
         return rest + attempt + sum(attempt + politeness.backoff(number) for number in range(failures + 1, allowed))

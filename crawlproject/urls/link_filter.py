@@ -23,8 +23,8 @@ NO_PATTERNS = UrlPatterns(())
 class LinkFilter:
     """Rules for canonical URLs.
 
-    A domain, in any spelling of ``server_name``, covers itself and its subdomains, ``domain:port`` only that port.
-    Raises ValueError naming an invalid domain.
+    A domain, in any spelling of ``server_name``, covers itself and its subdomains, ``domain:port`` only that port;
+    a server (``https://host:port``) may be denied, too.  Raises ValueError naming an invalid domain.
     """
 
     allowed: frozenset[str] = frozenset()  # empty: every domain
@@ -38,7 +38,7 @@ class LinkFilter:
 
     def __post_init__(self) -> None:
         allowed = frozenset(map(_domain, self.allowed))
-        denied = frozenset(map(_domain, self.denied))
+        denied = frozenset(map(server_name, self.denied))
 
         @lru_cache(maxsize=16_384)  # some 3 MB
         def server_reason(server: str) -> str | None:

@@ -165,6 +165,18 @@ def _host(text: str) -> str | None:
     return f"{origin.removeprefix('http://')}:{port}" if port < 65_536 else None
 
 
+def keys_of(name: str) -> list[str]:
+    """The keys of the servers that a canonical name may stand for, if it stands for one. O(length).
+
+    >>> keys_of("http://a.example:80"), keys_of("a.example"), keys_of("[::1]:80")
+    (['http://a.example'], ['https://a.example', 'http://a.example'], ['https://[::1]:80', 'http://[::1]'])
+    """
+    if "://" in name:
+        return [server_key(name)]
+    host = f"[{name}]" if name.count(":") > 1 and not name.startswith("[") else name
+    return [server_key(f"{scheme}://{host}") for scheme in ("https", "http")]
+
+
 def host_in(name: str) -> str:
     """The host in a canonical name. O(length).
 

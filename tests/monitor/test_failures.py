@@ -182,9 +182,9 @@ def delay(frontier: Frontier, key: str) -> None:
         (lambda f: fail(f, A), f"1 server rests; next {A} in 4 s (connection refused)"),
         (lambda f: [fail(f, A), fail(f, A)], f"1 server rests; next {A} in 9 s (connection refused, 2 times in a row)"),
         (lambda f: delay(f, A), f"1 server rests; next {A} in 29 s (Crawl-delay 30 s)"),
-        (lambda f: f.servers.back_off(A, 0.0, 1, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
+        (lambda f: f.servers.robots_failed(A, 0.0, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
         (
-            lambda f: [f.servers.back_off(A, 0.0, 5), fail(f, B)],
+            lambda f: [f.servers.robots_failed(A, 0.0, 80.0), fail(f, B)],
             f"2 servers rest; next {B} in 4 s (connection refused)",
         ),
         (lambda f: f.servers.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),

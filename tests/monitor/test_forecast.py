@@ -207,7 +207,8 @@ def test_a_server_whose_robots_txt_fails_is_expected_to_be_given_up() -> None:
     """After as many tries as this one has; its rest of 10 s is that after the second of six."""
     frontier = Frontier(BestPrefix(), Politeness(min_backoff=5.0), max_failures=10)
     frontier.push(Entry(f"http://dead.example/{i}", 1.0) for i in range(10))
-    frontier.servers.back_off("http://dead.example", 0.0, 2, error="robots.txt: connection refused")
+    for now in (-5.0, 0.0):
+        frontier.servers.robots_failed("http://dead.example", now, error="robots.txt: connection refused")
     surveyor = Surveyor(frontier, 6)
     surveyor.step(0.0)
     assert surveyor.survey is not None
