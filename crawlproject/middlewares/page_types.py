@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import NotConfigured, StopDownload
 
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
-from crawlproject.requests.answers import media_type
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from scrapy.http import TextResponse
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
@@ -29,7 +30,7 @@ from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import has_header, header, media_type
+from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import (
     CANONICAL,
     CLOSED_TO_ROBOTS,
