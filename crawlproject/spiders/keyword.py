@@ -185,7 +185,7 @@ class KeywordSpider(WebSpider):
                 pass
             if len(crawl):
                 raise DontCloseSpider
-        if stats_of(self.crawler).get_value("keyword/pages", 0):
+        if self.pages:
             raise CloseSpider(NOT_FOUND)
 
     def _begin_level(self) -> None:

@@ -276,18 +276,17 @@ class WebSpider(Spider):
 
     def _end_without_pages(self) -> None:
         """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
-        stats = stats_of(self.crawler)
-        fetched = ("frontier/pages", "frontier/resumed", "recrawl/queued", "workers/pages")
-        if any(stats.get_value(name, 0) for name in fetched):
-            return
-        if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
-            return
         crawl = frontier_of(self.crawler)
-        servers = crawl.frontier.servers if crawl is not None else ()
-        failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
+        if crawl is None or crawl.pages or crawl.is_resumed or crawl.pages_elsewhere():
+            return
+        counted = crawl.intake.links_counted
+        if counted("seen") and not counted("new"):
+            return
+        failed = (f"{server.key}: {server.last_error}" for server in crawl.frontier.servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
-        counts = failure_counts(stats.get_stats(), {**COUNTED, **_NOT_FETCHED})
-        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there are no seeds")
+        counts = failure_counts(stats_of(self.crawler).get_stats(), {**COUNTED, **_NOT_FETCHED})
+        unknown = "see the log" if counted("found") else "there are no seeds"
+        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or unknown)
         raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:
