@@ -272,6 +272,8 @@ class WebSpider(Spider):
                 self._count("web/bad_seeds")
                 self.logger.warning("Seed %d skipped: %.100r: %s", seed.line, seed.text, seed.reason)
             else:
+                if seed.had_user:
+                    self.logger.warning("Seed %d: its user name and password are not sent: %s", seed.line, seed.url)
                 yield seed.url, seed.quality
 
     def _end_without_pages(self) -> None:
