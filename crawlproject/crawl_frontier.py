@@ -42,6 +42,9 @@ class PageIntake(Protocol):
     def canonical(self, links: Links) -> Sequence[str | None]:
         """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
 
+    def links_counted(self, name: str) -> int:
+        """See ``Discovery``."""
+
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
@@ -65,6 +68,10 @@ class CrawlFrontier:
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
     #: Whether requests that were handed out may still be sent: ``Backend.may_send``. Set by the scheduler.
     may_send: Callable[[], bool] = staticmethod(lambda: True)
+    #: Whether URLs of earlier runs were queued at the start. Set by the scheduler.
+    is_resumed: bool = False
+    #: Number of pages that other processes have fetched. Set by the scheduler.
+    pages_elsewhere: Callable[[], float] = staticmethod(lambda: 0)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
@@ -93,6 +100,8 @@ class CrawlFrontier:
         self.by_ip = by_ip
         self.admit = self._admit_unasked
         self.admits_any = False  # names are not looked up beforehand. Set by ``admits_all``.
+        #: Pages fetched in this run.
+        self.pages = 0
         #: Of this run.
         self.times = ObservedTimes()
         #: Requests handed out and not finished.
@@ -252,6 +261,7 @@ class CrawlFrontier:
 
     def page_fetched(self, request: Request) -> None:
         """Count the page that answers ``request``, which was handed out, and count it against the limits."""
+        self.pages += 1
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
 

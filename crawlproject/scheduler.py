@@ -119,6 +119,8 @@ class FrontierScheduler(BaseScheduler):
         self._backend.servers_came = self._servers_came
         self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
+        self.crawl.is_resumed = len(frontier) > 0
+        self.crawl.pages_elsewhere = self._backend.pages_elsewhere
         self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
         self.crawl.directory = self._backend.directory

@@ -102,6 +102,10 @@ class Backend(Protocol):
         """
         return True
 
+    def pages_elsewhere(self) -> float:
+        """Number of pages that other processes have fetched of this crawl, as far as it is known. O(1)."""
+        return 0
+
     def pack(self, request: Request) -> Any:
         """The payload for the entry of ``request``: everything but its URL and priority. O(size)."""
 

@@ -208,10 +208,10 @@ class RedisBackend(StoringBackend):
     def goes_on(self) -> bool:
         if self._worker is None:
             return False
-        goes_on = self._worker.goes_on()
-        if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
-            self._stats.set_value("workers/pages", self._worker.summary()["pages"])
-        return goes_on
+        return self._worker.goes_on()
+
+    def pages_elsewhere(self) -> float:
+        return 0 if self._worker is None else self._worker.summary()["pages"]
 
     def only_failing(self) -> bool:
         return self._worker is not None and self._worker.only_failing
@@ -351,7 +351,7 @@ class RedisBackend(StoringBackend):
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "started": round(self._started),
-            "pages": self._stats.get_value("frontier/pages", 0),
+            "pages": 0 if crawl is None else crawl.pages,
             "urls": counts["urls"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,

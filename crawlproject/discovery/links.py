@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -119,6 +119,8 @@ class LinkIntake:
         self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
+        #: As the stats ``frontier/links/*``, which a project may switch off.
+        self.counts: Counter[str] = Counter()
         self._depth_limit = options.max_depth
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
@@ -137,6 +139,7 @@ class LinkIntake:
             yield from self._sift(links, depth, payload, counts)
         for name, count in counts.items():
             if count:
+                self.counts[name] += count
                 self._stats.inc_value(f"frontier/links/{name}", count)
 
     def close(self) -> None:

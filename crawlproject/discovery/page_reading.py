@@ -8,24 +8,33 @@ from weakref import WeakKeyDictionary
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlproject.download import charsets
+from crawlproject.download.content_types import OF_PAGES, parser_of
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.answers import HTML_TYPES, media_type
 from crawlproject.urls.extract import PageLinks, extract
+from crawlproject.urls.xhtml import as_html
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-#: Media types of HTML, and "" for none declared, which may be HTML.
-_HTML_OR_NONE = HTML_TYPES | {""}
-
 _read: WeakKeyDictionary[Response, PageLinks] = WeakKeyDictionary()
+_markup: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
 
 
 def is_html(response: Response) -> bool:
-    """Whether it is text, and declared as HTML or not declared at all."""
-    return isinstance(response, TextResponse) and media_type(response.headers) in _HTML_OR_NONE
+    """Whether it is text that browsers read as a page, HTML or XHTML."""
+    return isinstance(response, TextResponse) and parser_of(response) in OF_PAGES
+
+
+def markup(response: TextResponse) -> str:
+    """The text of a page for an HTML parser: XHTML is written as HTML, if it is well-formed. O(length), once a page."""
+    if parser_of(response) != "xhtml":
+        return response.text
+    html = _markup.get(response)
+    if html is None:
+        html = _markup[response] = as_html(response.text) or response.text
+    return html
 
 
 def read_page(response: TextResponse, *, with_text: bool = False, with_tree: bool = False) -> PageLinks:
@@ -33,7 +42,7 @@ def read_page(response: TextResponse, *, with_text: bool = False, with_tree: boo
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
         page = extract(
-            response.text, response.url, with_text=with_text, with_tree=with_tree, encoding=response.encoding
+            markup(response), response.url, with_text=with_text, with_tree=with_tree, encoding=response.encoding
         )
         _read[response] = page
     return page

@@ -50,6 +50,9 @@ COPY_SIZE = 4096
 #: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
 MAX_SEEDS_LOGGED = 100
 
+#: Why a file that ends too early is unavailable: the missing half may disallow what the other one allows.
+_HALF = "it is incomplete"
+
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
 #: Seconds until a robots.txt is requested again, with a scheduler that has no frontier.
@@ -140,6 +143,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         except SessionAbandoned as error:  # the request waits for the server's next session
             raise RobotsUnreachableError(f"robots.txt of {key} was not read: {error}") from error
         except IgnoreRequest as error:  # refused by another middleware, or cannot be decompressed: no rules
+            if isinstance(error.__cause__, EOFError):
+                raise self._unreachable(key, page, _HALF) from error
             logger.debug("No robots.txt of %s: %s", key, error)
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
@@ -149,6 +154,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
             raise self._unreachable(key, page, f"status {response.status}", retry_after(response.headers))
+        if "dataloss" in response.flags:
+            raise self._unreachable(key, page, _HALF)
         copy = self.copy_of(response)
         if len(response.body) >= LARGE and isinstance(copy.parser, CappedRobotParser):
             agent = self._robotstxt_useragent or page.headers.get(b"User-Agent", self._default_useragent)
@@ -169,7 +176,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             "dont_retry": True,  # retried after the server's rest
             "dont_cache": key in self._retry_at,
             "allow_offsite": True,
-            "download_fail_on_dataloss": True,  # a missing half of the rules may disallow what the received half allows
+            "download_fail_on_dataloss": True,
         }
         if "proxy" in page.meta:
             meta["proxy"] = page.meta["proxy"]

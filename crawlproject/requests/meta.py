@@ -16,6 +16,7 @@ KEEP                 scheduler, spiders,                     backends.storing
                      middlewares.repository
 RECRAWL              backends.disk                           backends.recrawl, middlewares.recrawl
 FETCHED_BEFORE       middlewares.recrawl                     discovery.trap_guard
+CUT                  middlewares.compression                 backends.recrawl
 WAS_LAST             requests.link_request                   discovery.trap_guard
 SKIP_LINKS           middlewares.duplicates                  middlewares.links, discovery.links, spiders
 DUPLICATE_OF         middlewares.duplicates                  discovery: links, trap_guard; spiders
@@ -78,6 +79,9 @@ REPLACED = "replaced"
 
 #: An earlier run fetched the page.
 FETCHED_BEFORE = "frontier_fetched_before"
+
+#: The compressed body ended too early.
+CUT = "frontier_cut"
 
 #: The page's URL ranked last.
 WAS_LAST = "frontier_was_last"

@@ -19,6 +19,7 @@ from scrapy.http import TextResponse
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
@@ -29,7 +30,7 @@ from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import has_header, header, media_type
+from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import (
     CANONICAL,
     CLOSED_TO_ROBOTS,
@@ -279,22 +280,23 @@ class WebSpider(Spider):
                 self._count("web/bad_seeds")
                 self.logger.warning("Seed %d skipped: %.100r: %s", seed.line, seed.text, seed.reason)
             else:
+                if seed.had_user:
+                    self.logger.warning("Seed %d: its user name and password are not sent: %s", seed.line, seed.url)
                 yield seed.url, seed.quality
 
     def _end_without_pages(self) -> None:
         """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
-        stats = stats_of(self.crawler)
-        fetched = ("frontier/pages", "frontier/resumed", "recrawl/queued", "workers/pages")
-        if any(stats.get_value(name, 0) for name in fetched):
-            return
-        if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
-            return
         crawl = frontier_of(self.crawler)
-        servers = crawl.frontier.servers if crawl is not None else ()
-        failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
+        if crawl is None or crawl.pages or crawl.is_resumed or crawl.pages_elsewhere():
+            return
+        counted = crawl.intake.links_counted
+        if counted("seen") and not counted("new"):
+            return
+        failed = (f"{server.key}: {server.last_error}" for server in crawl.frontier.servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
-        counts = failure_counts(stats.get_stats(), {**COUNTED, **_NOT_FETCHED})
-        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there are no seeds")
+        counts = failure_counts(stats_of(self.crawler).get_stats(), {**COUNTED, **_NOT_FETCHED})
+        unknown = "see the log" if counted("found") else "there are no seeds"
+        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or unknown)
         raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:

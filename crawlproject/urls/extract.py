@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from crawlproject.urls.canonical import MAX_REFERENCE, resolve
 from crawlproject.urls.parse_budget import Part, affordable_parts
+from crawlproject.urls.shadow_roots import SHADOW_ROOTS, open_shadow_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ MAX_TEXT = 5_000_000  # characters kept of the text
 _HTML_WHITESPACE = " \t\n\f\r"
 #: Of ``<link>`` only those that are used: a page may have dozens of style sheets.
 _LINKS = ",".join(f"link[rel*={name} i]" for name in ("canonical", "next", "prev", "index"))
-_SELECTOR = f"a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],{_LINKS},title"
+_SELECTOR = f"a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],{_LINKS},title,{SHADOW_ROOTS}"
 _INVISIBLE = frozenset({"script", "style"})
 #: Read with the text: elements that a reader does not see, and embedded files.
 _TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
@@ -169,8 +170,13 @@ class _Found:
     def read(self, parser: LexborHTMLParser) -> None:
         """Read the next part."""
         head: list[_Element] = []
-        for node in parser.css(_SELECTOR):
-            tag = node.tag
+        nodes = parser.css(_SELECTOR)
+        tags = [node.tag for node in nodes]
+        if "template" in tags:
+            open_shadow_roots(parser)
+            nodes = parser.css(_SELECTOR)
+            tags = [node.tag for node in nodes]
+        for node, tag in zip(nodes, tags, strict=True):
             if tag in _LINK_TAGS:
                 self._read_link(node, tag)
             else:

@@ -201,7 +201,7 @@ class Group:
 
     def _set_delay(self, value: bytes) -> None:
         try:
-            delay = float(value[:32])
+            delay = float(value[:32].replace(b",", b"."))  # a decimal comma, as many countries write it
         except ValueError:
             return
         if isfinite(delay) and delay >= 0:
@@ -266,7 +266,9 @@ def _unescape(escape: re.Match[bytes]) -> bytes:
 
 def _records(pattern: re.Pattern[bytes], body: bytes) -> Iterator[tuple[str, bytes]]:
     """Kind and value of the records in ``body``, with any line ends."""
-    body = body.removeprefix(codecs.BOM_UTF8).replace(b"\r", b"\n")
+    while body.startswith(codecs.BOM_UTF8):  # editors add one, and then another
+        body = body[len(codecs.BOM_UTF8) :]
+    body = body.replace(b"\r", b"\n")
     for record in pattern.finditer(body):
         start = record.end()
         end = body.find(b"\n", start)

@@ -149,7 +149,7 @@ SURPLUS = (
 )
 
 NO_CHARSET = counted(
-    "charset/not_text",
+    "charset/unknown",
     linked=True,
     charset_hex=html(HTML, "Content-Type: text/html; charset=hex"),
     charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),

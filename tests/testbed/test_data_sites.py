@@ -10,9 +10,9 @@ from http.client import HTTPConnection
 from urllib.parse import urljoin, urlsplit
 
 import pytest
+from testbed.data_sites.server import DataWeb
 
 from testbed.data_sites import PLAIN, REDIRECT, Site, real_sites, traps
-from testbed.data_sites.server import DataWeb
 from testbed.in_thread import in_thread
 
 REAL, TRAPS = real_sites(), traps()
