@@ -27,7 +27,7 @@ from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import GIVEN_UP, KEEP, ORIGIN, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
-from crawlproject.signals import connection_lost, session_closed
+from crawlproject.signals import connection_lost, frontier_closing, session_closed
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import server_key
 
@@ -151,8 +151,10 @@ class FrontierScheduler(BaseScheduler):
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
+        self._crawler.signals.send_catch_log(frontier_closing)
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
-        self._stats.set_value("frontier/urls", len(self._frontier))
+        self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
+        self._stats.set_value("frontier/urls/blocked", self._frontier.blocked)
         self._discovery.close()
         closing = self._backend.close()
         return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))

@@ -21,3 +21,6 @@ page_rendered = object()
 
 #: The operator has changed the limit on open sessions. Argument ``limit``.
 sessions_limited = object()
+
+#: The last request has ended, and the frontier is about to be closed: what it holds now is what the run leaves.
+frontier_closing = object()

@@ -53,7 +53,7 @@ from crawlproject.monitor.progress.words import lines
 from crawlproject.monitor.report.writing import write_report
 from crawlproject.monitor.series.extension import LOOK, SNAPSHOT_INTERVAL
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
-from crawlproject.monitor.series.snapshot import sample_of, snapshot_of
+from crawlproject.monitor.series.snapshot import run_part, sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from testbed.bench import WEB, Stats, command_line, crawl, fast_web
@@ -271,14 +271,16 @@ def parts(servers: int) -> None:
     for number in range(200):
         crawler.stats.set_value(f"downloader/response_status_count/{number}", number)
     figures = figures_of(crawler)
-    for _ in range(10):
+    while figures.survey is None:
         figures.now(fresh=0.0)
-    figures.finish_survey()
     found = figures.now()
 
     def look() -> None:  # as if the last one was LOOK seconds ago
         figures._last = module.CLOCK() - LOOK
         figures.now()
+
+    def save() -> None:
+        write_snapshot(folder / SNAPSHOT_NAME, snapshot_of(crawl, figures.survey) | run_part(stats, {}))
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -288,10 +290,7 @@ def parts(servers: int) -> None:
             "figures, with a share of the survey": (mean(look, 200), LOOK),
             "panel": (mean(lambda: styled(lines(found, 100), 100), 200), PANEL_INTERVAL),
             "sample": (mean(lambda: writer.add(sample_of(found)), 200), writer.interval),
-            "snapshot": (
-                mean(lambda: write_snapshot(folder / SNAPSHOT_NAME, snapshot_of(crawl, figures.survey, stats, {})), 5),
-                SNAPSHOT_INTERVAL,
-            ),
+            "snapshot": (mean(save, 5), SNAPSHOT_INTERVAL),
         }
         for name, (seconds, interval) in found_parts.items():
             print(f"{name:40} {seconds * 1000:7.2f} ms every {interval:g} s: {seconds / interval:.3%}")

@@ -349,7 +349,7 @@ class RedisBackend(StoringBackend):
             "pid": os.getpid(),
             "started": round(self._started),
             "pages": self._stats.get_value("frontier/pages", 0),
-            "urls": counts["urls"],
+            "urls": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "actions": self._orders.applied,

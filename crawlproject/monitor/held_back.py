@@ -71,7 +71,10 @@ def held_back(moment: Moment) -> str:
 def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     servers, survey = moment.servers, moment.survey
     if not len(moment.crawl):
-        return f"nothing is queued: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
+        where = " at this worker" if moment.crawl.shared_orders is not None else ""
+        if blocked := moment.crawl.frontier.blocked:
+            return f"the operator: {counted(blocked, 'URL')}, all that are queued{where}, are blocked"
+        return f"nothing is queued{where}: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
         urls = max(0, len(survey.longest.urls) - survey.beyond_limits)
         return f"one server left: {_with_time(survey.longest, urls, moment)}"

@@ -20,6 +20,7 @@ from crawlproject.monitor.survey import fetchable
 from crawlproject.monitor.surveyor import PagesAllowed, Surveyor
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
+from crawlproject.signals import frontier_closing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,24 +74,30 @@ class CrawlFigures:
         self._pages_allowed = PagesAllowed(limits.max_pages_per_server, limits.max_pages_per_domain)
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
+        self._is_final = False
+        crawler.signals.connect(self.finish, frontier_closing)
 
     @property
     def survey(self) -> Survey | None:
         """The last complete round over all servers; None until there is one."""
         return None if self._surveyor is None else self._surveyor.survey
 
-    def finish_survey(self) -> None:
-        """Look at all servers now, at the end of a crawl. O(servers)."""
-        if self._surveyor is not None:
-            self._surveyor.finish(CLOCK())
-
     def now(self, fresh: float = FRESH) -> Figures:
-        """The figures, at most ``fresh`` seconds old."""
+        """The figures, at most ``fresh`` seconds old; from ``frontier_closing`` on those of then."""
         now = CLOCK()
-        if now - self._last >= fresh:
+        if now - self._last >= fresh and not self._is_final:
             self._figures = self._look(now, min(now - self._last, 1e6))
             self._last = now
         return self._figures
+
+    def finish(self) -> None:
+        """Keep the figures as they are now: what the run leaves. O(servers); again without effect."""
+        if self._is_final:
+            return
+        self.now(fresh=0.0)
+        self._is_final = True
+        if self._surveyor is not None:
+            self._surveyor.finish(CLOCK())
 
     def _look(self, now: float, since: float) -> Figures:
         stats: Mapping[str, Any] = self._stats.get_stats()
@@ -133,9 +140,9 @@ class CrawlFigures:
             **{state: counts[state] for state in ("ready", "resting", "waiting", "leased", "idle", "held")},
         )
         queued, survey = len(crawl), self._surveyor.survey
-        waiting = frontier.quality.queued(counts["urls"])
+        waiting = frontier.quality.queued(counts["urls"] + counts["blocked"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        to_fetch, expected = fetchable(queued, waiting, survey)
+        to_fetch, expected = fetchable(queued, frontier.quality.queued(counts["urls"]), survey)
         look = Look(
             now=now,
             done=done,
@@ -155,7 +162,9 @@ class CrawlFigures:
             session_limit=dispatcher.max_sessions,
             max_sessions=crawl.allowed_sessions,
             servers=servers,
-            queued=queued,
+            queued=crawl.queued,
+            blocked=counts["blocked"],
+            is_worker=crawl.shared_orders is not None,
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,

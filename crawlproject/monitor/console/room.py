@@ -90,7 +90,7 @@ class CrawlRoom:
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "most_quality": forecast.most_quality,
-            "quality_share": forecast.share,
+            "quality_share": now.quality_share,
             "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),
         }

@@ -34,7 +34,7 @@ def topics(figures: Figures) -> list[Topic]:
         Topic(
             "Pages",
             (
-                f"{figures.pages:,}",
+                f"{figures.pages:,} {'by this worker' if figures.is_worker else 'in this run'}",
                 f"{figures.pages_per_second:,.1f}/s now, {figures.mean_pages_per_second:,.1f}/s mean",
                 f"{size(figures.bytes_per_second)}/s",
                 f"for {duration(figures.elapsed)}",
@@ -48,10 +48,10 @@ def topics(figures: Figures) -> list[Topic]:
                 f"{servers.leased:,} leased, {servers.given_up:,} given up",
             ),
         ),
-        Topic("URLs", (f"{figures.queued:,} queued", f"{figures.seen:,} seen")),
+        Topic("URLs", (queued_words(figures), f"{figures.seen:,} seen")),
     ]
-    if figures.forecast.share is not None:
-        found.append(Topic("Quality", tuple(quality_words(figures.forecast))))
+    if figures.quality_share is not None:
+        found.append(Topic("Quality", tuple(quality_words(figures.quality_share, figures.forecast))))
     if figures.failures:
         kinds = list(figures.failures.items())[:MAX_KINDS]
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
@@ -69,11 +69,14 @@ def end_words(forecast: Forecast) -> str:
     return range_words(forecast.end)
 
 
-def quality_words(forecast: Forecast) -> Iterable[str]:
+def queued_words(figures: Figures) -> str:
+    """``177 queued``, and how many of these will not be fetched because the operator has blocked their servers."""
+    return f"{figures.queued:,} queued" + (f" ({figures.blocked:,} blocked by the operator)" if figures.blocked else "")
+
+
+def quality_words(share: float, forecast: Forecast) -> Iterable[str]:
     """The share of the known quality that is gathered, and when most of it will be."""
-    if forecast.share is None:
-        return
-    yield f"{forecast.share:.0%} of what is known"
+    yield f"{share:.0%} of what is known"
     if forecast.most_quality is not None and forecast.most_quality.likely:
         yield f"80% {range_words(forecast.most_quality)}"
 

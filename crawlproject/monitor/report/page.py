@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.quantities import counted
 from crawlproject.monitor.report.charts import charts
-from crawlproject.monitor.report.facts import Facts, advice, summary, worker_row
+from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row
 from crawlproject.monitor.series.samples import is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES
@@ -63,7 +63,8 @@ def page(
     workers: Sequence[tuple[str, Facts]] = (),
 ) -> str:
     """The HTML of a report. ``series`` has at least one sample; ``workers``: names and facts of each, if several."""
-    facts = Facts.of(series, snapshot)
+    facts = Facts.of(series, snapshot, workers)
+    whole, run = (f" ({scope})" if scope else "" for scope in facts.scopes)
     drawn = charts(facts)
     styles = _static(*UPLOT, "uPlot.css") + _static(*OWN, "report.css")
     script = _static(*UPLOT, "uPlot.js") + "\n" + _static(*OWN, "report.js")
@@ -76,14 +77,17 @@ def page(
         _section("Summary", f"<p>{' '.join(map(text, summary(facts)))}</p>"),
         _section("What to change", _list(advice(facts))),
         _section("Workers", _workers(workers)) if workers else "",
-        _section("Over time", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
-        _section("What held the crawl back", _pairs("Limit", "Share of the time", _shares(facts))),
-        _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars") or "<p>None yet.</p>"),
-        _section("Answers, failures, refusals", _answers(facts)),
-        _section("Politeness", _list(_politeness(facts))),
-        _section("Duplicates, mirrors, traps", _pairs("What", "Count", _copies(facts))),
-        _section("Servers", _servers(snapshot)),
-        _section("Settings that differ from their defaults", _settings(snapshot)),
+        _section("Runs", _runs(facts)) if facts.runs > 1 else "",
+        _section(f"Over time{whole}", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
+        _section(f"What held the crawl back{whole}", _pairs("Limit", "Share of the time", _shares(facts))),
+        _section(
+            f"Times{run}", "".join(_chart(chart) for chart in drawn if chart.kind == "bars") or "<p>None yet.</p>"
+        ),
+        _section(f"Answers, failures, refusals{run}", _answers(facts)),
+        _section(f"Politeness{run}", _list(_politeness(facts))),
+        _section(f"Duplicates, mirrors, traps{run}", _pairs("What", "Count", _copies(facts))),
+        _section(f"Servers{whole}", _servers(snapshot)),
+        _section(f"Settings that differ from their defaults{run}", _settings(snapshot)),
         "</main>",
     ]
     return (
@@ -153,6 +157,11 @@ def _workers(workers: Sequence[tuple[str, Facts]]) -> str:
     table = _table(rows[0], [[*row.values()] for row in rows], ' class="pairs"')
     number = counted(len(workers), "worker")
     return f"<p>{text(number)}; the rest of this report has the sums of all.</p>{_scrolled('Workers', table)}"
+
+
+def _runs(facts: Facts) -> str:
+    rows = runs_rows(facts)
+    return _scrolled("Runs", _table(rows[0], [[*row.values()] for row in rows], ' class="pairs"'))
 
 
 def _shares(facts: Facts) -> dict[str, str]:

@@ -104,12 +104,13 @@ function showFigures(figures) {
   $("held").textContent = figures.held_back ? `What holds the crawl back: ${clean(figures.held_back)}` : "";
   const servers = (name) => figures[`servers/${name}`];
   const tiles = [
-    ["Pages", count(figures.pages)],
+    ["Pages of this run", count(figures.pages)],
     ["Pages/s now", number(figures.pages_per_second)],
     ["Pages/s mean", number(figures.mean_pages_per_second)],
     ["Received/s", bytes(figures.bytes_per_second)],
     ["Connections", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
     ["URLs queued", count(figures.queued)],
+    ["Of these blocked", figures.blocked ? count(figures.blocked) : undefined],
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
