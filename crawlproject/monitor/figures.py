@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Survey
 
 #: Seconds for which figures count as those of now.
 FRESH = 0.5

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_state import rest_reason
-from crawlproject.monitor.surveyor import drain_time
+from crawlproject.monitor.survey import drain_time
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.server import Server
     from crawlproject.monitor.figures import ServerCounts
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Survey
 
 #: CPU time per second from which the process counts as busy: it has one event loop.
 BUSY = 0.85

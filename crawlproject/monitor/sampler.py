@@ -14,10 +14,9 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Forecaster, Limits, Look
+from crawlproject.monitor.forecast import Counts, Forecaster, Limits
 from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.monitor.survey import fetchable
-from crawlproject.monitor.surveyor import PagesAllowed, Surveyor
+from crawlproject.monitor.survey import Surveyor
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
 from crawlproject.signals import frontier_closing
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.monitor.forecast import Forecast
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Forecast, Survey
 
 #: Present rates are means over about this many seconds.
 RATE_TIME = 10.0
@@ -71,7 +69,7 @@ class CrawlFigures:
         self._forecaster = Forecaster(
             Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
         )
-        self._pages_allowed = PagesAllowed(limits.max_pages_per_server, limits.max_pages_per_domain)
+        self._max_pages = limits.max_pages_per_server
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
         self._is_final = False
@@ -131,7 +129,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, self._max_new_failures, self._pages_allowed)
+            self._surveyor = Surveyor(frontier, self._max_new_failures, self._max_pages)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
@@ -139,23 +137,10 @@ class CrawlFigures:
             given_up=frontier.given_up,
             **{state: counts[state] for state in ("ready", "resting", "waiting", "leased", "idle", "held")},
         )
-        queued, survey = len(crawl), self._surveyor.survey
+        survey = self._surveyor.survey
         waiting = frontier.quality.queued(counts["urls"] + counts["blocked"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        to_fetch, expected = fetchable(queued, frontier.quality.queued(counts["urls"]), survey)
-        look = Look(
-            now=now,
-            done=done,
-            pages=common["pages"],
-            queued=to_fetch,
-            gathered=frontier.quality.gathered,
-            waiting=expected,
-            polite_pace=0.0 if survey is None else survey.drains.pace,
-            sessions=dispatcher.open_sessions,
-            session_limit=dispatcher.max_sessions,
-            bytes=common["bytes"],
-            items=common["items"],
-        )
+        look = Counts(now, done, common["pages"], common["bytes"], common["items"])
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,
@@ -184,14 +169,13 @@ class CrawlFigures:
             ),
         )
 
-    def _forecast(self, crawl: CrawlFrontier, look: Look, survey: Survey | None) -> Forecast:
+    def _forecast(self, crawl: CrawlFrontier, look: Counts, survey: Survey | None) -> Forecast:
         if is_closing(self._crawler):  # at once, whatever is queued
-            return self._forecaster.halt(look, "")
+            return self._forecaster.halt(look.now, "")
         if crawl.is_paused:
-            return self._forecaster.halt(look, "the crawl is paused")
+            return self._forecaster.halt(look.now, "the crawl is paused")
         if crawl.outage is not None:
-            return self._forecaster.halt(look, crawl.outage)
+            return self._forecaster.halt(look.now, crawl.outage)
         if not crawl.is_allowed():
-            return self._forecaster.halt(look, "the store cannot be reached")
-        self._forecaster.add(look)
-        return self._forecaster.forecast(survey)
+            return self._forecaster.halt(look.now, "the store cannot be reached")
+        return self._forecaster.forecast(look, len(crawl), survey)

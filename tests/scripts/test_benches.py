@@ -18,7 +18,6 @@ BENCHES = (
     "bench_repository.py --pages 60 --rounds 1",
     "bench_rules.py --turns 1",
     "bench_seen.py --urls 2000 --memory 10000",
-    "forecast_error.py --only 1",
 )
 
 

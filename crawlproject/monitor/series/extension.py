@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two samples of the figures: forecasts need regular ones.
+#: Seconds between two samples of the figures: rates need regular ones.
 LOOK = 1.0
 
 #: Seconds between two snapshots, 15 ms each; and until the second one, from which on this time doubles.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
     from crawlproject.monitor.figures import Figures
+    from crawlproject.monitor.forecast import Survey
     from crawlproject.monitor.series.samples import Sample
-    from crawlproject.monitor.survey import Survey
 
 #: Longest text kept of a server's key, of an error, of a setting or a stat.
 MAX_TEXT = 120

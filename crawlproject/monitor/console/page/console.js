@@ -114,8 +114,7 @@ function showFigures(figures) {
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
-    ["80% of what is known", gathered(figures.most_quality)],
-    ["Ends", ends(figures)],
+    [figures.is_limit ? "Limit reached" : "Queue fetched", ends(figures)],
     ["Failures", failures(figures.failures)],
     ["Servers", count(servers("known"))],
     ["Ready", count(servers("ready"))],
@@ -129,15 +128,10 @@ function showFigures(figures) {
   fill($("figures"), tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
 }
 
-function range(found) {
-  if (!found) return undefined;
-  const [from, to] = [found[0], found[2]].map(seconds);
-  return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
+function ends(figures) {
+  if (figures.end !== null && figures.end !== undefined) return `in about ${seconds(figures.end).replace("now", "0 s")}`;
+  return figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined;
 }
-
-const gathered = (most) => (most && most[2] <= 0 ? "gathered" : range(most));
-
-const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
 
 function failures(found) {
   const kinds = Object.entries(found || {});
