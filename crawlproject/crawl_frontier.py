@@ -123,8 +123,13 @@ class CrawlFrontier:
         self.observers: list[Callable[[Measurement], None]] = []
 
     def __len__(self) -> int:
-        """Number of queued requests. O(1)."""
+        """Number of queued requests, without those of servers that the operator has blocked. O(1)."""
         return len(self.frontier) + len(self.unsent)
+
+    @property
+    def queued(self) -> int:
+        """Number of queued requests, those of blocked servers included: what is shown as queued. O(1)."""
+        return len(self) + self.frontier.blocked
 
     @property
     def is_waiting(self) -> bool:

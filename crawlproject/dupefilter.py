@@ -191,8 +191,10 @@ class SeenDupeFilter(BaseDupeFilter):
 
     def _is_one_of(self, url: str, others: Sequence[str]) -> bool:
         """Whether the page at ``url`` has the key of one of ``others``."""
-        key = url_fingerprint(self.canonicalizer.canonical(url))
-        return self._by_url and any(url_fingerprint(self.canonicalizer.canonical(other)) == key for other in others)
+        key = url_fingerprint(self.canonicalizer.canonical(url) or url)
+        return self._by_url and any(
+            url_fingerprint(self.canonicalizer.canonical(other) or other) == key for other in others
+        )
 
     def url_of(self, request: Request) -> str | None:
         """The canonical URL that alone identifies ``request``; None if more does. O(length)."""

@@ -45,7 +45,7 @@ from crawlproject.requests.meta import (
     UNSENT,
     UNSERIALIZABLE,
 )
-from crawlproject.signals import connection_lost, session_abandoned, session_closed
+from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import server_key
 
@@ -174,8 +174,10 @@ class FrontierScheduler(BaseScheduler):
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
+        self._crawler.signals.send_catch_log(frontier_closing)
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
-        self._stats.set_value("frontier/urls", len(self._frontier))
+        self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
+        self._stats.set_value("frontier/urls/blocked", self._frontier.blocked)
         self._discovery.close()
         closing = self._backend.close()
         return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))

@@ -24,3 +24,6 @@ commit_failed = object()
 
 #: The operator has changed the limit on open sessions. Argument ``limit``.
 sessions_limited = object()
+
+#: The last request has ended, and the frontier is about to be closed: what it holds now is what the run leaves.
+frontier_closing = object()

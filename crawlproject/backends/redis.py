@@ -352,7 +352,7 @@ class RedisBackend(StoringBackend):
             "pid": os.getpid(),
             "started": round(self._started),
             "pages": 0 if crawl is None else crawl.pages,
-            "urls": counts["urls"],
+            "urls": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "actions": self._orders.applied,

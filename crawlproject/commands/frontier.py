@@ -157,7 +157,8 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
             about = {**report.url(opts.url), **crawl_report.place(crawl, opts.url)}
             if crawl.url_waits and about["url_state"] == UNKNOWN:
                 about["url_state"] = WAITS
-        answer = {**crawl_report.crawl_counts(crawl), **about, "workers": crawl_report.workers(crawl)}
+        counts = crawl_report.crawl_counts(crawl)
+        answer = {**counts, **about, "pages": counts["pages"], "workers": crawl_report.workers(crawl)}
         shares = {"shares": crawl_report.partitions(crawl)} if opts.json else {}
         return {**answer, **shares, "top_servers": servers}
 

@@ -57,13 +57,15 @@ class FrontierReport:
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
 
-        ``urls_queued`` includes URLs in flight: they are stored until they are done.
+        ``pages`` are those of all runs.  ``urls_queued`` includes URLs in flight, which are stored until they are done,
+        and those of servers that the operator has blocked.
         """
         counts = self.frontier.counts()
         return {
             "spider": self.label.spider,
+            "pages": self.frontier.quality.pages,
             "urls_seen": self.urls_seen,
-            "urls_queued": counts["urls"],
+            "urls_queued": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "servers_ready": counts["ready"],
             "servers_resting": counts["resting"],

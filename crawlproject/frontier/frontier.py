@@ -77,6 +77,7 @@ class Frontier:
         )
         self.quality = QualityTally()
         self._urls = 0
+        self._blocked = 0
         self.given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
@@ -89,8 +90,13 @@ class Frontier:
         self.queue.tick(now)
 
     def __len__(self) -> int:
-        """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
+        """Number of queued URLs, without those handed out by ``next_url`` and those of blocked servers. O(1)."""
         return self._urls
+
+    @property
+    def blocked(self) -> int:
+        """Number of queued URLs of servers that the operator has blocked. O(1)."""
+        return self._blocked
 
     # URLs in
 
@@ -367,7 +373,7 @@ class Frontier:
         server = self.servers[key]
         self.queue.remove(server)
         self.given_up -= server.given_up
-        self._urls -= self._countable(server)
+        self._count(server, -len(server.urls))
         self.servers.remove(server)
 
     def forget_removed(self) -> None:
@@ -434,9 +440,9 @@ class Frontier:
         steps = server.urls.rewrite(server.key, judge, REWRITE_STEP)
         try:
             while not (server.given_up or server.full):
-                before = self._countable(server)
+                before = len(server.urls)
                 changed = next(steps, None)
-                self._urls += self._countable(server) - before
+                self._count(server, len(server.urls) - before)
                 if changed is None:
                     return
                 dropped = self._changed(changed)
@@ -445,10 +451,10 @@ class Frontier:
                 if not self._is_known(server):
                     return
         finally:
-            before = self._countable(server)
+            before = len(server.urls)
             steps.close()
             if self._is_known(server):
-                self._urls += self._countable(server) - before
+                self._count(server, len(server.urls) - before)
                 if server.given_up or server.full:
                     self._drop_urls(server)
                 else:
@@ -459,7 +465,7 @@ class Frontier:
     def block(self, name: str, *, blocked: bool) -> Iterator[None]:
         """Block the servers that ``name`` (``server_name``) covers, known and new, or unblock them.
 
-        A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
+        A blocked server keeps its URLs and takes new ones, which count as ``blocked``; an open session carries no
         further request.  Servers that another name blocks stay blocked.  In steps, as ``ServerTable.for_covered``.
         O(servers), or O(1) if ``name`` is a server.  Raises ValueError for too many names.
         """
@@ -474,9 +480,9 @@ class Frontier:
         blocked = self.servers.orders.is_blocked(server.key)
         if blocked == server.blocked:
             return
-        counted = self._countable(server)
+        self._count(server, -len(server.urls))
         server.blocked = blocked
-        self._urls += self._countable(server) - counted
+        self._count(server, len(server.urls))
         if blocked and server.session is not None:
             server.session.ending = True
         self.queue.place(server)
@@ -488,10 +494,13 @@ class Frontier:
         return self.servers.get(key)
 
     def counts(self) -> dict[str, int]:
-        """Number of servers in each state, and the totals ``servers`` and ``urls``. O(1), O(groups) with groups."""
+        """Number of servers in each state, and the totals ``servers``, ``urls`` and ``blocked`` (URLs, see ``block``).
+
+        O(1), O(groups) with groups.
+        """
         counts = self.queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
-        return counts | {"servers": len(self.servers), "urls": self._urls}
+        return counts | {"servers": len(self.servers), "urls": self._urls, "blocked": self._blocked}
 
     # For the store
 
@@ -519,16 +528,18 @@ class Frontier:
         if server.given_up:
             self.given_up += 1
             self.drops.add_queue(server, urls.abandon(key))
-        self._urls += self._countable(server)
+        self._count(server, len(server.urls))
         self.queue.place(server)
         return server
 
     # Internal
 
-    @staticmethod
-    def _countable(server: Server) -> int:
-        """Number of URLs of ``server`` that count as queued."""
-        return 0 if server.blocked else len(server.urls)
+    def _count(self, server: Server, urls: int) -> None:
+        """Count more (or, below 0, fewer) queued URLs of ``server``."""
+        if server.blocked:
+            self._blocked += urls
+        else:
+            self._urls += urls
 
     def _is_known(self, server: Server) -> bool:
         """Whether ``server`` was not removed."""
@@ -559,7 +570,7 @@ class Frontier:
             yield entry
 
     def _drop_urls(self, server: Server) -> None:
-        self._urls -= self._countable(server)
+        self._count(server, -len(server.urls))
         if server.urls:
             self.drops.add_queue(server, self._leaving(server.urls.abandon(server.key)))
         self.servers.move(server)
@@ -573,10 +584,8 @@ class Frontier:
             self.drops.add(server.urls.pop(server.key))
             return
         self.quality.add(1, entry.quality)
-        if server.blocked:
-            return
-        self._urls += 1
-        if server.session is not None:
+        self._count(server, 1)
+        if server.session is not None and not server.blocked:
             self._wake(server.session)
 
     def _wake(self, session: Session) -> None:

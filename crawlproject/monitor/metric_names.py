@@ -77,6 +77,7 @@ METRICS: tuple[Metric, ...] = (
     _gauge("connections", "open connections"),
     _gauge("dns_lookups", "DNS look-ups in progress"),
     _gauge("urls", "URLs queued"),
+    _gauge("urls_blocked", "of these, on servers that the operator has blocked", "monitor/urls/blocked"),
     *(
         _gauge(f"servers_{name}", f"servers: {text}", f"monitor/servers/{name}")
         for name, text in ((state.replace(" ", "_"), text) for state, text in STATES.items())

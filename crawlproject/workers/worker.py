@@ -212,6 +212,10 @@ class Worker:
         if not self._is_gone:
             with suppress(*AWAY):
                 self.totals = await self.control.add_stats(self._crawl.stats())
+                if self.totals:  # nobody is left: what waits is all in Redis, not with workers that come or go
+                    records = await self.control.records(range(self._options.partitions))
+                    self.totals["frontier/urls"] = float(sum(record.stored for record in records))
+                    self.totals["frontier/servers"] = float(sum(record.servers for record in records))
         with suppress(*AWAY):
             await self.control.close()
 
