@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
@@ -76,6 +77,7 @@ REPLACED = {
     HttpCompressionMiddleware: "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
     RedirectMiddleware: "crawlproject.middlewares.redirects.TolerantRedirectMiddleware",
     MetaRefreshMiddleware: "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
+    OffsiteMiddleware: "crawlproject.middlewares.offsite.TolerantOffsiteMiddleware",
     RetryMiddleware: "crawlproject.middlewares.retries.ServerRetryMiddleware",
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
 }

@@ -42,6 +42,9 @@ class PageIntake(Protocol):
     def canonical(self, links: Links) -> Sequence[str | None]:
         """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
 
+    def links_counted(self, name: str) -> int:
+        """See ``Discovery``."""
+
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
@@ -65,6 +68,10 @@ class CrawlFrontier:
     is_allowed: Callable[[], bool] = staticmethod(lambda: True)
     #: Whether requests that were handed out may still be sent: ``Backend.may_send``. Set by the scheduler.
     may_send: Callable[[], bool] = staticmethod(lambda: True)
+    #: Whether URLs of earlier runs were queued at the start. Set by the scheduler.
+    is_resumed: bool = False
+    #: Number of pages that other processes have fetched. Set by the scheduler.
+    pages_elsewhere: Callable[[], float] = staticmethod(lambda: 0)
     #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
     urls_seen: Callable[[], int] = staticmethod(lambda: 0)
     #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
@@ -93,6 +100,8 @@ class CrawlFrontier:
         self.by_ip = by_ip
         self.admit = self._admit_unasked
         self.admits_any = False  # names are not looked up beforehand. Set by ``admits_all``.
+        #: Pages fetched in this run.
+        self.pages = 0
         #: Of this run.
         self.times = ObservedTimes()
         #: Requests handed out and not finished.
@@ -114,8 +123,13 @@ class CrawlFrontier:
         self.observers: list[Callable[[Measurement], None]] = []
 
     def __len__(self) -> int:
-        """Number of queued requests. O(1)."""
+        """Number of queued requests, without those of servers that the operator has blocked. O(1)."""
         return len(self.frontier) + len(self.unsent)
+
+    @property
+    def queued(self) -> int:
+        """Number of queued requests, those of blocked servers included: what is shown as queued. O(1)."""
+        return len(self) + self.frontier.blocked
 
     @property
     def is_waiting(self) -> bool:
@@ -252,6 +266,7 @@ class CrawlFrontier:
 
     def page_fetched(self, request: Request) -> None:
         """Count the page that answers ``request``, which was handed out, and count it against the limits."""
+        self.pages += 1
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
 
@@ -297,12 +312,25 @@ class CrawlFrontier:
         server = self.frontier.server(key)
         return server is not None and server.given_up
 
-    def back_off(self, key: str, failures: int, retry_after: float | None, error: str, *, give_up: bool) -> float:
-        """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``)."""
-        if give_up:
+    def robots_failures(self, key: str) -> int:
+        """Consecutive failures to fetch the server's robots.txt, those of earlier runs included. O(1)."""
+        server = self.frontier.server(key)
+        return 0 if server is None else server.robots_failures
+
+    def robots_read(self, key: str) -> None:
+        """The server's robots.txt is available."""
+        self.frontier.servers.robots_read(key)
+
+    def robots_failed(self, key: str, retry_after: float | None, error: str, max_failures: int) -> float:
+        """Pause a server whose robots.txt is unavailable; returns when it may be contacted again (on ``CLOCK``).
+
+        It is given up, and the result is inf, after ``max_failures`` in a row; 0: never.
+        """
+        server = self.frontier.servers.robots_failed(key, CLOCK(), retry_after, error)
+        if server.robots_failures >= max_failures > 0:
             self.frontier.give_up(key)
         self._take_dropped()
-        return self.frontier.servers.back_off(key, CLOCK(), failures, retry_after, error)
+        return inf if server.given_up else server.ready_at
 
 
 def frontier_of(crawler: Crawler) -> CrawlFrontier | None:

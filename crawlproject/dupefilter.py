@@ -106,7 +106,7 @@ class SeenDupeFilter(BaseDupeFilter):
             return
         self._server_part = server_part
         if self._options.kind == "exact":
-            self.seen = self._by_urls = self._options.over(store, self._canonical)
+            self.seen = self._by_urls = self._options.over(store)
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
@@ -133,10 +133,10 @@ class SeenDupeFilter(BaseDupeFilter):
     def request_seen(self, request: Request) -> bool:
         """Whether an equal request was seen before; marks it as seen.
 
-        A redirect to another spelling of the same page is not a duplicate: the page was not fetched yet.
+        A redirect to another spelling of a page of its chain is not a duplicate: the page was not fetched yet.
         """
         sources = request.meta.get("redirect_urls") or ()
-        if request.url not in sources and any(self._is_same_page(source, request.url) for source in sources):
+        if request.url not in sources and self._is_one_of(request.url, sources):
             return False
         url = self.url_of(request)
         return not (self._add_new((self._request_key(request),)) if url is None else self.urls_are_new((url,)))[0]
@@ -189,9 +189,12 @@ class SeenDupeFilter(BaseDupeFilter):
             self._logged = True
         self._stats.inc_value("dupefilter/filtered")
 
-    def _is_same_page(self, one: str, other: str) -> bool:
-        canonical = self.canonicalizer.canonical(one)
-        return self._by_url and canonical is not None and canonical == self.canonicalizer.canonical(other)
+    def _is_one_of(self, url: str, others: Sequence[str]) -> bool:
+        """Whether the page at ``url`` has the key of one of ``others``."""
+        key = url_fingerprint(self.canonicalizer.canonical(url) or url)
+        return self._by_url and any(
+            url_fingerprint(self.canonicalizer.canonical(other) or other) == key for other in others
+        )
 
     def url_of(self, request: Request) -> str | None:
         """The canonical URL that alone identifies ``request``; None if more does. O(length)."""
@@ -210,7 +213,3 @@ class SeenDupeFilter(BaseDupeFilter):
         if part is None:
             return list(map(url_fingerprint, urls))
         return [part(url) | url_fingerprint(url) for url in urls]
-
-    def _canonical(self, url: str) -> str:
-        """The canonical form of ``url``, or ``url`` if it has none."""
-        return self.canonicalizer.canonical(url) or url

@@ -20,14 +20,32 @@ from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.process_memory import LastingObjects
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, ended_downloads, is_closing, quicken_stats, stats_of, unfinished_requests
+from crawlproject.engine import (
+    EngineAlarm,
+    ended_downloads,
+    is_closing,
+    is_starting,
+    quicken_stats,
+    stats_of,
+    unfinished_requests,
+)
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.last_wait import LastWait
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
-from crawlproject.requests.meta import GIVEN_UP, KEEP, ORIGIN, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
-from crawlproject.signals import connection_lost, session_closed
+from crawlproject.requests.meta import (
+    GIVEN_UP,
+    KEEP,
+    NO_ANSWER,
+    ORIGIN,
+    PAGE_LIMIT,
+    SERVER_GIVEN_UP,
+    UNSENT,
+    UNSERIALIZABLE,
+)
+from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.server_key import server_key
 
@@ -44,6 +62,7 @@ if TYPE_CHECKING:
 
     from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
+    from crawlproject.frontier.server import Server
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +95,8 @@ class FrontierScheduler(BaseScheduler):
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
+        self._last_wait = LastWait(dispatcher)
+        self._left = 0  # servers
         self._session_closed = Receivers(crawler, session_closed)
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
@@ -98,6 +119,8 @@ class FrontierScheduler(BaseScheduler):
         self._backend.servers_came = self._servers_came
         self._backend.close_connections = self._close_connections
         self.crawl.intake = self._discovery
+        self.crawl.is_resumed = len(frontier) > 0
+        self.crawl.pages_elsewhere = self._backend.pages_elsewhere
         self.crawl.urls_seen = lambda: len(self._seen.seen)
         self.crawl.wake = self._alarm.ring
         self.crawl.directory = self._backend.directory
@@ -151,8 +174,10 @@ class FrontierScheduler(BaseScheduler):
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
+        self._crawler.signals.send_catch_log(frontier_closing)
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
-        self._stats.set_value("frontier/urls", len(self._frontier))
+        self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
+        self._stats.set_value("frontier/urls/blocked", self._frontier.blocked)
         self._discovery.close()
         closing = self._backend.close()
         return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))
@@ -273,6 +298,7 @@ class FrontierScheduler(BaseScheduler):
         if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()
+            self._last_wait.reset()
             return None
         if self.crawl.unsent and self._may_fail_one():
             failing, entry = self.crawl.unsent.popleft()
@@ -310,10 +336,31 @@ class FrontierScheduler(BaseScheduler):
             self._alarm.ring()
             return None
         self.crawl.admit()  # newcomers whose rest has ended since
+        self._end_last_wait()
         at = self._dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)
         return None
+
+    def _end_last_wait(self) -> None:
+        """Leave servers that have never answered if the crawl has waited long enough for nothing else. O(1) else."""
+        if not self._frontier.only_failing or is_starting(self._crawler) or not self._backend.only_failing():
+            self._last_wait.reset()
+            return
+        now = CLOCK()
+        if not self._last_wait.is_over(now):
+            self._alarm.set(self._last_wait.ends_at)
+            return
+        left, connected = self._last_wait.leave_some(now)
+        if left and not self._left:
+            logger.warning("Only servers that have never answered are left: they are not tried again in this run")
+        self._left += left
+        self._stats.set_value("frontier/servers/left", self._left)
+        for key in connected:
+            self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
+        self._close_connections()
+        self._take_dropped()
+        self._alarm.ring()
 
     def _may_fail_one(self) -> bool:
         """Whether fewer than ``MAX_FAILING`` requests that fail unsent are in progress. O(1)."""
@@ -350,8 +397,8 @@ class FrontierScheduler(BaseScheduler):
     def _take_dropped(self) -> None:
         """Pass on what the frontier dropped: requests will fail and call their errback; links are only counted.
 
-        Links of servers given up are forgotten.  Those of full servers are not acknowledged: a later run with a higher
-        limit can fetch them.  At most ``MAX_DROPPED`` at once; the crawl does not end before the others follow.
+        Links of servers given up are forgotten.  Those of full servers, and of those left, are not acknowledged: a
+        later run can fetch them.  At most ``MAX_DROPPED`` at once; the crawl does not end before the others follow.
         """
         try:
             dropped = self._frontier.drops.take(MAX_DROPPED)
@@ -362,13 +409,13 @@ class FrontierScheduler(BaseScheduler):
             return
         for entry in dropped:
             server = self._frontier.server(server_key(entry.url))
-            reason = PAGE_LIMIT if server is not None and not server.given_up else SERVER_GIVEN_UP
+            reason = _reason_of(server)
             request = None if self._backend.is_link(entry) else self._entries.read(entry)
             if request is not None:
                 request.meta[GIVEN_UP] = reason
-                request.meta[KEEP] = reason == PAGE_LIMIT
+                request.meta[KEEP] = reason != SERVER_GIVEN_UP
                 self.crawl.unsent.append((request, entry))
-            elif reason == PAGE_LIMIT:
+            elif reason != SERVER_GIVEN_UP:
                 self._backend.unwanted(entry)
             else:
                 self._drop(entry)
@@ -409,6 +456,13 @@ class FrontierScheduler(BaseScheduler):
         where = self._backend.name_of(entry.payload)
         self._stats.inc_value(f"scheduler/{what}", count)
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
+
+
+def _reason_of(server: Server | None) -> str:
+    """Why the frontier has dropped a URL of ``server``."""
+    if server is None or server.given_up:
+        return SERVER_GIVEN_UP
+    return NO_ANSWER if server.left else PAGE_LIMIT
 
 
 def _is_start(request: Request) -> bool:

@@ -19,5 +19,11 @@ robots_asked = object()
 #: A page was rendered. Arguments ``request``, ``response`` (as fetched), ``html`` (the DOM, bytes in UTF-8).
 page_rendered = object()
 
+#: The frontier could not be stored: the crawl ends, or has ended. No arguments.
+commit_failed = object()
+
 #: The operator has changed the limit on open sessions. Argument ``limit``.
 sessions_limited = object()
+
+#: The last request has ended, and the frontier is about to be closed: what it holds now is what the run leaves.
+frontier_closing = object()

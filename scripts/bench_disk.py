@@ -1,20 +1,16 @@
-#!/usr/bin/env python3
-"""The frontier on disk: links/s through seen-set and push, pops/s, bytes per URL, memory, stalls, time to reopen.
+"""The frontier on disk beside the one in memory, and beside Scrapy's disk queues: links/s, pops/s, bytes per URL.
 
-    scripts/bench_disk.py [--urls 1000000,10000000] [--servers 100000] [--rounds 5] [--scrapy 20000]
+    scripts/bench disk [--links 20000] [--urls 100000] [--servers 10000]
 
-For each size in ``--urls``, a process fills a store with that many queued and seen URLs (``fill``) and waits until
-RocksDB has finished compaction (``settled``).  Then all sizes are measured in turns, so that other work on the machine
-affects them alike; the result is the median of ``--rounds``.  First come pages of 60 links, 48 of them seen before
-(``links``: three of four of these among 30,000 popular URLs; ``uniform``: any, so that the URL cache does not help;
-``gains``: as ``links``, and the 48 raise the quality of queued URLs, as ``in-links`` does), then sessions of ten pages
-(``pops``: lease, pop, measurement, acknowledgement).  There is a commit (fsync) each second.
-Each rate is given by the clock / by CPU time of all threads, including RocksDB's / by that of the crawl's thread.
-At the end the largest store is opened again in a new process.
+Pages of 60 links, 48 of them seen before (three of four of these among 30,000 popular URLs), go through the seen-set
+and are pushed; then URLs are popped in sessions of ten (lease, pop, measurement, acknowledgement).  There is a commit
+(fsync) each second.  Rates are per CPU second of all threads, including RocksDB's; "stall" is the longest step by the
+clock.
 
-``--scrapy N`` (0: off) first sends N links of the same kind, of 500 servers, and 2,000 pops through the same code and
-through Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queues (its default and SQLite's).  N is small,
-because Scrapy keeps a file open for each server and examines all servers for each pop.
+First ``--links`` links of 500 servers, also by Scrapy's RFPDupeFilter, DownloaderAwarePriorityQueue and disk queue,
+which keeps a file open for each server and examines all servers for each pop; the last column is links per second,
+those of the first row being 1.  Then, with ``--urls`` seen and queued before, the frontier alone; the
+store is opened again at the end.
 """
 
 from __future__ import annotations
@@ -23,20 +19,15 @@ import random
 import sys
 import tempfile
 import time
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scrapy import Request
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.pqueues import DownloaderAwarePriorityQueue
-from scrapy.squeues import PickleLifoDiskQueue, PickleLifoSQLiteQueue
-from scrapy.utils.test import get_crawler
+from scrapy.squeues import PickleLifoDiskQueue
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
@@ -45,31 +36,15 @@ from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
+from scripts.bench_frontier import STAY, fake_crawler
 from testbed.bench import command_line
-from testbed.children import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
-
-    from crawlproject.storage.rocks import Rocks
-
-SPAWN = get_context("spawn")
-
-PAGES, POPS = 2000, 4000  # per round
-#: Properties of RocksDB that are 0 when it has no background work.
-WORK = (
-    *("rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes"),
-    *("rocksdb.compaction-pending", "rocksdb.num-running-compactions"),
-)
-SCRAPY_SERVERS, SCRAPY_POPS = 500, 2000
-SCRAPY_QUEUES = {"disk": PickleLifoDiskQueue, "SQLite": PickleLifoSQLiteQueue}
-
+    from collections.abc import Callable
 
 NEW_LINKS, OLD_LINKS, POPULAR = 12, 48, 30_000
-#: Pages of a session.
-STAY = 10
 COMMIT_INTERVAL = 1.0
+SCRAPY_SERVERS, POPS = 500, 2000
 
 
 def link(serial: int, servers: int) -> str:
@@ -79,280 +54,141 @@ def link(serial: int, servers: int) -> str:
     return f"http://host{server}.example/dir/section-{serial % 17}/page-{serial}.html"
 
 
-def old_links(chance: random.Random, serial: int, servers: int, popular: float = 0.75) -> list[str]:
-    """The old links of a page, when ``serial`` URLs are known; the share ``popular`` of them are popular ones."""
-    known = max(1, serial)
-    return [
-        link(chance.randrange(min(POPULAR, known) if chance.random() < popular else known), servers)
-        for _ in range(OLD_LINKS)
-    ]
+def pages(count: int, servers: int, serial: int = 0, old: int = OLD_LINKS) -> list[list[str]]:
+    """The links of ``count`` pages when ``serial`` URLs are known: ``old`` old ones and 12 new ones of each."""
+    chance, found = random.Random(serial), []
+    for _ in range(count):
+        known = max(1, serial)
+        numbers = (chance.randrange(min(POPULAR, known) if chance.random() < 0.75 else known) for _ in range(old))
+        found.append([link(number, servers) for number in (*numbers, *range(serial, serial + NEW_LINKS))])
+        serial += NEW_LINKS
+    return found
 
 
-def fetch(frontier: Frontier, dispatcher: Dispatcher, now: float) -> Entry | None:
-    """The entry of the next page, fetched and measured; None if none may be fetched now."""
-    started = dispatcher.next(now)
-    if started is None:
-        return None
-    session = started.session
-    frontier.record(Measurement(session.server.key, now, 200, connect_time=0.05, response_time=0.2))
-    if session.requests >= STAY:
-        dispatcher.end(session)
-    dispatcher.ended(session)
-    dispatcher.take_closed()
-    return started.entry
+def rate(step: Callable[[], int]) -> float:
+    """What ``step`` did, by its own count, per CPU second."""
+    start = time.process_time()
+    return step() / (time.process_time() - start)
 
 
-class Rate:
-    """Events per second, by the clock and by CPU time of process and thread; the median of several rounds."""
+class Crawl:
+    """A frontier with its seen-set, in a directory like that of the ``disk`` backend or (None) in memory."""
 
-    def __init__(self) -> None:
-        self._rounds: list[list[float]] = []
-
-    def run(self, step: Callable[[], int]) -> int:
-        """Time ``step``, which returns how many events there were."""
-        start = self._times()
-        count = step()
-        spent = [now - then for now, then in zip(self._times(), start, strict=True)]
-        self._rounds.append([count / time for time in spent])
-        return count
-
-    def _times(self) -> tuple[float, float, float]:
-        return time.perf_counter(), time.process_time(), time.thread_time()
-
-    def __str__(self) -> str:
-        return "/".join(f"{median(rates):.0f}" for rates in zip(*self._rounds, strict=True))
-
-
-class DiskCrawl:
-    """A frontier in a directory, like that of the ``disk`` backend by default, and the load of a crawl."""
-
-    def __init__(self, path: Path, servers: int) -> None:
-        self.store = DiskStore(path, StoreLabel("bench", "quality"))
+    def __init__(self, folder: Path | None) -> None:
+        self.store = None if folder is None else DiskStore(folder, StoreLabel("bench", "quality"))
         self.frontier = Frontier(POLICIES["prefix"](), NO_WAIT)
-        DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)
         self.seen = SeenDupeFilter.from_crawler(fake_crawler())
-        self.seen.use_store(DiskSeenStore(self.store))
+        if self.store is not None:
+            DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)
+            self.seen.use_store(DiskSeenStore(self.store))
         self.seen.open()
         self.dispatcher = Dispatcher(self.frontier, max_sessions=1, linger=0.0)
-        self.servers = servers
-        self.serial = len(self.seen.seen)
-        self.chance = random.Random(self.serial)
+        self.chance = random.Random(1)
         self.stall = self.now = 0.0
         self._committed = time.perf_counter()
 
-    def grow(self, urls: int) -> int:
-        """Queue new URLs until ``urls`` have been seen; returns the number added."""
-        first = self.serial
-        while self.serial < urls:
-            self.page([])
+    def push(self, pages: list[list[str]]) -> int:
+        """Test the links of pages in the seen-set, push new ones to the frontier; returns the number of links."""
+        for links in pages:
+            start = time.perf_counter()
+            new = [url for url, is_new in zip(links, self.seen.urls_are_new(links), strict=True) if is_new]
+            self.frontier.push([Entry(url, self.chance.random(), 0, 3) for url in new], new[0][: new[0].index("/", 8)])
+            self._tick(start)
         self.commit()
-        return self.serial - first
+        return sum(map(len, pages))
 
-    def old_links(self, popular: float, count: int) -> list[list[str]]:
-        """Old links of ``count`` pages."""
-        met = (self.serial + page * NEW_LINKS for page in range(count))
-        return [old_links(self.chance, serial, self.servers, popular) for serial in met]
-
-    def pages(self, old: list[list[str]], *, gains: bool = False) -> int:
-        """Process a page for each list of old links; returns the number of links."""
-        for links in old:
-            self.page(links, gains=gains)
-        self.commit()
-        return len(old) * (NEW_LINKS + OLD_LINKS)
-
-    def page(self, old: list[str], *, gains: bool = False) -> None:
-        """Process the links of a page: test all in the seen-set, push new ones to the frontier."""
-        fresh = [link(serial, self.servers) for serial in range(self.serial, self.serial + NEW_LINKS)]
-        self.serial += NEW_LINKS
-        start = time.perf_counter()
-        urls = [*old, *fresh]
-        new = [url for url, is_new in zip(urls, self.seen.urls_are_new(urls), strict=True) if is_new]
-        assert len(new) == NEW_LINKS
-        self.frontier.push([Entry(url, self.chance.random(), 0, 3) for url in new], new[0][: new[0].index("/", 8)])
-        if gains:
-            self.frontier.raise_quality([(url, 0.1) for url in old])
-        self._tick(start)
-
-    def pops(self, most: int) -> int:
-        """Fetch up to ``most`` pages, in sessions of up to ten; returns the number."""
-        count = 0
-        start = time.perf_counter()
-        while count < most and (entry := fetch(self.frontier, self.dispatcher, self.now)) is not None:
-            count += 1
-            self.now += 0.25
-            self.frontier.acknowledge(entry)
+    def pop(self, most: int) -> int:
+        """Fetch up to ``most`` pages; returns the number."""
+        count, start = 0, time.perf_counter()
+        while count < most and (started := self.dispatcher.next(self.now)) is not None:
+            session = started.session
+            self.frontier.record(Measurement(session.server.key, self.now, 200, connect_time=0.05, response_time=0.2))
+            if session.requests >= STAY:
+                self.dispatcher.end(session)
+            self.dispatcher.ended(session)
+            self.dispatcher.take_closed()
+            self.frontier.acknowledge(started.entry)
+            count, self.now = count + 1, self.now + 0.25
             self._tick(start)
             start = time.perf_counter()
         self.commit()
         return count
 
     def commit(self) -> None:
-        self.store.commit()
+        if self.store is not None:
+            self.store.commit()
         self._committed = time.perf_counter()
 
     def _tick(self, start: float) -> None:
-        """Commit if the interval has passed, and record the longest step."""
         if start - self._committed > COMMIT_INTERVAL:
             self.commit()
         self.stall = max(self.stall, time.perf_counter() - start)
 
 
-def fake_crawler() -> Any:
-    """The part of a crawler that Scrapy's dupefilters and queues use."""
-    crawler: Any = get_crawler()
-    slots = SimpleNamespace(slots={}, get_slot_key=lambda request: request.url.split("/")[2])
-    crawler.engine = SimpleNamespace(downloader=slots)
-    crawler.spider = crawler._create_spider("bench")
-    crawler.request_fingerprinter = crawler.request_fingerprinter or RFPDupeFilter().fingerprinter
-    return crawler
-
-
-def resident() -> str:
-    """Resident memory of this process, and its anonymous part, MB."""
-    return "/".join(f"{memory(name):.0f}" for name in ("VmRSS", "RssAnon"))
-
-
 def disk_bytes(path: Path) -> int:
-    """Disk space of the files below ``path``, bytes."""
+    """Disk space of the files below ``path``."""
     return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
 
 
-def settle(rocks: Rocks) -> float:
-    """Wait until RocksDB has no background work; returns the time taken (seconds)."""
-    start = time.perf_counter()
-    while any(table.property_int_value(name) for table in rocks._tables.values() for name in WORK):
-        time.sleep(0.2)
-    return time.perf_counter() - start
+def show(name: str, figures: tuple[float, float, float], base: float, stall: float = 0.0) -> None:
+    times = figures[0] / base if base else 1.0
+    print(f"{name:22}", *(f"{each:>9.0f}" for each in figures), f"{times:>6.1f} {stall:>8.2f}", flush=True)
 
 
-def show(title: str, figures: dict[str, object]) -> None:
-    print(f"{title} |", *(f"{key} {value} |" for key, value in figures.items()), flush=True)
+def ours(name: str, folder: Path | None, load: list[list[str]], known: list[list[str]], base: float) -> float:
+    """Print the row of a frontier; returns its links/s."""
+    crawl = Crawl(folder)
+    crawl.push(known)
+    links = rate(lambda: crawl.push(load))
+    size = 0.0
+    if crawl.store is not None and folder is not None:
+        crawl.store.rocks.flush()
+        size = disk_bytes(folder) / len(crawl.frontier)
+    pops = rate(lambda: crawl.pop(POPS))
+    show(name, (links, pops, size), base, crawl.stall)
+    if crawl.store is not None:
+        crawl.store.close()
+    return links
 
 
-def measure(path: Path, urls: int, servers: int, rounds: int) -> Iterator[None]:
-    """Grow a store to ``urls``, measure and print; yields to let other sizes have their turn."""
-    crawl = DiskCrawl(path, servers)
-    rates = {name: Rate() for name in ("fill", "links", "uniform", "gains", "pops")}
-    rates["fill"].run(lambda: crawl.grow(urls))
-    figures: dict[str, object] = {"queued": len(crawl.frontier), "servers": crawl.frontier.counts()["servers"]}
-    crawl.store.rocks.flush()
-    figures["settled s"] = f"{settle(crawl.store.rocks):.1f}"
-    figures["bytes/URL"] = f"{disk_bytes(crawl.store.path) / len(crawl.frontier):.0f}"
-    yield
-    crawl.pages(crawl.old_links(0.75, PAGES), gains=True)  # warms the caches
-    warm_up = Rate()
-    warm_up.run(partial(crawl.pops, POPS))  # global estimates change fast at first, and servers are re-ranked
-    figures |= {"first pops": warm_up, "stall s": f"{crawl.stall:.2f}"}
-    settle(crawl.store.rocks)
-    crawl.stall = 0.0
-    for _ in range(rounds):
-        yield
-        for name, popular in (("links", 0.75), ("uniform", 0.0), ("gains", 0.75)):
-            old = crawl.old_links(popular, PAGES)
-            rates[name].run(partial(crawl.pages, old, gains=name == "gains"))
-        rates["pops"].run(partial(crawl.pops, POPS))
-        settle(crawl.store.rocks)  # before the others' turns
-    show("disk  ", figures | rates | {"then": f"{crawl.stall:.2f}", "MB": resident()})
-    crawl.store.close()
-
-
-def take_turns(pipe: Connection, *what: Any) -> None:
-    """Run ``measure``, one step per message from the pipe."""
-    pipe.recv()
-    for _ in measure(*what):
-        pipe.send(True)
-        pipe.recv()
-    pipe.send(False)
-
-
-def measure_all(sizes: list[int], folder: Path, servers: int, rounds: int) -> None:
-    """Measure each size in a separate process, in turns; reopen the last one."""
-    pipes = []
-    for urls in sizes:
-        ours, theirs = SPAWN.Pipe()
-        SPAWN.Process(target=take_turns, args=(theirs, folder / str(urls), urls, servers, rounds), daemon=True).start()
-        theirs.close()  # so that its end is noticed here
-        pipes.append(ours)
-    while pipes:
-        for pipe in list(pipes):
-            pipe.send(True)
-            if not pipe.recv():
-                pipes.remove(pipe)
-    again = SPAWN.Process(target=reopen, args=(folder / str(sizes[-1]), servers))
-    again.start()
-    again.join()
-
-
-def reopen(path: Path, servers: int) -> None:
-    """Print the time and memory to reopen a store, and its rates afterwards."""
-    before = resident()
-    links, start, used = Rate(), time.perf_counter(), time.process_time()
-    crawl = DiskCrawl(path, servers)
-    figures = {"queued": len(crawl.frontier), "open s": f"{time.perf_counter() - start:.1f}"}
-    figures |= {"CPU s": f"{time.process_time() - used:.1f}", "MB before": before, "MB": resident()}
-    old = crawl.old_links(0.75, PAGES)
-    links.run(lambda: crawl.pages(old))
-    show("reopen", figures | {"links": links})
-    crawl.store.close()
-
-
-def ours(links: int, folder: Path) -> None:
-    """The load of ``scrapy_on_disk`` with this project's code; wall-clock time including commits."""
-    crawl = DiskCrawl(folder, SCRAPY_SERVERS)
-    pushes, pops = Rate(), Rate()
-    old = crawl.old_links(0.0, links // (NEW_LINKS + OLD_LINKS))
-    pushes.run(lambda: crawl.pages(old))
-    urls = len(crawl.frontier)
-    crawl.store.rocks.flush()
-    size = disk_bytes(folder) / urls
-    pops.run(lambda: crawl.pops(SCRAPY_POPS))
-    show("ours  ", {"urls": urls, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
-    crawl.store.close()
-
-
-def scrapy_on_disk(links: int, folder: Path, kind: type, name: str) -> None:
-    """The same pages with Scrapy's dupefilter and disk queue, 500 servers."""
-    crawler = fake_crawler()
+def scrapys(folder: Path, load: list[list[str]]) -> float:
+    """Print the row of Scrapy's dupefilter and disk queue; returns its links/s."""
     (folder / "queue").mkdir(parents=True)
-    queue = DownloaderAwarePriorityQueue.from_crawler(crawler, kind, key=str(folder / "queue"))
-    seen = RFPDupeFilter(str(folder), fingerprinter=crawler.request_fingerprinter)
-    chance = random.Random(1)
-    urls: list[str] = []
-    pushed = 0
-    for number in range(links):
-        is_old = number % 5 and pushed > NEW_LINKS
-        urls.append(link(chance.randrange(pushed) if is_old else pushed, SCRAPY_SERVERS))
-        pushed += not is_old
+    key = str(folder / "queue")
+    queue = DownloaderAwarePriorityQueue.from_crawler(fake_crawler(), PickleLifoDiskQueue, key=key)
+    seen = RFPDupeFilter(str(folder))
 
     def push() -> int:
-        for request in map(Request, urls):
+        for request in (Request(url) for links in load for url in links):
             if not seen.request_seen(request):
                 queue.push(request)
-        return links
+        return sum(map(len, load))
 
-    def pop() -> int:
-        return sum(queue.pop() is not None for _ in range(min(pushed, SCRAPY_POPS)))
-
-    pushes, pops = Rate(), Rate()
-    pushes.run(push)
-    size = disk_bytes(folder) / pushed
-    pops.run(pop)
-    show("Scrapy", {"queue": name, "urls": pushed, "links": pushes, "pops": pops, "bytes/URL": f"{size:.0f}"})
+    links, urls = rate(push), len(queue)
+    size = disk_bytes(folder) / urls
+    pops = rate(lambda: sum(queue.pop() is not None for _ in range(min(urls, POPS))))
+    show("Scrapy, disk", (links, pops, size), links)
     seen.close("finished")
     queue.close()
+    return links
 
 
 def main() -> None:
-    args = command_line(__doc__, urls="1000000", servers=100_000, rounds=5, scrapy=20_000).parse_args()
+    args = command_line(__doc__, links=20_000, urls=100_000, servers=10_000).parse_args()
+    print(f"{'':22} {'links/s':>9} {'pops/s':>9} {'bytes/URL':>9} {'times':>6} {'stall s':>8}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if args.scrapy:
-            ours(args.scrapy, folder / "ours")
-            for queue, kind in SCRAPY_QUEUES.items():
-                scrapy_on_disk(args.scrapy, folder / queue, kind, queue)
-        sizes = [int(urls) for urls in args.urls.split(",") if urls]
-        if sizes:
-            measure_all(sizes, folder, args.servers, args.rounds)
+        load = pages(args.links // (NEW_LINKS + OLD_LINKS), SCRAPY_SERVERS)
+        base = scrapys(folder / "scrapy", load)
+        ours("memory", None, load, [], base)
+        ours("disk", folder / "few", load, [], base)
+        known = pages(args.urls // NEW_LINKS, args.servers, old=0)
+        load = pages(len(load), args.servers, len(known) * NEW_LINKS)
+        base = ours(f"memory, {args.urls} URLs", None, load, known, 0.0)
+        ours(f"disk, {args.urls} URLs", folder / "many", load, known, base)
+        start = time.perf_counter()
+        urls = len(Crawl(folder / "many").frontier)
+        print(f"opened again in {time.perf_counter() - start:.1f} s, {urls} URLs queued")
 
 
 if __name__ == "__main__":

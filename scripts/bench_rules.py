@@ -1,7 +1,7 @@
-"""CPU per record page of ``scrapy crawl site``, beyond what ``scrapy crawl web`` takes for the same page.
+"""CPU per record page of ``scrapy crawl site``, beside and beyond what ``scrapy crawl web`` takes for the same page.
 
-python scripts/bench_rules.py                  # the small pages of the tests
-python scripts/bench_rules.py --web DIR        # the documentation sites of scripts/real_web.py
+    scripts/bench rules [--turns 3]          # the small pages of the tests
+    scripts/bench rules --web DIR            # the documentation sites of scripts/real_web.py
 
 Each page is parsed by both spiders in turns; nothing is fetched, and links are not queued.
 """
@@ -23,87 +23,69 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.spiders.site import SiteSpider
 from crawlproject.spiders.web import WebSpider
-from testbed.bench import command_line
+from testbed.bench import ADDON, command_line
 from testbed.rules import RULES, SITES, localized, pages_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
 
-def main() -> None:
-    parser = command_line(__doc__, turns=5)
-    parser.add_argument("--web", type=Path, help="a directory made by scripts/real_web.py setup")
-    options = parser.parse_args()
-    every: list[float] = []
-    with TemporaryDirectory() as folder:
-        for site in SITES:
-            rules = Path(folder) / f"{site.name}.toml"
-            rules.write_text(localized(RULES / f"{site.name}.toml", site.url), encoding="utf-8")
-            added, sizes, records = measure(rules, list(pages_of(site, options.web)), options.turns)
-            if added:
-                print(
-                    f"{site.name}: {len(added)} record pages, {mean(sizes) / 1000:.0f} kB, {records} records:"
-                    f" mean {1000 * mean(added):.2f} ms, median {1000 * median(added):.2f} ms per page"
-                )
-                every += added
-    print(f"all: {len(every)} record pages: mean {1000 * mean(every):.2f} ms, median {1000 * median(every):.2f} ms")
-
-
-def measure(rules: Path, pages: list[tuple[str, bytes]], turns: int) -> tuple[list[float], list[int], int]:
-    """CPU seconds added by the rules for each record page (median of turns), their sizes, records found."""
-    site_spider = spider(SiteSpider, rules=str(rules))
-    web_spider = spider(WebSpider, seeds="http://web.example/")
-    added, sizes, found = [], [], 0
-    for url, body in pages:
-        outputs = asyncio.run(site_outputs(site_spider, response(url, body)))
-        records = sum(isinstance(output, dict) for output in outputs)
-        if not records:
-            continue
-        found += records
-        differences = []
-        for _ in range(turns):
-            ours, others = response(url, body), response(url, body)
-            started = time.process_time()
-            for _output in web_spider.parse(others):
-                pass
-            between = time.process_time()
-            asyncio.run(site_outputs(site_spider, ours))
-            differences.append(time.process_time() - between - (between - started))
-        added.append(median(differences) - idle())
-        sizes.append(len(body))
-    return added, sizes, found
-
-
-def idle(cached: list[float] = []) -> float:  # noqa: B006 - measured once
-    """CPU seconds of ``asyncio.run`` itself."""
-    if not cached:
-        times = []
-        for _ in range(50):
-            started = time.process_time()
-            asyncio.run(asyncio.sleep(0))
-            times.append(time.process_time() - started)
-        cached.append(median(times))
-    return cached[0]
-
-
 def spider(spider_class: type[Spider], **arguments: str) -> Any:
     """A spider of a crawler that does not run."""
-    crawler = get_crawler(spider_class, {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}})
+    crawler = get_crawler(spider_class, ADDON)
     crawler.settings.frozen = False
     crawler.spider = spider_class.from_crawler(crawler, **arguments)
     return crawler.spider
 
 
 def response(url: str, body: bytes) -> HtmlResponse:
-    """As it comes from the downloader."""
+    """As it comes from the downloader; decoded, since both spiders need it."""
     made = HtmlResponse(url, body=body, headers={"Content-Type": "text/html"}, request=Request(url))
-    made.text  # noqa: B018 - decoded; both spiders need it
+    made.text  # noqa: B018
     return made
 
 
-async def site_outputs(spider: SiteSpider, page: HtmlResponse) -> list[Any]:
-    """What the spider yields."""
-    return [output async for output in spider.parse(page)]
+async def times(site: SiteSpider, web: WebSpider, url: str, body: bytes) -> tuple[float, float, int]:
+    """CPU seconds of both spiders for a page, and the number of records."""
+    for_site, for_web = response(url, body), response(url, body)
+    started = time.process_time()
+    for _output in web.parse(for_web):
+        pass
+    between = time.process_time()
+    outputs = [output async for output in site.parse(for_site)]
+    return time.process_time() - between, between - started, sum(isinstance(each, dict) for each in outputs)
+
+
+def main() -> None:
+    parser = command_line(__doc__, turns=3)
+    parser.add_argument("--web", type=Path, help="a directory made by scripts/real_web.py setup")
+    options = parser.parse_args()
+    web = spider(WebSpider, seeds="http://web.example/")
+    print(f"{'site':12} {'pages':>6} {'kB':>6} {'records':>8} {'added ms':>9} {'median':>7} {'times web':>9}")
+    every: list[tuple[float, float, int, int]] = []
+    with TemporaryDirectory() as folder:
+        for one in SITES:
+            rules = Path(folder) / f"{one.name}.toml"
+            rules.write_text(localized(RULES / f"{one.name}.toml", one.url), encoding="utf-8")
+            site, found = spider(SiteSpider, rules=str(rules)), []
+            for url, body in pages_of(one, options.web):
+                turns = [asyncio.run(times(site, web, url, body)) for _ in range(options.turns)]
+                if records := turns[0][2]:
+                    found.append((median(t[0] for t in turns), median(t[1] for t in turns), records, len(body)))
+            show(one.name, found)
+            every += found
+    show("all", every)
+
+
+def show(name: str, found: list[tuple[float, float, int, int]]) -> None:
+    """A line for pages: CPU by the rules and by ``web``, records, bytes of each."""
+    if found:
+        ours, webs, records, sizes = zip(*found, strict=True)
+        added = [1e3 * (one - other) for one, other in zip(ours, webs, strict=True)]
+        print(
+            f"{name:12} {len(found):>6} {mean(sizes) / 1e3:>6.0f} {sum(records):>8} {mean(added):>9.2f} "
+            f"{median(added):>7.2f} {sum(ours) / sum(webs):>9.2f}"
+        )
 
 
 if __name__ == "__main__":

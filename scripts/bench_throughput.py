@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """CPU per page of whole crawls: of this project, of Scrapy, of scrapy-redis, and of a loop that does nothing else.
 
-    scripts/bench_throughput.py --web real --pages 3000 --rounds 3 [--cases stock,web,bare] [--pin]
+    scripts/bench throughput [--web real] [--pages 1000] [--rounds 1] [--cases stock,web,bare] [--pin]
 
 CPU seconds (user + system) of the crawling process from the opening to the closing of the spider, so that start-up
 does not count, and divided by the pages fetched; the web's servers are a process of their own.  The cases are measured
@@ -148,9 +147,8 @@ def pin(*, crawls: bool) -> None:
 
 
 def main() -> None:
-    cases = "stock,tuned,ordinary,web,no-near,disk,repository,all,bare"
-    defaults = {"web": "keep-alive", "pages": 1000, "rounds": 3, "cases": cases, "servers": 0, "page_bytes": 0}
-    args = command_line(__doc__, **defaults, pin=False).parse_args()
+    defaults = {"web": "keep-alive", "pages": 1000, "rounds": 1, "cases": "stock,web,bare", "servers": 0}
+    args = command_line(__doc__, **defaults, page_bytes=0, pin=False).parse_args()
     spec, common = web_of(args.web, args.pages, args.servers, args.page_bytes)
     everything = os.sched_getaffinity(0)
     if args.pin:

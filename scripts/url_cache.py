@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hit rate of URL caches by size, on the links of real crawls: reproduces Broder, Najork & Wiener 2003, §5.
 
-    scripts/url_cache.py [--data DIR] [--sizes 64,65536] [--out DIR]
+    scripts/url_cache.py [--data DIR] [--sizes 64,65536]
 
 Traces: the links of all pages in the order of a breadth-first crawl, each link once per page.  ``uic`` (University of
 Illinois at Chicago, 2018), whole and ("cross") the links that N crawler processes, which share the hosts by a hash,
@@ -10,15 +10,14 @@ send each other, each process with its own cache; ``cnr`` (CNR, 2000), which has
 Policies: MIN (clairvoyant; the bound), LRU, CLOCK, RANDOM, STATIC and INFINITE.  STATIC has the most popular URLs of
 the trace.  In the paper they are in the cache from the start (column "preloaded"), so that even a first request is a
 hit; a crawl that did so would never fetch them.  In all other columns, STATIC included, a first request is a miss.
-
-Prints a table; with --out writes url-cache.csv and url-cache.png.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import random
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heappop, heappush
@@ -30,13 +29,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.seen import ClockCache, LruCache, RandomCache
+from crawlproject.seen import ClockCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SIZES = [2**power for power in range(6, 19)]
-DEFAULT_SIZE = 2**16
 UIC_SEED = "https://www.cs.uic.edu/"
 
 #: The URL numbers that a crawler looks up in its cache, in order.
@@ -54,22 +52,6 @@ class LinkGraph:
     #: Host of each URL (pages are the first URLs); None if unknown.
     hosts: list[str] | None
     seed: int
-
-
-@dataclass(frozen=True)
-class Result:
-    """The hits of a policy with one cache size, summed over all processes of a trace."""
-
-    trace: str
-    policy: str
-    size: int
-    requests: int
-    hits: int
-
-    @property
-    def rate(self) -> float:
-        """Hits per request."""
-        return self.hits / self.requests
 
 
 def load_uic(graphs: Path) -> LinkGraph:
@@ -184,88 +166,77 @@ def min_hits(trace: list[int], size: int, uses: list[int]) -> int:
     return hits
 
 
-def measure(name: str, traces: list[Trace], sizes: list[int]) -> Iterator[Result]:
-    """Results of all policies and sizes, summed over the processes."""
+def lru_hits(trace: list[int], size: int) -> int:
+    """Hits of a cache that evicts the least recently used URL (§3.3). O(n)."""
+    hits, held = 0, OrderedDict[int, None]()
+    for url in trace:
+        if url in held:
+            hits += 1
+        elif len(held) == size:
+            held.popitem(last=False)
+        held[url] = None
+        held.move_to_end(url)
+    return hits
+
+
+def clock_hits(trace: list[int], size: int) -> int:
+    """Hits of the cache that crawls use (§3.4). O(n) amortised."""
+    return sum(map(ClockCache(size).add, trace))
+
+
+def random_hits(trace: list[int], size: int, seed: int = 1) -> int:
+    """Hits of a cache that evicts a random URL (§3.5); equal seeds give equal evictions. O(n)."""
+    hits, held, places, chance = 0, set[int](), list[int](), random.Random(seed)
+    for url in trace:
+        if url in held:
+            hits += 1
+            continue
+        held.add(url)
+        if len(places) < size:
+            places.append(url)
+        else:
+            place = int(chance.random() * size)
+            held.remove(places[place])
+            places[place] = url
+    return hits
+
+
+def measure(traces: list[Trace], size: int) -> dict[str, int]:
+    """Hits of each policy with caches of this size, one for each trace, summed."""
     lists = [trace.tolist() for trace in traces]
-    uses = [next_uses(trace) for trace in lists]
     popularity = [np.sort(np.unique(trace, return_counts=True)[1])[::-1] for trace in traces]
-    requests = sum(map(len, lists))
-    for size in sizes:
-        yield Result(name, "MIN", size, requests, sum(map(min_hits, lists, [size] * len(lists), uses)))
-        for policy, cache_class in (("LRU", LruCache), ("CLOCK", ClockCache), ("RANDOM", RandomCache)):
-            caches = [cache_class(size) for _ in lists]
-            hits = sum(sum(map(cache.add, trace)) for cache, trace in zip(caches, lists, strict=True))
-            yield Result(name, policy, size, requests, hits)
-        preloaded = [counts[:size] for counts in popularity]
-        yield Result(name, "STATIC", size, requests, sum(int((counts - 1).sum()) for counts in preloaded))
-        yield Result(name, "preloaded", size, requests, sum(int(counts.sum()) for counts in preloaded))
-        distinct = sum(map(len, popularity))
-        yield Result(name, "INFINITE", size, requests, requests - distinct)
+    hits = {"MIN": sum(min_hits(trace, size, next_uses(trace)) for trace in lists)}
+    for policy, hits_of in (("LRU", lru_hits), ("CLOCK", clock_hits), ("RANDOM", random_hits)):
+        hits[policy] = sum(hits_of(trace, size) for trace in lists)
+    hits["STATIC"] = sum(int((counts[:size] - 1).sum()) for counts in popularity)
+    hits["preloaded"] = sum(int(counts[:size].sum()) for counts in popularity)
+    hits["INFINITE"] = sum(map(len, lists)) - sum(map(len, popularity))
+    return hits
 
 
-POLICIES = ("MIN", "LRU", "CLOCK", "RANDOM", "STATIC", "preloaded", "INFINITE")
-
-
-def table(results: list[Result]) -> str:
+def table(traces: list[Trace], sizes: list[int]) -> Iterator[str]:
     """A Markdown table of hit rates in per cent, a row for each size."""
-    rates = {(result.size, result.policy): result.rate for result in results}
-    lines = ["| size | " + " | ".join(POLICIES) + " |", "|---:|" + "---:|" * len(POLICIES)]
-    for size in sorted({result.size for result in results}):
-        cells = " | ".join(f"{100 * rates[size, policy]:.1f}" for policy in POLICIES)
-        lines.append(f"| {size:,} | {cells} |")
-    return "\n".join(lines)
-
-
-def write_csv(results: list[Result], path: Path) -> None:
-    """A row for each result."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["trace", "policy", "size", "requests", "hits", "hit_rate"])
-        for each in results:
-            writer.writerow([each.trace, each.policy, each.size, each.requests, each.hits, f"{each.rate:.5f}"])
-
-
-def plot(results: list[Result], path: Path) -> None:
-    """Hit rate by size, a panel for each trace, the default size marked."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    names = list(dict.fromkeys(result.trace for result in results))
-    figure, panels = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.8), sharey=True, squeeze=False)
-    for name, axes in zip(names, panels[0], strict=True):
-        for policy, style in zip(POLICIES, ("k--", "o-", "s-", "^-", "v-", "v:", "k:"), strict=True):
-            own = [result for result in results if (result.trace, result.policy) == (name, policy)]
-            axes.plot(
-                [r.size for r in own], [100 * r.rate for r in own], style, label=policy, markersize=3, linewidth=1
-            )
-        axes.axvline(DEFAULT_SIZE, color="grey", linewidth=0.5)
-        axes.set_xscale("log", base=2)
-        axes.set_title(name)
-        axes.set_xlabel("entries in the cache")
-        axes.grid(visible=True, alpha=0.3)
-    panels[0][0].set_ylabel("hits, %")
-    panels[0][-1].legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    requests = sum(map(len, traces))
+    for number, size in enumerate(sizes):
+        hits = measure(traces, size)
+        if number == 0:
+            yield "| size | " + " | ".join(hits) + " |"
+            yield "|---:|" + "---:|" * len(hits)
+        yield f"| {size:,} | " + " | ".join(f"{100 * each / requests:.1f}" for each in hits.values()) + " |"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure, print, write; returns 1 if there is no data, else 0."""
+    """Measure and print; returns 1 if there is no data, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with graphs/")
     parser.add_argument("--graphs", default="uic,cnr")
     parser.add_argument("--processes", type=int, default=4, help="crawler processes of the cross trace (the paper: 4)")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
-    parser.add_argument("--out", type=Path, help="folder for CSV and plot")
     args = parser.parse_args(argv)
     if not (args.data / "graphs").is_dir():
         print(f"no graphs in {args.data}; name the folder with --data", file=sys.stderr)
         return 1
     sizes = sorted(map(int, args.sizes.split(",")))
-    results: list[Result] = []
     for name in args.graphs.split(","):
         graph = LOADERS[name](args.data / "graphs")
         streams = {f"{name}, full": full_trace(graph)}
@@ -276,13 +247,8 @@ def main(argv: list[str] | None = None) -> int:
             length = sum(map(len, traces))
             distinct = sum(len(np.unique(trace)) for trace in traces)
             print(f"\n{title}: {length:,} links ({100 * length / whole:.1f}% of all), {distinct:,} URLs\n", flush=True)
-            own = list(measure(title, traces, sizes))
-            print(table(own), flush=True)
-            results += own
-    if args.out is not None:
-        args.out.mkdir(parents=True, exist_ok=True)
-        write_csv(results, args.out / "url-cache.csv")
-        plot(results, args.out / "url-cache.png")
+            for line in table(traces, sizes):
+                print(line, flush=True)
     return 0
 
 

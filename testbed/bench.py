@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from testbed.children import memory
@@ -16,7 +14,7 @@ from testbed.crawl import ROOT
 from testbed.web import WebSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 WEB_SPIDER = "crawlproject.spiders.web.WebSpider"
 QUIET: dict[str, Any] = {
@@ -95,7 +93,7 @@ class CpuTime:
     """
 
     def __init__(self, crawler: Any) -> None:
-        from scrapy import signals  # bench_policy.py times the garbage collector too, and does without Scrapy's objects
+        from scrapy import signals  # the other benches do without Scrapy's objects
 
         self.stats = crawler.stats
         crawler.signals.connect(self.opened, signals.spider_opened)
@@ -112,41 +110,6 @@ class CpuTime:
         self.stats.set_value("bench/cpu", time.process_time() - self._cpu)
         self.stats.set_value("bench/wall", time.monotonic() - self._wall)
         self.stats.set_value("bench/peak_memory", memory("VmHWM"))
-
-
-class StepTimes(CpuTime):
-    """Extension: also CPU seconds in some functions, as ``bench/STEP``, and the longest call, ``bench/STEP/longest``.
-
-    Of this thread; those of the crawl during what a coroutine awaits are among them.
-    """
-
-    #: Step, and the owner and name of its function.
-    steps: tuple[tuple[str, Any, str], ...] = ()
-
-    def __init__(self, crawler: Any) -> None:
-        super().__init__(crawler)
-        for step, owner, name in self.steps:
-            setattr(owner, name, self._timed(f"bench/{step}", getattr(owner, name)))
-
-    def _timed(self, stat: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        @contextmanager
-        def counting() -> Iterator[None]:
-            start, wall = time.thread_time(), time.perf_counter()
-            try:
-                yield
-            finally:
-                self.stats.inc_value(stat, time.thread_time() - start)
-                self.stats.max_value(f"{stat}/longest", time.perf_counter() - wall)
-
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with counting():
-                return function(*args, **kwargs)
-
-        async def run_async(*args: Any, **kwargs: Any) -> Any:
-            with counting():
-                return await function(*args, **kwargs)
-
-        return run_async if inspect.iscoroutinefunction(function) else run
 
 
 def crawl(settings: dict[str, Any], spider: str = WEB_SPIDER, **arguments: str) -> Stats:
@@ -177,12 +140,6 @@ def in_turns(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int)
         for case, found in results.items():
             found.append(measure(case))
     return results
-
-
-def best_of(cases: Iterable[str], measure: Callable[[str], Stats], rounds: int) -> dict[str, Stats]:
-    """The stats of each case in its round with the lowest CPU time; the cases are measured in turns."""
-    results = in_turns(cases, measure, rounds)
-    return {case: min(found, key=lambda stats: float(stats["bench/cpu"])) for case, found in results.items()}
 
 
 def _run(settings: dict[str, Any], spider: str, arguments: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""One crawl of `scripts/bench_memory.py`: what it holds once the spider is open, and once its URLs are queued.
+"""One crawl of ``scripts/bench memory``: what it holds once the spider is open and its URLs are queued.
 
 It imports little, and fetches nothing.
 """
@@ -7,26 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import sys
 import time
 from typing import TYPE_CHECKING
 
-from scrapy import Request, Spider, signals
+from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess
-from scrapy.http import HtmlResponse
 from scrapy.utils.misc import load_object
 
 from testbed.children import memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.crawler import Crawler
 
-LINKS_PER_PAGE = 40
-#: Share of a page's links that lead to its own server, and of those that lead to pages found before.
-OWN_SHARE, KNOWN_SHARE = 0.75, 0.5
+    from crawlproject.crawl_frontier import CrawlFrontier
 
 
 class FiveLines(Spider):
@@ -35,33 +29,8 @@ class FiveLines(Spider):
     name = "five-lines"
 
 
-def url_of(number: int, server: int) -> str:
-    """A URL of a usual length, about 60 characters."""
-    return f"http://www.host-{server}.example/articles/{number % 97}/page-{number}.html"
-
-
-def pages(urls: int, servers: int) -> Iterator[tuple[str, list[str]]]:
-    """Pages and their links, until there are ``urls`` different ones."""
-    chance = random.Random(1)
-    found: list[int] = []  # server by number of URL
-    while len(found) < urls:
-        home = chance.randrange(servers)
-        links = []
-        for _ in range(LINKS_PER_PAGE):
-            if found and chance.random() < KNOWN_SHARE:
-                number = chance.randrange(len(found))
-            else:
-                number = len(found)
-                found.append(home if chance.random() < OWN_SHARE else chance.randrange(servers))
-            links.append(url_of(number, found[number]))
-        yield f"http://www.host-{home}.example/", links
-
-
 class Measure:
-    """Extension: holds all requests back, measures, and ends the crawl.
-
-    ``BENCH_PAGES = [urls, servers]``: finds so many URLs on pages.  ``BENCH_WAIT``: number of queued URLs to wait for.
-    """
+    """Extension: holds all requests back until ``BENCH_WAIT`` URLs are queued, measures, and ends the crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -72,48 +41,23 @@ class Measure:
         return cls(crawler)
 
     def opened(self) -> None:
-        self._set("start_cpu", time.process_time())
-        self._set("start_memory", memory())
-        if "crawlproject.scheduler" not in sys.modules:
-            self._task = asyncio.ensure_future(self._end())
-            return
-        from crawlproject.crawl_frontier import frontier_of
+        cpu, wanted, crawl = time.process_time(), self.crawler.settings.getint("BENCH_WAIT"), None
+        if wanted:
+            from crawlproject.crawl_frontier import frontier_of
 
-        self._crawl = frontier_of(self.crawler)
-        assert self._crawl is not None
-        self._crawl.is_paused = True
-        self._task = asyncio.ensure_future(self._measure())
+            crawl = frontier_of(self.crawler)
+            assert crawl is not None
+            crawl.is_paused = True
+        self._task = asyncio.ensure_future(self._measure(cpu, wanted, crawl))
 
-    async def _measure(self) -> None:
-        settings = self.crawler.settings
-        if settings["BENCH_PAGES"]:
-            await self._find(*settings["BENCH_PAGES"])
-        while len(self._crawl.frontier) < settings.getint("BENCH_WAIT"):
+    async def _measure(self, cpu: float, wanted: int, crawl: CrawlFrontier | None) -> None:
+        while crawl is not None and len(crawl.frontier) < wanted:
             await asyncio.sleep(0.05)
-        self._set("urls", len(self._crawl.frontier))
-        self._set("servers", self._crawl.frontier.counts()["servers"])
-        self._set("memory", memory())
-        self._set("peak", memory("VmHWM"))
-        await self._end()
-
-    async def _find(self, urls: int, servers: int) -> None:
-        from crawlproject.links import Links
-
-        for number, (url, links) in enumerate(pages(urls, servers)):
-            response = HtmlResponse(url, request=Request(url))
-            for _ in self._crawl.intake.push_links(Links(response, links)):
-                pass
-            if number % 50 == 0:
-                await asyncio.sleep(0)
-
-    async def _end(self) -> None:
-        engine = self.crawler.engine
-        assert engine is not None
-        await engine.close_spider_async(reason="measured")
-
-    def _set(self, name: str, value: float) -> None:
         assert self.crawler.stats is not None
-        self.crawler.stats.set_value(f"bench/{name}", value)
+        assert self.crawler.engine is not None
+        for name, value in (("cpu", cpu), ("memory", memory()), ("peak", memory("VmHWM"))):
+            self.crawler.stats.set_value(f"bench/{name}", value)
+        await self.crawler.engine.close_spider_async(reason="measured")
 
 
 def main() -> None:

@@ -46,13 +46,9 @@ class Agreement:
     """Areas are means over the duration of the longer crawl; times in seconds."""
 
     run: Run
-    #: The crawler's CPU time per response in the real crawl, including waits for a CPU.
-    cpu_time: float
     real_area: float
-    #: Areas of simulations with this CPU time, and without CPU time.
+    #: With the real crawl's CPU time per response, including waits for a CPU.
     simulated_area: float
-    ideal_area: float
-    simulated_seconds: float
     real_connections: int
     simulated_connections: int
 
@@ -60,11 +56,6 @@ class Agreement:
     def difference(self) -> float:
         """Relative difference of the simulated crawl's area from the real one's."""
         return self.simulated_area / self.real_area - 1
-
-    @property
-    def ideal_difference(self) -> float:
-        """The same for the simulation without CPU time."""
-        return self.ideal_area / self.real_area - 1
 
 
 def compare(policy: str, spec: WebSpec, conditions: Conditions) -> Agreement:
@@ -74,23 +65,13 @@ def compare(policy: str, spec: WebSpec, conditions: Conditions) -> Agreement:
     cpu_time = (cpu.user + cpu.system + cpu.queued) / run.responses
     web = twin(run.web)
     politeness = Politeness(conditions.politeness, conditions.factor, conditions.min_delay, conditions.max_delay)
-    done, ideal = (
-        simulate(
-            web,
-            POLICIES[policy](),
-            KnownWorth(web),
-            CrawlOptions(conditions.sessions, politeness, linger=LINGER, cpu_time=seconds),
-        )
-        for seconds in (cpu_time, 0.0)
-    )
-    until = max(run.seconds, done.full_time, ideal.full_time)
+    options = CrawlOptions(conditions.sessions, politeness, linger=LINGER, cpu_time=cpu_time)
+    done = simulate(web, POLICIES[policy](), KnownWorth(web), options)
+    until = max(run.seconds, done.full_time)
     return Agreement(
         run=run,
-        cpu_time=cpu_time,
         real_area=area(run.curve, until),
         simulated_area=Curve.of(done).area(until) / until,
-        ideal_area=Curve.of(ideal).area(until) / until,
-        simulated_seconds=done.full_time,
         real_connections=sum(each.kind == "open" for each in run.records),
         simulated_connections=done.connections,
     )

@@ -41,6 +41,8 @@ SETTINGS: dict[str, Any] = {"ALLOWED_NETWORKS": "127.0.0.0/8", "LOG_LEVEL": "INF
 
 #: ``subprocess.Popen``, or what a test forks in its place.
 Process: TypeAlias = "subprocess.Popen[bytes]"
+#: How a worker's process is started: the arguments of ``python``, and where its output goes.
+Start: TypeAlias = "Callable[[Sequence[str], IO[Any]], Process]"
 
 
 def start_python(arguments: Sequence[str], log: IO[Any]) -> Process:
@@ -116,7 +118,7 @@ class Workers:
     spider: str = "web"
     #: Arguments of the spider; with a web, ``seeds`` are its seeds by default.
     arguments: Mapping[str, str] = field(default_factory=dict)
-    start: Callable[[Sequence[str], IO[Any]], Process] = start_python
+    start: Start = start_python
 
     def __post_init__(self) -> None:
         self.all: list[Worker] = []

@@ -19,6 +19,7 @@ from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.workers import WORKERS_LOCK
 from crawlproject.requests.meta import RECRAWL, REPLACED
 from crawlproject.requests.unstored import Unstored
+from crawlproject.signals import commit_failed
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
@@ -160,6 +161,7 @@ class DiskBackend(StoringBackend):
                 self._seen_file.release()
         except StoreError as error:
             self._stats.inc_value("frontier/commit_errors")
+            self._crawler.signals.send_catch_log(commit_failed)
             self._has_failed = True
             logger.critical("The frontier cannot be stored, the crawl ends: %s", error)
             if self._directory.exists():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Version of everything stored in Redis: the meaning of keys and scripts, and the format of blobs.
-FORMAT = "2"
+FORMAT = "1"
 
 #: Characters of a value that a message shows.
 _SHOWN = 100

@@ -95,6 +95,17 @@ class Backend(Protocol):
         """
         return False
 
+    def only_failing(self) -> bool:
+        """Whether no other process of the crawl has a server that may answer; asked if this one has none. O(1).
+
+        The backend calls ``wake`` when it becomes True.
+        """
+        return True
+
+    def pages_elsewhere(self) -> float:
+        """Number of pages that other processes have fetched of this crawl, as far as it is known. O(1)."""
+        return 0
+
     def pack(self, request: Request) -> Any:
         """The payload for the entry of ``request``: everything but its URL and priority. O(size)."""
 

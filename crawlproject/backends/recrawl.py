@@ -8,6 +8,7 @@ is killed.  The entry contains the old record, so that a page that cannot be fet
 from __future__ import annotations
 
 import logging
+import re
 import time
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
 from crawlproject.requests.link_request import link_failed
-from crawlproject.requests.meta import FETCHED_BEFORE, RECRAWL, REPLACED
+from crawlproject.requests.meta import CUT, FETCHED_BEFORE, RECRAWL, REPLACED
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.urls import server_key
 
@@ -48,10 +49,18 @@ PASSING = (
     "redirect_reasons",
     RECRAWL,
     FETCHED_BEFORE,
+    CUT,
 )
 
 #: Pages returned to the frontier per commit.
 CHUNK = 10_000
+
+#: Flags of a response whose body is not the whole page: it is fetched in full again.
+_PARTIAL = frozenset(("dataloss", "download_stopped"))
+
+#: An entity tag (RFC 9110, section 8.8.3), or one with blanks, which servers send as well. ``*`` would match any page:
+#: it would never be fetched again.
+_etag = re.compile(rb'(?:W/)?"[\x20\x21\x23-\x7e\x80-\xff]*"').fullmatch
 
 _mark = Struct(">IHB")
 
@@ -110,6 +119,7 @@ class Recrawl:
         """
         latest = time.time() - age
         entries: list[Entry] = []
+        queued = 0
         for number, path, page in self._pages.stored():
             server = self._servers.server(number)
             if page.fetched > latest or server is None or server.given_up:
@@ -121,10 +131,11 @@ class Recrawl:
             url = url_of(path, server.key)
             entries.append(Entry(url, page.quality, page.priority, page.depth, pack_again(page)))
             self._pages.delete(number, path)
+            queued += 1
             if len(entries) >= CHUNK:
                 self._queue(frontier, entries)
         self._queue(frontier, entries)
-        logger.info("Recrawl: pages queued again: %d", self._stats.get_value("recrawl/queued"))
+        logger.info("Recrawl: pages queued again: %d", queued)
 
     def _queue(self, frontier: Frontier, entries: list[Entry]) -> None:
         frontier.push(entries)
@@ -134,9 +145,11 @@ class Recrawl:
 
     def answered(self, request: Request, response: Response) -> None:
         """Note the response to ``request``, which the frontier handed out. O(1)."""
-        whole = "dataloss" not in response.flags
+        whole = _PARTIAL.isdisjoint(response.flags)
         etag, modified = (response.headers.get(name) or b"" for name in (b"ETag", b"Last-Modified"))
-        self._answers[request] = Answer(response.status, etag if whole else b"", modified if whole else b"")
+        if not whole or _etag(etag) is None:
+            etag = b""
+        self._answers[request] = Answer(response.status, etag, modified if whole else b"")
 
     def kept(self, request: Request) -> None:
         """Forget the response to ``request``, whose entry stays queued."""
@@ -145,6 +158,8 @@ class Recrawl:
     def acknowledged(self, request: Request, entry: Entry) -> None:
         """Record the page of ``request``, whose entry leaves the frontier. O(size)."""
         answer = self._answers.pop(request, None)
+        if answer is not None and CUT in request.meta:
+            answer = answer._replace(etag=b"", modified=b"")
         page = self._read(entry)
         if page is None or (answer is None and not page.fetched):
             return

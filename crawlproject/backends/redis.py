@@ -208,10 +208,13 @@ class RedisBackend(StoringBackend):
     def goes_on(self) -> bool:
         if self._worker is None:
             return False
-        goes_on = self._worker.goes_on()
-        if not goes_on:  # so that no spider takes the crawl for failed because others fetched its pages
-            self._stats.set_value("workers/pages", self._worker.summary()["pages"])
-        return goes_on
+        return self._worker.goes_on()
+
+    def pages_elsewhere(self) -> float:
+        return 0 if self._worker is None else self._worker.summary()["pages"]
+
+    def only_failing(self) -> bool:
+        return self._worker is not None and self._worker.only_failing
 
     async def saved(self) -> bool:
         return self._worker is not None and await self._worker.saved()
@@ -348,13 +351,14 @@ class RedisBackend(StoringBackend):
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "started": round(self._started),
-            "pages": self._stats.get_value("frontier/pages", 0),
-            "urls": counts["urls"],
+            "pages": 0 if crawl is None else crawl.pages,
+            "urls": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "actions": self._orders.applied,
             "held": self._orphans,
             "busy": self._is_busy(),
+            "only_failing": self._frontier.only_failing and not is_starting(self._crawler),
         }
 
     def _is_busy(self) -> bool:

@@ -95,6 +95,7 @@ class StartUrls:
         self._pending_cut = 0
         self._waiting = 0
         self._is_wrong = False
+        self._bad = 0
         self._stats = stats_of(crawler)
         if hasattr(spider, "make_request_from_data"):  # of scrapy-redis, which asks Redis itself, and blocks
             self._spider.fetch_data = lambda *_: []
@@ -215,10 +216,10 @@ class StartUrls:
 
     def _refuse(self, element: bytes, error: Exception) -> None:
         self._stats.inc_value("workers/start_urls/bad")
-        count = self._stats.get_value("workers/start_urls/bad")
-        if count <= MAX_LOGGED:
+        self._bad += 1
+        if self._bad <= MAX_LOGGED:
             logger.error("Start URL cannot be used: %.200r: %.200s", element[:200], str(error) or type(error).__name__)
-        if count == MAX_LOGGED:
+        if self._bad == MAX_LOGGED:
             logger.error("Further start URLs that cannot be used are only counted")
 
     def _requests(self, element: bytes) -> Iterator[Request | str]:

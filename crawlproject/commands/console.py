@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ACTIONS = {
     "status": ("", "figures and orders in force"),
     "servers": ("", "a page of the table of servers; see its options below"),
-    "server": ("KEY", "one server: its best URLs, its rank term by term, its last answers, its robots.txt"),
+    "server": ("NAME", "one server: its best URLs, its rank term by term, its last answers, its robots.txt"),
     "workers": ("", "all workers of a crawl over Redis"),
     "stats": ("", "all stats, sorted"),
     "log": ("", "the last lines of the log"),

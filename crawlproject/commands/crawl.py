@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy import signals
 from scrapy.commands import crawl
+
+from crawlproject.signals import commit_failed
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -35,23 +38,21 @@ class Command(crawl.Command):
         """Run the spider; raises UsageError if no spider has this name."""
         from crawlproject.commands.early import interrupted
 
-        self._made: Crawler | None = None
+        self._reason: str | None = None
+        self._has_failed = False
         try:
             super().run(args, opts)
         except KeyboardInterrupt:  # later, Scrapy handles the signal
             self.exitcode = interrupted("crawl")
             return
-        stats = self._made.stats if self._made is not None and not self.exitcode else None
-        if stats is None:
-            return
-        reason, errors = stats.get_value("finish_reason"), stats.get_value("frontier/commit_errors")
-        if reason in (None, "finished") and not errors:
+        reason = self._reason
+        if self.exitcode or (reason in (None, "finished") and not self._has_failed):
             return
         from crawlproject.spiders.web import FAILED as FAILED_SPIDERS
 
         if reason == LOST:
             self.exitcode = LOST_CODE
-        elif errors or reason in FAILED or reason in FAILED_SPIDERS:  # the last commit comes after the reason
+        elif self._has_failed or reason in FAILED or reason in FAILED_SPIDERS:  # the last commit comes after the reason
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
@@ -62,5 +63,13 @@ class Command(crawl.Command):
         if isinstance(spidercls, str) and spidercls not in names:
             assert self.settings is not None
             raise unknown_spider(spidercls, names, self.settings.getlist("SPIDER_MODULES"))
-        self._made = super()._create_crawler(spidercls)
-        return self._made
+        crawler = super()._create_crawler(spidercls)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+        crawler.signals.connect(self._commit_failed, commit_failed)
+        return crawler
+
+    def _closed(self, reason: str) -> None:
+        self._reason = reason
+
+    def _commit_failed(self) -> None:
+        self._has_failed = True

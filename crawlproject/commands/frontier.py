@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlproject.commands.described import Described
+from crawlproject.commands.described import Described, server_option
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -68,7 +68,7 @@ class Command(Described, ScrapyCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--key", help="the crawl in Redis (default: FRONTIER_REDIS_KEY, or web)")
-        parser.add_argument("--server", metavar="HOST", help="only this server: host, or scheme://host[:port]")
+        parser.add_argument("--server", metavar="HOST", help="only: scheme://host[:port], host[:port] or domain")
         parser.add_argument(
             "--state",
             type=lambda text: text.replace("-", " "),
@@ -95,7 +95,7 @@ class Command(Described, ScrapyCommand):
             raise UsageError(f"--key={opts.key!r:.200}: names a crawl in Redis, and {args[0]!r} is a directory")
         assert self.settings is not None
         if opts.server:
-            opts.server = opts.server.rstrip("/")
+            opts.server = server_option(opts.server)
         if opts.url:
             opts.url, opts.server = _canonical(opts.url, self.settings)
         try:
@@ -157,7 +157,8 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
             about = {**report.url(opts.url), **crawl_report.place(crawl, opts.url)}
             if crawl.url_waits and about["url_state"] == UNKNOWN:
                 about["url_state"] = WAITS
-        answer = {**crawl_report.crawl_counts(crawl), **about, "workers": crawl_report.workers(crawl)}
+        counts = crawl_report.crawl_counts(crawl)
+        answer = {**counts, **about, "pages": counts["pages"], "workers": crawl_report.workers(crawl)}
         shares = {"shares": crawl_report.partitions(crawl)} if opts.json else {}
         return {**answer, **shares, "top_servers": servers}
 

@@ -18,7 +18,8 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
-from crawlproject.urls import host_of, server_key
+from crawlproject.urls import server_key
+from crawlproject.urls.server_key import covers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,13 +57,15 @@ class FrontierReport:
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
 
-        ``urls_queued`` includes URLs in flight: they are stored until they are done.
+        ``pages`` are those of all runs.  ``urls_queued`` includes URLs in flight, which are stored until they are done,
+        and those of servers that the operator has blocked.
         """
         counts = self.frontier.counts()
         return {
             "spider": self.label.spider,
+            "pages": self.frontier.quality.pages,
             "urls_seen": self.urls_seen,
-            "urls_queued": counts["urls"],
+            "urls_queued": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "servers_ready": counts["ready"],
             "servers_resting": counts["resting"],
@@ -73,11 +76,11 @@ class FrontierReport:
         }
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
-        """Servers by rank, best first: those of ``host`` (or a server key), in the ``state``, or all that have URLs.
-        O(n log n)."""
+        """Servers by rank, best first: those that ``host``, a ``server_name``, covers, in the ``state``, or all that
+        have URLs.  O(n log n)."""
         found = list(self.frontier.servers)
         if host is not None:
-            found = [server for server in found if host in (server.key, host_of(server.key))]
+            found = [server for server in found if covers(host, server.key)]
         if state is not None:
             found = [server for server in found if shown_state(server) == state]
         elif host is None:

@@ -12,7 +12,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from crawlproject.commands.described import Described
+from crawlproject.commands.described import Described, server_option
 from crawlproject.options.extras import command_needs_extra, install_command
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Command(Described, ScrapyCommand):
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--dir", help="the repository's directory")
-        parser.add_argument("--server", help="ls, export: only this server: host, or scheme://host[:port]")
+        parser.add_argument("--server", help="ls, export: only these servers: scheme://host[:port], host, .domain")
         parser.add_argument("--status", type=int, help="ls, export: only pages with this HTTP status")
         parser.add_argument("--limit", type=int, metavar="N", help="ls: maximum number of pages")
         parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
@@ -130,11 +130,17 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
 
 
 def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
-    """The selected pages: all, those of a server, or those of all servers of a host."""
-    server = opts.server.rstrip("/").lower() if opts.server else None
+    """The selected pages: all, those of a server, those of all servers of a host, or those below a domain."""
+    from crawlproject.urls import server_key
+    from crawlproject.urls.server_key import covers
+
+    server = server_option(opts.server) if opts.server else None
     if server is None or "://" in server:
         return index.rows(server=server, status=opts.status)
-    return index.rows(host=server, status=opts.status)
+    if opts.server.startswith((".", "*.")):
+        return (row for row in index.rows(status=opts.status) if covers(server, server_key(row.url)))
+    host = f"[{server}]" if server.count(":") > 1 and not server.startswith("[") else server
+    return index.rows(host=host, status=opts.status)
 
 
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:

@@ -153,7 +153,8 @@ class Command(Described, ScrapyCommand):
             return text, url, kind
         from scrapy.http import TextResponse
 
-        from crawlproject.requests.answers import media_type
+        from crawlproject.discovery.page_reading import markup
+        from crawlproject.download.content_types import parser_of
 
         kept: list[Response | str] = []
         assert self.crawler_process is not None
@@ -165,10 +166,8 @@ class Command(Described, ScrapyCommand):
             raise ValueError(f"{page}: not fetched: {response}")
         if not isinstance(response, TextResponse):
             raise ValueError(f"{page}: no text")
-        declared = media_type(response.headers)
-        kind = "json" if declared.endswith("json") else "html"
-        kind = "xml" if declared.endswith("xml") and not declared.endswith("xhtml+xml") else kind
-        return response.text, response.url, kind
+        kind = parser_of(response)
+        return markup(response), response.url, kind if kind in ("json", "xml") else "html"
 
 
 def _domains(rules: RuleSet) -> list[str]:

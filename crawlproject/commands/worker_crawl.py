@@ -75,7 +75,7 @@ class WorkerCrawl:
         if job:
             stack.enter_context(_locked(job))
         signals = stack.enter_context(Signals())
-        view = WorkerView(self._keys.info, count)
+        view = WorkerView(self._keys, count)
         private = None
         if not self._parsed.has_redis:
             private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.show))
@@ -106,13 +106,14 @@ class WorkerCrawl:
             view.watch(client, pids)
             return True
 
+        view.begin(client)
         start = time.monotonic()
         is_well = Workers(workers, signals, view.show, watch).run()
         sums = joint_stats([stats for worker in workers if (stats := worker.stats()) is not None])
-        view.show(summary(sums, count, time.monotonic() - start))
+        view.show(summary(sums, view.pages(client), count, time.monotonic() - start))
         deaths = sum(worker.deaths for worker in workers)
         if deaths:
-            view.show(f"{counted(deaths, 'death')} of workers: what these had counted is missing in the sums")
+            view.show(f"{counted(deaths, 'death')} of workers: their items, requests and bytes are missing in the sums")
         if (reports := self._parsed.report or job) is not None:
             _report(reports, view)
         if not is_well and job is None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Marks: TypeAlias = frozenset[int]
 
 #: Characters read of a page's text, words and numbers read of it, and embedded files.
-MAX_TEXT = 1 << 17
-MAX_WORDS = 10_000
+MAX_TEXT = 1 << 16
+MAX_WORDS = 6_000
 MAX_FILES = 200
 #: Characters read of the address of an embedded file.
 MAX_NAME = 1000
@@ -66,7 +66,7 @@ _words = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
 _digits = re.compile(r"\d+").findall
 _no_digits = re.compile(r"\d+")
 _full_date = re.compile(
-    r"(?<![\d.,:/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d.,:/-])"
+    r"(?<![\d/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/-])"
     r"|\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
 )
 
@@ -227,12 +227,12 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
     pieces: list[tuple[int, list[str]]] = []
     count = 0
     for piece in data.split(SEPARATOR):
-        words = _words(piece)
+        words = _words(piece)[: MAX_WORDS - count]
         if not words:
             continue
         pieces.append((crc32(_no_digits.sub("", piece).strip().encode("utf-8", "surrogatepass")), words))
         count += len(words)
-        if count > MAX_WORDS:
+        if count >= MAX_WORDS:
             break
     _leave_out_grids(pieces)
     kept = [(shape, left) for shape, words in pieces if (left := _without_dates(words, explained))]

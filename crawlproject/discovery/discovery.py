@@ -100,6 +100,10 @@ class Discovery:
         """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
         return self._links.canonical(links, links.hrefs)
 
+    def links_counted(self, name: str) -> int:
+        """The number that the stat ``frontier/links/<name>`` has, whether stats are collected or not."""
+        return self._links.counts[name]
+
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, of this ``quality``."""
         self._limits.fetched(key, quality)

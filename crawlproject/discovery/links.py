@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -29,6 +29,7 @@ from crawlproject.urls.link_filter import is_domain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
@@ -118,6 +119,8 @@ class LinkIntake:
         self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
+        #: As the stats ``frontier/links/*``, which a project may switch off.
+        self.counts: Counter[str] = Counter()
         self._depth_limit = options.max_depth
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
@@ -136,6 +139,7 @@ class LinkIntake:
             yield from self._sift(links, depth, payload, counts)
         for name, count in counts.items():
             if count:
+                self.counts[name] += count
                 self._stats.inc_value(f"frontier/links/{name}", count)
 
     def close(self) -> None:
@@ -315,22 +319,30 @@ def link_filter(crawler: Crawler) -> LinkFilter:
     )
     if links.max_length:
         rules = replace(rules, max_length=links.max_length)
-    spider = crawler.spider
-    if not hasattr(spider, "known_arguments"):  # neither one of this package nor derived from one
-        return replace(rules, allowed=_readable(getattr(spider, "allowed_domains", None) or ()))
-    name = next((name for name in ("allowed", "allowed_domains") if getattr(spider, name, None)), None)
-    if name is None:
-        return rules
+    name, entries = allowed_entries(crawler.spider)
+    if not _is_own(crawler.spider):
+        bad = [entry for entry in entries if not is_domain(entry)]
+        if bad:
+            logger.warning("allowed_domains: no URL belongs to %s: not a domain", ", ".join(map(repr, bad))[:200])
+        return replace(rules, allowed=readable_domains(entries))
     try:
-        return replace(rules, allowed=frozenset(getattr(spider, name)))
+        return replace(rules, allowed=frozenset(entries))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _readable(entries: Iterable[Any]) -> frozenset[str]:
-    """The valid entries of ``allowed_domains``. No URL belongs to the others, as in Scrapy, which ignores None."""
-    given = [entry for entry in entries if entry is not None]
-    bad = [entry for entry in given if not is_domain(entry)]
-    if bad:
-        logger.warning("allowed_domains: no URL belongs to %s: not a domain", ", ".join(map(repr, bad))[:200])
-    return frozenset(given).difference(bad) or frozenset(bad and [_NO_DOMAIN])
+def allowed_entries(spider: Spider | None) -> tuple[str, Sequence[Any]]:
+    """The attribute of a spider that names the allowed domains, and its entries without None, as written."""
+    names = ("allowed", "allowed_domains") if _is_own(spider) else ("allowed_domains",)
+    name = next((name for name in names if getattr(spider, name, None)), names[-1])
+    return name, [entry for entry in getattr(spider, name, None) or () if entry is not None]
+
+
+def _is_own(spider: Spider | None) -> bool:
+    return hasattr(spider, "known_arguments")  # one of this package, or derived from one
+
+
+def readable_domains(entries: Iterable[Any]) -> frozenset[str]:
+    """The valid ``entries``. No URL belongs to the others, as in Scrapy: if there are no valid ones, to none."""
+    given = list(entries)
+    return frozenset(filter(is_domain, given)) or frozenset(given and [_NO_DOMAIN])

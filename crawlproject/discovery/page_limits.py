@@ -70,7 +70,7 @@ class PageLimits:
     def register(self, key: str) -> bool:
         """Register the server ``key`` before it gets a URL; returns whether it or its domain is full. O(length)."""
         server = self._frontier.server(key)
-        if server is not None and server.full:
+        if server is not None and server.full and not server.left:
             return True
         if not self._per_domain:
             return False

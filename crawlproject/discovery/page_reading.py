@@ -17,11 +17,12 @@ from crawlproject.content.page_marks import (
     page_content,
 )
 from crawlproject.download import charsets
+from crawlproject.download.content_types import OF_PAGES, parser_of
 from crawlproject.frontier.guard.judge import Answer
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.answers import HTML_TYPES, media_type
 from crawlproject.urls.extract import SEPARATOR, PageLinks, extract
+from crawlproject.urls.xhtml import as_html
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,22 +30,33 @@ if TYPE_CHECKING:
 
     from crawlproject.urls import Canonicalizer
 
-#: Media types of HTML, and "" for none declared, which may be HTML.
-_HTML_OR_NONE = HTML_TYPES | {""}
-
 _read: WeakKeyDictionary[Response, PageLinks] = WeakKeyDictionary()
+_markup: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
 
 
 def is_html(response: Response) -> bool:
-    """Whether it is text, and declared as HTML or not declared at all."""
-    return isinstance(response, TextResponse) and media_type(response.headers) in _HTML_OR_NONE
+    """Whether it is text that browsers read as a page, HTML or XHTML."""
+    return isinstance(response, TextResponse) and parser_of(response) in OF_PAGES
+
+
+def markup(response: TextResponse) -> str:
+    """The text of a page for an HTML parser: XHTML is written as HTML, if it is well-formed. O(length), once a page."""
+    if parser_of(response) != "xhtml":
+        return response.text
+    html = _markup.get(response)
+    if html is None:
+        html = _markup[response] = as_html(response.text) or response.text
+    return html
 
 
 def read_page(response: TextResponse, *, with_text: bool = False, with_tree: bool = False) -> PageLinks:
     """The result of ``extract`` for a page, cached; parsed again only if its text was not extracted yet. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
-        page = _read[response] = extract(response.text, response.url, with_text=with_text, with_tree=with_tree)
+        page = extract(
+            markup(response), response.url, with_text=with_text, with_tree=with_tree, encoding=response.encoding
+        )
+        _read[response] = page
     return page
 
 
@@ -60,7 +72,7 @@ def text_of(response: Response) -> PageText:
     if not is_html(response):
         return PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
     page = read_page(response, with_text=True)
-    return PageText(page.title, page.text or "", page.media, hidden_parts(response.text))
+    return PageText(page.title, page.text or "", page.media, hidden_parts(markup(response)))
 
 
 def answer_of(canonicalizer: Canonicalizer, response: Response) -> Answer:

@@ -50,8 +50,18 @@ _WIDE_DECLARATION = re.compile(
     rb"\A<\?xml[^>]{0,200}encoding=[\"'](?:utf-?(?:16|32)|ucs-?[24])[^>]{0,200}\?>", re.IGNORECASE
 )
 
-#: Root element -> kind of file. The protocol also allows "rss" and "feed", but these do not list all pages.
-_KINDS: dict[str, Kind] = {"urlset": "sitemap", "sitemapindex": "sitemap index"}
+#: Root element -> kind of file; of RSS 0.9 to 2.0 and of Atom, which the protocol allows, too.
+_KINDS: dict[str, Kind] = {
+    "urlset": "sitemap",
+    "sitemapindex": "sitemap index",
+    **dict.fromkeys(("rss", "RDF", "feed"), "sitemap"),
+}
+#: Elements of a feed that have a link to a page; relations of links that are to the page itself.
+_ENTRIES, _RELATIONS = frozenset(("item", "entry")), frozenset((None, "alternate"))
+
+#: Where XML begins, after warnings of a script. Within the first bytes.
+_begin = re.compile(rb"<\?xml[ \t\r\n]|<(?:[\w.-]{1,20}:)?(?:urlset|sitemapindex|rss|RDF|feed)[ \t\r\n>]").search
+_NOISE = 16_384
 
 
 async def sitemap_links(response: Response, crawler: Crawler, index_callback: Callable[..., Any]) -> Links:
@@ -98,6 +108,9 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> Listing:
     if len(body) > max_bytes:
         raise ValueError(f"more than {max_bytes} bytes")
     body = _as_utf_8(body)
+    begin = _begin(body[:_NOISE])
+    if begin is not None:
+        body = body[begin.start() :]
     if not body.startswith(b"<"):
         return Listing("sitemap", _lines(body))
     length = _affordable(body)
@@ -109,7 +122,7 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> Listing:
     except (SyntaxError, StopIteration) as error:  # lxml's XMLSyntaxError is a SyntaxError
         raise ValueError(f"invalid XML: {error}") from error
     if sitemap.type not in _KINDS:
-        raise ValueError(f"neither urlset nor sitemapindex: {sitemap.type[:50]!r}")
+        raise ValueError(f"neither a sitemap nor a feed: {sitemap.type[:50]!r}")
     return Listing(_KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS)), is_cut)
 
 
@@ -133,7 +146,9 @@ def _as_utf_8(body: bytes) -> bytes:
     elif body.startswith(codecs.BOM_UTF16_BE) or (body[:1] == b"\0" and body[1:2] not in (b"", b"\0")):
         encoding = "utf-16-be"
     else:
-        return _WIDE_DECLARATION.sub(b"", body.removeprefix(codecs.BOM_UTF8).lstrip(), count=1).lstrip()
+        while body.startswith(codecs.BOM_UTF8):
+            body = body[len(codecs.BOM_UTF8) :]
+        return _WIDE_DECLARATION.sub(b"", body.lstrip(), count=1).lstrip()
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     pieces = [decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]
     text = "".join((*pieces, decoder.decode(b"", True))).lstrip("\ufeff \t\r\n")
@@ -142,11 +157,30 @@ def _as_utf_8(body: bytes) -> bytes:
 
 def _locations(sitemap: Sitemap) -> Iterator[str]:
     try:
+        if sitemap.type not in ("urlset", "sitemapindex"):
+            yield from _links(sitemap)
         for entry in sitemap:
             if location := entry["loc"]:
                 yield location
     except SyntaxError:  # too broken for the parser's recovery: keep the URLs before the error
         return
+
+
+def _links(feed: Sitemap) -> Iterator[str]:
+    """The page of each entry: a feed lists new ones. Raises SyntaxError as the parser does."""
+    for event, element in feed.xmliter:
+        if event == "end" and _name(element) in _ENTRIES:
+            for child in element:
+                if _name(child) == "link" and child.get("rel") in _RELATIONS:
+                    link = (child.get("href") or child.text or "").strip()
+                    if link:
+                        yield link
+            element.clear()
+
+
+def _name(element: Any) -> str:
+    """Its name without its namespace; "" of anything but an element."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def _lines(body: bytes) -> list[str]:

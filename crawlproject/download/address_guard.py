@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.options.network import NetworkOptions
-from crawlproject.urls import host_of, server_key
+from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

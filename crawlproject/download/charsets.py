@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
+
+from w3lib.encoding import resolve_encoding
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -28,6 +30,9 @@ _LABELS = {
     "koi8_u": "koi8_ru",
     "mac_cyrillic": "x_mac_cyrillic x_mac_ukrainian",
     "mac_roman": "csmacintosh mac x_mac_roman",
+    "utf_8": "unicode_1_1_utf_8 unicode11utf8 unicode20utf8 x_unicode20utf8",
+    "utf_16_be": "unicodefffe",
+    "utf_16_le": "csunicode iso_10646_ucs_2 ucs_2 unicode unicodefeff",
 }
 _CODECS = {label: name for name, labels in _LABELS.items() for label in labels.split()}
 _iso_8859 = re.compile("(?:iso_?)?8859_?([0-9]{1,2})(?:_[ei])?").fullmatch
@@ -37,6 +42,15 @@ _SUPERSETS = {"iso8859_1": "cp1252", "iso8859_9": "cp1254", "iso8859_11": "cp874
 
 #: Python's Japanese codecs -> those registered here, which know the characters of NEC and IBM: ①, ㈱, Ⅲ.
 _JAPANESE = {"euc_jp": "cp51932", "iso2022_jp": "cp50221"}
+#: The codecs, as w3lib names them, of all encodings of the standard; it knows no others, such as UTF-32 or UTF-7.
+_KNOWN = frozenset(
+    (
+        *(f"cp{number}" for number in (866, 874, 932, 949, *range(1250, 1259))),
+        *(f"iso8859-{number}" for number in (*range(2, 9), 10, *range(13, 17))),
+        *("big5", "big5hkscs", "gb18030", "gbk", "koi8-r", "koi8-u", "mac-cyrillic", "mac-roman", "utf-8"),
+        *("utf-16-be", "utf-16-le", *_JAPANESE.values()),
+    )
+)
 #: Declared in markup that can be read byte by byte, they are wrong: the standard reads such a page as UTF-8.
 _WIDE = ("utf-16", "utf-32")
 #: Rows of JIS X 0208 that NEC and IBM filled: numerals in circles, Roman ones, units, rare kanji of names.
@@ -46,16 +60,25 @@ _TO_MICROSOFT = str.maketrans("〜‖−¢£¬", "～∥－￠￡￢")
 _FROM_MICROSOFT = str.maketrans("～∥－￠￡￢", "〜‖−¢£¬")
 
 
-def of_header(encoding: str | None) -> str | None:
-    """The codec that reads pages whose header declares *encoding*, a codec of Python."""
-    return _JAPANESE.get(encoding, encoding) if encoding is not None else None
+@lru_cache(maxsize=256)
+def of_header(label: str) -> str | None:
+    """The codec that reads pages whose header declares *label*; None if browsers do not know it, and ignore it.
+
+    >>> of_header("utf-16"), of_header("utf-32")
+    ('utf-16-le', None)
+    """
+    codec = resolve_encoding(label) if label else None
+    return "utf-16-le" if codec == "utf-16" else _known(codec)
 
 
-def of_markup(encoding: str | None) -> str | None:
-    """The same for one declared in the page; None if *encoding* is right."""
-    if encoding is not None and encoding.startswith(_WIDE):
-        return "utf-8"
-    return _JAPANESE.get(encoding or "")
+def of_markup(codec: str | None) -> str | None:
+    """The codec that reads pages that declare *codec*, one of Python's, themselves; None as for ``of_header``."""
+    return "utf-8" if codec is not None and codec.startswith(_WIDE) else _known(codec)
+
+
+def _known(codec: str | None) -> str | None:
+    codec = _JAPANESE.get(codec or "", codec)
+    return codec if codec in _KNOWN else None
 
 
 def _search(label: str) -> codecs.CodecInfo | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import ssl
 from contextlib import suppress
 from functools import lru_cache
 from ipaddress import ip_address
@@ -19,7 +20,7 @@ from weakref import WeakSet
 from scrapy.exceptions import DownloadFailedError
 
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
-from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
+from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,7 +201,10 @@ class DirectProtocol(asyncio.Protocol):
         if answer is None or reader is None:
             return
         if reader.head is not None and reader.ends_with_connection:
-            answer.end()
+            if _is_end(exc):
+                answer.end()
+            else:
+                answer.broken(UnsizedBodyError())
         elif reader.head is not None:
             answer.broken(BrokenOffError("the connection ended before the body"))
         elif isinstance(exc, OSError):
@@ -235,6 +239,14 @@ class DirectProtocol(asyncio.Protocol):
             for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
                 await asyncio.sleep(0)
         self.abort()
+
+
+def _is_end(error: Exception | None) -> bool:
+    """Whether a connection that ended by ``error`` was closed by the server, and not cut off.
+
+    Of TLS, browsers also accept an end without its closing message: many servers do not send it.
+    """
+    return error is None or isinstance(error, ssl.SSLEOFError)
 
 
 def peer_of(transport: asyncio.Transport) -> Any:

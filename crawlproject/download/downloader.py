@@ -13,7 +13,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.timing import Timing
 from crawlproject.requests.meta import TIMING
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import server_key, slot_name
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -94,6 +94,7 @@ class FrontierDownloader(Downloader):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.active = ActiveRequests()
+        self.per_slot_settings = {slot_name(host): slot for host, slot in self.per_slot_settings.items()}
         self.handlers.__class__ = MeasuredHandlers  # Scrapy's constructor has made and perhaps opened them
         handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
         if not any(_is_of_project(handlers.get(scheme)) for scheme in _HTTP):

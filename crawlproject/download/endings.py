@@ -22,6 +22,13 @@ class BrokenOffError(Exception):
     """The body is incomplete, or cannot be read further."""
 
 
+class UnsizedBodyError(BrokenOffError):
+    """The connection was cut off in a body without a stated length: how much is missing is unknown."""
+
+    def __init__(self) -> None:
+        super().__init__("the connection was cut off in the body")
+
+
 class ConnectTimeoutError(TimeoutError):
     """No connection in time."""
 

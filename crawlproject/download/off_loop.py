@@ -21,6 +21,9 @@ T = TypeVar("T")
 #: Bodies of at least this many bytes are processed off the loop; smaller ones cost less than 0.1 s, whatever they hold.
 LARGE = 65_536
 
+#: Bytes that are decompressed on the event loop: a small body may hold any number of them.
+ON_LOOP = 4_000_000
+
 
 async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call ``function`` in the thread, after the calls queued before it, and return its result. About 0.1 ms."""

@@ -24,7 +24,7 @@ from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, g
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.answer_repair import MAX_CONTENT_TYPE, read_lines
-from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
+from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
 from crawlproject.download.receivers import Connections, Receivers
 from crawlproject.download.request_head import headers_of, request_bytes
 from crawlproject.download.timing import Exchange
@@ -284,8 +284,10 @@ class Transfer:
         return False
 
     def _lose(self, error: Exception) -> None:
-        """Part of the body is missing."""
-        if not self._request.meta.get("download_fail_on_dataloss", self._limits.fails_on_loss):
+        """Part of the body is missing; of one without a length, Scrapy takes what came for the whole."""
+        if isinstance(error, UnsizedBodyError) or not self._request.meta.get(
+            "download_fail_on_dataloss", self._limits.fails_on_loss
+        ):
             self._flags = ["dataloss"]
             self.end()
             return

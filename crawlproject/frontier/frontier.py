@@ -78,6 +78,7 @@ class Frontier:
         )
         self.quality = QualityTally()
         self._urls = 0
+        self._blocked = 0
         self.given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
@@ -90,8 +91,13 @@ class Frontier:
         self.queue.tick(now)
 
     def __len__(self) -> int:
-        """Number of queued URLs, without those handed out by ``next_url``. O(1)."""
+        """Number of queued URLs, without those handed out by ``next_url`` and those of blocked servers. O(1)."""
         return self._urls
+
+    @property
+    def blocked(self) -> int:
+        """Number of queued URLs of servers that the operator has blocked. O(1)."""
+        return self._blocked
 
     # URLs in
 
@@ -257,6 +263,7 @@ class Frontier:
         if server.failures >= self.max_failures > 0:
             self.give_up(server.key)
         self.servers.move(server)
+        self.queue.count(server)
 
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server starts its polite rest. O(log servers).
@@ -371,7 +378,7 @@ class Frontier:
         server = self.servers[key]
         self.queue.remove(server)
         self.given_up -= server.given_up
-        self._urls -= self._countable(server)
+        self._count(server, -len(server.urls))
         self.servers.remove(server)
 
     def forget_removed(self) -> None:
@@ -410,6 +417,23 @@ class Frontier:
             server.full = True
             self._drop_urls(server)
 
+    def leave(self, key: str) -> None:
+        """Drop the URLs of the known server ``key`` for this run, queued and future ones: it does not answer.
+
+        A store keeps them.  O(log servers).
+        """
+        server = self.servers[key]
+        server.left = True
+        self.fill(key)
+
+    @property
+    def only_failing(self) -> bool:
+        """Whether nothing can be fetched but from servers that fail and have never answered; it has some. O(1).
+
+        False if servers are never given up.
+        """
+        return self.max_failures > 0 and self.queue.only_failing
+
     def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
         """Replace each queued URL of ``server`` by the result of ``judge``; None drops it.
 
@@ -421,9 +445,9 @@ class Frontier:
         steps = server.urls.rewrite(server.key, judge, REWRITE_STEP)
         try:
             while not (server.given_up or server.full):
-                before = self._countable(server)
+                before = len(server.urls)
                 changed = next(steps, None)
-                self._urls += self._countable(server) - before
+                self._count(server, len(server.urls) - before)
                 if changed is None:
                     return
                 dropped = self._changed(changed)
@@ -432,10 +456,10 @@ class Frontier:
                 if not self._is_known(server):
                     return
         finally:
-            before = self._countable(server)
+            before = len(server.urls)
             steps.close()
             if self._is_known(server):
-                self._urls += self._countable(server) - before
+                self._count(server, len(server.urls) - before)
                 if server.given_up or server.full:
                     self._drop_urls(server)
                 else:
@@ -444,9 +468,9 @@ class Frontier:
     # Orders of the operator
 
     def block(self, name: str, *, blocked: bool) -> Iterator[None]:
-        """Block the servers that ``name`` (``orders.canonical_name``) covers, known and new, or unblock them.
+        """Block the servers that ``name`` (``server_name``) covers, known and new, or unblock them.
 
-        A blocked server keeps its URLs and takes new ones, which no longer count as queued; an open session carries no
+        A blocked server keeps its URLs and takes new ones, which count as ``blocked``; an open session carries no
         further request.  Servers that another name blocks stay blocked.  In steps, as ``ServerTable.for_covered``.
         O(servers), or O(1) if ``name`` is a server.  Raises ValueError for too many names.
         """
@@ -461,9 +485,9 @@ class Frontier:
         blocked = self.servers.orders.is_blocked(server.key)
         if blocked == server.blocked:
             return
-        counted = self._countable(server)
+        self._count(server, -len(server.urls))
         server.blocked = blocked
-        self._urls += self._countable(server) - counted
+        self._count(server, len(server.urls))
         if blocked and server.session is not None:
             server.session.ending = True
         self.queue.place(server)
@@ -475,10 +499,13 @@ class Frontier:
         return self.servers.get(key)
 
     def counts(self) -> dict[str, int]:
-        """Number of servers in each state, and the totals ``servers`` and ``urls``. O(1), O(groups) with groups."""
+        """Number of servers in each state, and the totals ``servers``, ``urls`` and ``blocked`` (URLs, see ``block``).
+
+        O(1), O(groups) with groups.
+        """
         counts = self.queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
-        return counts | {"servers": len(self.servers), "urls": self._urls}
+        return counts | {"servers": len(self.servers), "urls": self._urls, "blocked": self._blocked}
 
     # For the store
 
@@ -506,16 +533,18 @@ class Frontier:
         if server.given_up:
             self.given_up += 1
             self.drops.add_queue(server, urls.abandon(key))
-        self._urls += self._countable(server)
+        self._count(server, len(server.urls))
         self.queue.place(server)
         return server
 
     # Internal
 
-    @staticmethod
-    def _countable(server: Server) -> int:
-        """Number of URLs of ``server`` that count as queued."""
-        return 0 if server.blocked else len(server.urls)
+    def _count(self, server: Server, urls: int) -> None:
+        """Count more (or, below 0, fewer) queued URLs of ``server``."""
+        if server.blocked:
+            self._blocked += urls
+        else:
+            self._urls += urls
 
     def _is_known(self, server: Server) -> bool:
         """Whether ``server`` was not removed."""
@@ -546,7 +575,7 @@ class Frontier:
             yield entry
 
     def _drop_urls(self, server: Server) -> None:
-        self._urls -= self._countable(server)
+        self._count(server, -len(server.urls))
         if server.guard is not None:
             server.guard.waiting = 0
         if server.urls:
@@ -562,10 +591,8 @@ class Frontier:
             self.drops.add(server.urls.pop(server.key))
             return
         self.quality.add(1, entry.quality)
-        if server.blocked:
-            return
-        self._urls += 1
-        if server.session is not None:
+        self._count(server, 1)
+        if server.session is not None and not server.blocked:
             self._wake(server.session)
 
     def _wake(self, session: Session) -> None:

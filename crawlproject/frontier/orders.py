@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.urls.server_key import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -16,35 +16,6 @@ T = TypeVar("T")
 
 #: Maximum number of names in one table: memory and the file of orders stay small.
 MAX_NAMES = 10_000
-
-#: Maximum length of a name: a host name has at most 253 characters.
-MAX_NAME = 300
-
-
-def canonical_name(text: str) -> str:
-    """A server key, or a host or domain as in canonical URLs, from what a person wrote. O(length).
-
-    Raises ValueError for anything else.
-
-    >>> canonical_name("HTTPS://Example.org:443/a"), canonical_name(" *.Example.ORG "), canonical_name("[::1]")
-    ('https://example.org', 'example.org', '::1')
-    """
-    text = text.strip()
-    text = text.removeprefix("*." if text.startswith("*.") else ".")  # a domain covers its subdomains
-    if not text or len(text) > MAX_NAME or any(char.isspace() for char in text):
-        raise ValueError(f"not a server, host or domain: {text[:MAX_NAME]!r}")
-    if "://" in text:
-        key = server_key(text)
-        if not key.startswith(("http://", "https://")):
-            raise ValueError(f"not an http(s) server: {text!r}")
-        return key
-    bracketed = f"[{text}]" if text.count(":") > 1 and not text.startswith("[") else text
-    if any(char in bracketed for char in "/?#@\\") or (":" in bracketed and not bracketed.endswith("]")):
-        raise ValueError(f"not a server (http://host:port), host or domain: {text!r}")
-    try:
-        return host_of(server_key(f"http://{bracketed}/"))
-    except ValueError:
-        raise ValueError(f"not a server, host or domain: {text!r}") from None
 
 
 class ServerNames(Generic[T]):
@@ -61,7 +32,7 @@ class ServerNames(Generic[T]):
         return iter(self._values.items())
 
     def set(self, name: str, value: T) -> None:
-        """Set the value of a ``canonical_name``. O(1). Raises ValueError beyond ``MAX_NAMES``."""
+        """Set the value of a ``server_name``. O(1). Raises ValueError beyond ``MAX_NAMES``."""
         if name not in self._values and len(self._values) >= MAX_NAMES:
             raise ValueError(f"at most {MAX_NAMES} names")
         self._values[name] = value
@@ -75,22 +46,7 @@ class ServerNames(Generic[T]):
         values = self._values
         if not values:
             return None
-        if key in values:
-            return key, values[key]
-        host = host_of(key)
-        while host:
-            if host in values:
-                return host, values[host]
-            host = host.partition(".")[2]
-        return None
-
-
-def covers(name: str, key: str) -> bool:
-    """Whether the canonical ``name`` covers the server ``key``. O(length)."""
-    if "://" in name:
-        return name == key
-    host = host_of(key)
-    return host == name or host.endswith(f".{name}")
+        return next(((name, values[name]) for name in names_of(key) if name in values), None)
 
 
 class FrontierOrders:

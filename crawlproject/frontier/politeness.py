@@ -32,6 +32,10 @@ PARKING_TIME = 5.0
 #: Seconds by which we close a parked connection before the server is expected to.
 KEEP_ALIVE_MARGIN = 0.5
 
+#: Seconds that a server which has never answered rests at most when a run begins: each run tries it at least once,
+#: before ``last_wait.LAST_WAIT`` is over.
+MAX_FIRST_REST = 30.0
+
 #: Statuses that ask the client to slow down: RFC 6585 §4, RFC 9110 §15.6.4.
 SLOW_DOWN_STATUSES = frozenset({429, 503})
 

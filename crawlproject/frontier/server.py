@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
+from enum import IntEnum
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,14 @@ class Session:
         return f"<Session {self.server.key} {self.state.value} requests={self.requests}/{self.limit}>"
 
 
+class Awaited(IntEnum):
+    """Whether a crawl waits for a server."""
+
+    NO = 0  # it has nothing to fetch from it now
+    YES = 1
+    VAINLY = 2  # it fails and has never answered
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class Server:
     """One server: its URL queue, its estimates, and when it may be requested again (seconds).
@@ -124,14 +133,17 @@ class Server:
     ready_at: float = 0.0
     last_end: float = -inf  # end of its last response in this run
     crawl_delay: float = 0.0
-    answered: bool = False  # in this run, or there are pages of it
+    answered: bool = False  # at least once, in this run or an earlier one
     line: int = 0  # of ready servers, in which it stands or has stood: see ``ServerQueue``
     failures: int = 0  # consecutive
+    robots_failures: int = 0  # consecutive downloads of its robots.txt that failed
     failed_at: float = -inf  # when the last one was recorded, in this run
     last_error: str | None = None  # message, since its last answer; at most ``MAX_ERROR`` characters
     fetched: int = 0  # pages
     gathered: float = 0.0  # their quality
-    full: bool = False  # its page limit is reached: no more pages in this run
+    full: bool = False  # no more pages in this run: its page limit is reached, or it was left
+    left: bool = False  # it has never answered, and nothing else was left to fetch
+    awaited: Awaited = Awaited.NO  # as ``ServerQueue`` has counted it
     guard: ServerGuard | None = None  # its suspicious URL patterns
     demoted_because: str = ""  # reason for ranking last; empty if none
     file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
-from crawlproject.frontier.server import Group, Server
+from crawlproject.frontier.server import Awaited, Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
 from crawlproject.urls.server_key import domain_of_server, end_of_host
 
@@ -31,6 +31,7 @@ RESTING, WAITING = ServerState.RESTING, ServerState.WAITING
 DUE, EMPTY, REST = ServerEvent.DUE, ServerEvent.EMPTY, ServerEvent.REST
 LEASE, RECALL, RELEASE, SET_ASIDE = ServerEvent.LEASE, ServerEvent.RECALL, ServerEvent.RELEASE, ServerEvent.SET_ASIDE
 HOLD = ServerEvent.HOLD
+NOT_AWAITED, AWAITED, AWAITED_VAINLY = Awaited
 
 # The lines of ready servers (``Server.line``), by ``ServerQueue.lines``.
 KNOWN, ADMITTED, NEW, ASKED = range(4)
@@ -75,6 +76,7 @@ class ServerQueue:
         self.resting: LazyHeap[Server | Group] = LazyHeap()
         self.groups: dict[str, Group] = {}
         self.leased = 0
+        self._awaited = [0, 0, 0]  # servers, by ``Server.awaited``; of the first only the changes
         self.held = 0
         self._to_hold: set[Server] = set()  # leased servers that will be held
         self._outdated: list[Server] = []  # to be reranked, best last
@@ -346,6 +348,23 @@ class ServerQueue:
         group.holder = server
         return True
 
+    def count(self, server: Server) -> None:
+        """Note whether the crawl waits for ``server``: its state, or what was learned about it, has changed. O(1)."""
+        awaited = AWAITED
+        if server.state is IDLE or server.state is HELD:
+            awaited = NOT_AWAITED
+        elif server.failures and not server.answered:
+            awaited = AWAITED_VAINLY
+        if awaited is not server.awaited:
+            self._awaited[server.awaited] -= 1
+            self._awaited[awaited] += 1
+            server.awaited = awaited
+
+    @property
+    def only_failing(self) -> bool:
+        """Whether all servers that have URLs or a session fail and have never answered, and there are some. O(1)."""
+        return self._awaited[AWAITED_VAINLY] > 0 == self._awaited[AWAITED]
+
     def counts(self) -> dict[str, int]:
         """Number of servers in each state except idle. O(1), O(groups) with groups."""
         waiting = groups_resting = 0
@@ -383,6 +402,7 @@ class ServerQueue:
                 heap.push(server, key)
             else:
                 heap.rekey(server, key)
+        self.count(server)
         group = server.group
         if group is not None and is_moved:
             if group.recalled is server and after is not READY:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.guard.copies import CopyRun
-from crawlproject.frontier.orders import FrontierOrders, covers
+from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
-from crawlproject.urls.server_key import host_of, server_key
+from crawlproject.urls.server_key import covers, server_key, slot_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,7 +188,7 @@ class ServerTable:
         """The politeness rules of ``server``. O(1), with delays that were ordered O(labels)."""
         rules = self._politeness
         if self._politeness_by_host:
-            rules = self._politeness_by_host.get(host_of(server.key), rules)
+            rules = next(filter(None, map(self._politeness_by_host.get, slot_names(server.key))), rules)
         if len(self.orders.delays) and (delay := self.orders.delay(server.key)) > rules.request_delay:
             rules = rules.with_delay(delay)
         return rules
@@ -259,20 +259,29 @@ class ServerTable:
             server.session.last_end = now
         self.move(server)
 
-    def back_off(self, key: str, now: float, failures: int, retry_after: float | None = None, error: str = "") -> float:
-        """End the server's session and let it rest as after ``failures`` consecutive failures.
+    def robots_failed(self, key: str, now: float, retry_after: float | None = None, error: str = "") -> Server:
+        """Learn that the robots.txt of the server ``key`` is unavailable: end its session, let it rest.
 
-        ``error``: message of the last failure.  Returns the end of the rest. O(log servers).
+        The rest is as long as after as many consecutive failures of any other kind.  ``error``: message of the failure.
+        O(log servers).
         """
         server = self.get_or_add(key)
+        server.robots_failures += 1
         if error:
             server.note_error(error)
         self._queue.tick(now)
-        server.rest_until(now + self._politeness.backoff(failures, retry_after))
+        server.rest_until(now + self._politeness.backoff(server.robots_failures, retry_after))
         if server.session is not None:
             server.session.ending = True
         self.move(server)
-        return server.ready_at
+        return server
+
+    def robots_read(self, key: str) -> None:
+        """Learn that the robots.txt of the server ``key`` is available. O(1)."""
+        server = self._by_key.get(key)
+        if server is not None and server.robots_failures:
+            server.robots_failures = 0
+            self.changed(server)
 
     def taken_over(self, key: str, contacted: float, closed_at: float | None) -> None:
         """Let the server ``key`` rest as if the process that had it before had contacted it at ``contacted``.

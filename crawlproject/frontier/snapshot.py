@@ -1,8 +1,8 @@
 """Converts the state that a durable frontier keeps besides its URLs to and from plain values (JSON types).
 
 The classes of ``learning`` and ``guard`` have ``to_state`` and ``from_state`` (``restore`` if there is one object for
-all servers); the functions for ``Frontier`` and ``Server`` are here.  A record of an older version is upgraded when it
-is read (``older_state``), and written in the current version when its server changes next.
+all servers); the functions for ``Frontier`` and ``Server`` are here.  Keys and values are part of the store's format
+(``storage.directory.FORMAT``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.file_kinds import FileKinds
 from crawlproject.frontier.learning.look_ahead import LinkYield
-from crawlproject.frontier.older_state import upgrade_frontier, upgrade_server
 from crawlproject.frontier.state import StateReader
 
 if TYPE_CHECKING:
@@ -22,14 +21,10 @@ if TYPE_CHECKING:
     from crawlproject.frontier.queues.protocols import ServerUrls
     from crawlproject.frontier.server import Server
 
-#: Version of the state of frontier and servers.  Version 1 has no number and stores attributes by name.
-VERSION = 2
-
 
 def frontier_state(frontier: Frontier) -> dict[str, Any]:
     """The state learned from all servers, and the current arrival numbers. O(1)."""
     return {
-        "version": VERSION,
         "arrivals": frontier._arrivals,
         "returns": frontier._returns,
         "learned": frontier._expectations.to_state(),
@@ -38,11 +33,8 @@ def frontier_state(frontier: Frontier) -> dict[str, Any]:
 
 
 def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
-    """Restore the result of ``frontier_state``, of this version or an older one; call before ``restore_server``.
-
-    Raises ValueError for anything else.
-    """
-    state = StateReader("frontier", upgrade_frontier(values) if _version(values) < VERSION else values)
+    """Restore the result of ``frontier_state``; call before ``restore_server``. Raises ValueError for anything else."""
+    state = StateReader("frontier", values)
     frontier._arrivals = state.count("arrivals", frontier._arrivals)
     frontier._returns = state.count("returns", frontier._returns)
     learned = state.part("learned")
@@ -61,6 +53,8 @@ def server_state(server: Server) -> dict[str, Any]:
     optional = {
         "crawl_delay": server.crawl_delay,
         "failures": server.failures,
+        "robots_failures": server.robots_failures,
+        "answered": server.answered,
         "last_error": server.last_error,
         "given_up": server.given_up,
         "fetched": server.fetched,
@@ -75,7 +69,6 @@ def server_state(server: Server) -> dict[str, Any]:
         "demoted_because": server.demoted_because,
     }
     always = {
-        "version": VERSION,
         "ready_at": server.ready_at,
         "demotion": server.demotion,
         "estimates": server.estimates.to_state(),
@@ -84,11 +77,11 @@ def server_state(server: Server) -> dict[str, Any]:
 
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
-    """Restore a server from its queue and the result of ``server_state``, of this version or an older one.
+    """Restore a server from its queue and the result of ``server_state``.
 
     O(log servers).  Raises ValueError for anything else.
     """
-    state = StateReader("server", upgrade_server(values) if _version(values) < VERSION else values)
+    state = StateReader("server", values)
 
     def restore(server: Server) -> None:
         _restore_counts(server, state)
@@ -102,8 +95,9 @@ def _restore_counts(server: Server, state: StateReader) -> None:
     server.crawl_delay = state.number("crawl_delay", 0.0, minimum=0.0)
     server.demotion = state.number("demotion", 1.0, minimum=0.0)
     server.failures = state.count("failures", 0)
+    server.robots_failures = state.count("robots_failures", 0)
     server.fetched = state.count("fetched", 0)
-    server.answered = server.fetched > 0
+    server.answered = state.flag("answered", default=False)
     server.gathered = state.number("gathered", 0.0, minimum=0.0)
     server.pages = state.count("pages", 0)
     server.copies = state.count("copies", 0)
@@ -126,10 +120,3 @@ def _restore_parts(server: Server, state: StateReader) -> None:
         server.file_kinds = FileKinds.from_state(part)
     if (part := state.part("guard")) is not None:
         server.guard = ServerGuard.from_state(part)
-
-
-def _version(values: dict[str, Any]) -> int:
-    version = values.get("version", 1)
-    if type(version) is not int or not 1 <= version <= VERSION:
-        raise ValueError(f"state of version {version!r}: this program knows versions up to {VERSION}")
-    return version

@@ -1,6 +1,6 @@
 """Reads stored state: plain values (JSON types) by key; checks type and bounds of each.
 
-Keys are part of the store's format (``snapshot.VERSION``), not attribute names.  A missing key means the value of a
+Keys are part of the store's format, not attribute names.  A missing key means the value of a
 new object, so values may be added without a new version.
 """
 

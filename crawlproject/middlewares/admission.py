@@ -17,7 +17,7 @@ from crawlproject.download.lookup import NameLookupError, is_of_name
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
-from crawlproject.requests.meta import GIVEN_UP, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
+from crawlproject.requests.meta import GIVEN_UP, NO_ANSWER, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -34,6 +34,7 @@ _UNSENT = {
     SERVER_GIVEN_UP: "its server was given up: too many failures in a row "
     "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
     PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
+    NO_ANSWER: "its server has failed so far, and nothing else was left to fetch",
     UNSERIALIZABLE: "another worker crawls its server, and it cannot be serialized",
 }
 
@@ -97,12 +98,12 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     def _fail(self, request: Request, reason: str) -> NoReturn:
         """Raise what the errback of a request that is not sent gets."""
-        if reason == SERVER_GIVEN_UP and (frontier := frontier_of(self._crawler)) is not None:
+        if reason in (SERVER_GIVEN_UP, NO_ANSWER) and (frontier := frontier_of(self._crawler)) is not None:
             error = frontier.last_error(server_key(request.url))
             if error is not None and is_of_name(error):  # spiders know this from Scrapy
                 if not request.meta.get("dont_retry"):
                     request.meta["dont_retry"] = _UNSENT_AGAIN
-                raise CannotResolveHostError(f"its server was given up: {error}")
+                raise CannotResolveHostError(f"its server is not tried again: {error}")
         raise IgnoreRequest(_UNSENT.get(reason, reason))
 
     def _wait_or_fail(self, request: Request, frontier: CrawlFrontier) -> Request:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import zlib
-from typing import TYPE_CHECKING
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
-from scrapy.utils._compression import _DecompressionMaxSizeExceeded, brotli, zstd  # type: ignore[attr-defined]
+from scrapy.utils._compression import _DecompressionMaxSizeExceeded
 
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.compressed_parts import check_parts
-from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.download.compressed_parts import DAMAGED, check_parts, content_of, is_cut
+from crawlproject.download.off_loop import LARGE, ON_LOOP, off_loop
 from crawlproject.requests.answers import has_header
+from crawlproject.requests.meta import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -24,39 +26,28 @@ if TYPE_CHECKING:
     from crawlproject.download.body_budget import BodyBudget
 
 #: What decompressors raise for invalid data; UnicodeError is for a ``Content-Encoding`` that is not ASCII.
-_BROKEN = (OSError, EOFError, zlib.error, brotli.error, zstd.ZstdError, UnicodeError)
+_BROKEN = (*DAMAGED, UnicodeError)
 
 #: Encodings of one response that are decoded, the limit of curl: each may take as long as a whole body.
 MAX_ENCODINGS = 5
 
-#: Bytes that are decompressed on the event loop: a small body may hold any number of them.
-ON_LOOP = 4_000_000
 
-#: Encodings of a response that is compressed once, by gzip.
-_GZIP = ([b"gzip"], [b"x-gzip"])
+class _Decoded(NamedTuple):
+    """A decompressed body, or the error; None if no encoding of it is known."""
 
-
-def _gunzip(body: bytes, max_size: int) -> bytes | None:
-    """The content of a complete and simple gzip file of at most ``max_size`` > 0 bytes; None of any other.
-
-    Half the time of Python's ``gzip``, which Scrapy uses for all.
-    """
-    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    try:
-        content = decoder.decompress(body, max_size)
-    except zlib.error:
-        return None
-    return content if decoder.eof and not decoder.unused_data else None
+    body: bytes | Exception | None
+    #: The compressed data ends too early.
+    is_cut: bool = False
 
 
 class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
     """Decompresses within the memory budget, and large bodies off the event loop; counts failures.
 
     Stats: ``httpcompression/broken`` and ``httpcompression/too_large`` (the response is ignored),
-    ``httpcompression/truncated`` (the part received is kept).
+    ``httpcompression/truncated`` (the part received is kept, flagged ``dataloss``).
     """
 
-    #: The body of the current response, decompressed, or the error; None if no encoding of it is known.
+    #: The body of the current response; see ``_Decoded``.
     _decoded: bytes | Exception | None = None
 
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
@@ -76,39 +67,47 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
     async def _in_turn(self, budget: BodyBudget, request: Request, response: Response) -> Request | Response:
         with budget.resumed(response) as share:
             await budget.wait(share)
-            decoded = await self._decompress(request, response) if request.method != "HEAD" else None
+            decoded = await self._decompress(request, response) if request.method != "HEAD" else _Decoded(None)
             answer = self._replace(request, response, decoded)
             if isinstance(answer, Response):
                 share.grow(len(answer.body) - share.size)
                 budget.hold(answer, share)
         return answer
 
-    async def _decompress(self, request: Request, response: Response) -> bytes | Exception | None:
-        """See ``_decoded``."""
+    async def _decompress(self, request: Request, response: Response) -> _Decoded:
         encodings = response.headers.getlist(b"Content-Encoding")
         layers, _ = self._split_encodings(encodings)
         if not layers:
-            return None
+            return _Decoded(None)
         if len(layers) > MAX_ENCODINGS:
-            return OSError(f"more than {MAX_ENCODINGS} encodings")
+            return _Decoded(OSError(f"more than {MAX_ENCODINGS} encodings"))
         max_size = request.meta.get("download_maxsize", self._max_size)
-        decode = super()._handle_encoding  # uses no shared state
-        try:
-            if len(layers) == 1 and len(response.body) <= LARGE:
-                least = min(max_size, ON_LOOP) if max_size > 0 else ON_LOOP
-                content = _gunzip(response.body, least) if layers in _GZIP else None
-                try:
-                    return decode(response.body, encodings, least)[0] if content is None else content
-                except _DecompressionMaxSizeExceeded:
-                    if 0 < max_size <= ON_LOOP:
-                        raise
-            return (await off_loop(decode, response.body, encodings, max_size))[0]
-        except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
-            return error.with_traceback(None)  # its frames hold the decompressed data, up to the size limit
+        decode = partial(self._decode_layers, response.body, encodings, layers)
+        if len(layers) == 1 and len(response.body) <= LARGE:
+            least = min(max_size, ON_LOOP) if max_size > 0 else ON_LOOP
+            decoded = decode(least)
+            if not isinstance(decoded.body, _DecompressionMaxSizeExceeded) or 0 < max_size <= ON_LOOP:
+                return decoded
+        return await off_loop(decode, max_size)
 
-    def _replace(self, request: Request, response: Response, decoded: bytes | Exception | None) -> Request | Response:
-        is_gzip = response.headers.getlist(b"Content-Encoding") in _GZIP
-        self._decoded = decoded
+    def _decode_layers(self, body: bytes, encodings: list[bytes], layers: list[bytes], max_size: int) -> _Decoded:
+        """Decompress in any thread; ``layers``: the known ones of ``encodings``, the last one first."""
+        last = layers[0].decode("latin-1")
+        content = content_of(body, last, max_size if max_size > 0 else sys.maxsize) if len(layers) == 1 else None
+        if content is not None:
+            return _Decoded(content)
+        try:
+            return _Decoded(super()._handle_encoding(body, encodings, max_size)[0], is_cut(body, last))
+        except (*_BROKEN, _DecompressionMaxSizeExceeded) as error:
+            # its frames hold the decompressed data, up to the size limit
+            return _Decoded(error.with_traceback(None), isinstance(error, EOFError))
+
+    def _replace(self, request: Request, response: Response, decoded: _Decoded) -> Request | Response:
+        is_truncated = decoded.is_cut and "download_stopped" not in response.flags
+        if is_truncated:
+            self._count("truncated")
+            request.meta[CUT] = True
+        self._decoded = decoded.body
         try:
             answer = super().process_response(request, response)
         except _BROKEN as error:
@@ -120,8 +119,8 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
             raise
         finally:
             self._decoded = None
-        if is_gzip and int.from_bytes(response.body[-4:], "little") != len(answer.body) & 0xFFFFFFFF:
-            self._count("truncated")  # RFC 1952 §2.3.1: the last 4 bytes are the length
+        if is_truncated and isinstance(answer, Response) and "dataloss" not in answer.flags:
+            answer = answer.replace(flags=[*answer.flags, "dataloss"])
         return answer
 
     def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:

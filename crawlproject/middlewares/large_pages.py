@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import codecs
 import sys
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from scrapy.http import TextResponse
-from w3lib.encoding import http_content_type_encoding, read_bom, resolve_encoding
+from scrapy.http import HtmlResponse, TextResponse, XmlResponse
+from w3lib.encoding import read_bom, resolve_encoding
 
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text, wants_tree
 from crawlproject.download import charsets
 from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.content_types import OF_PAGES, declared, parser_of
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.process_memory import return_freed_memory, search_cycles_rarely
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.requests.answers import content_type
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.download.body_budget import Share
-
-#: Python's codecs that ``charset=`` can name but that are no charsets; punycode also takes quadratic time.
-_NO_CHARSETS = frozenset(("base64", "bz2", "hex", "idna", "punycode", "quopri", "rot-13", "undefined", "uu", "zlib"))
-
-#: Encodings whose byte order mark gives the byte order; without it they are big-endian.
-_WITH_MARK = ("utf-16", "utf-32")
 
 #: Bytes decoded per step: 18 ms if none of them is a valid character.
 _PIECE = 1 << 16
@@ -57,11 +50,12 @@ _SAMPLE = 1 << 19
 class LargePageMiddleware(CrawlerMiddleware):
     """Decodes and parses large HTML pages off the event loop (downloader, after decompression).
 
-    A page of any size that declares a codec which is no charset is read as UTF-8; charsets that Python reads otherwise
-    than browsers, or not at all, as browsers do (:mod:`crawlproject.download.charsets`).
+    Answers of any size that browsers read as pages become an ``HtmlResponse``
+    (:mod:`~crawlproject.download.content_types`), and all have the encoding that browsers choose
+    (:mod:`~crawlproject.download.charsets`): an unknown one is ignored, even if it is a codec of Python.
     The first parse keeps the tree if the spider reads it, or the page would be parsed twice.
     The memory used counts in the budget for bodies, so that large ones are decoded one at a time.
-    Stats: ``charset/not_text``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
+    Stats: ``charset/unknown``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
     ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
     """
 
@@ -73,23 +67,47 @@ class LargePageMiddleware(CrawlerMiddleware):
         self._with_text = wants_text(crawler)
 
     def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:
-        """Replace an invalid encoding; decode and parse a large page."""
-        if not isinstance(response, TextResponse):
+        """Choose class and encoding; decode and parse a large page."""
+        if isinstance(response, TextResponse):
+            self._choose_encoding(response)
+        has_class = isinstance(response, HtmlResponse | XmlResponse) or parser_of(response) not in OF_PAGES
+        if has_class and (len(response.body) <= LARGE or not is_html(response)):
             return response
-        is_text = _declared(response) not in _NO_CHARSETS
-        is_large = len(response.body) > LARGE and is_html(response)
-        return response if is_text and not is_large else self._replace(request, response, is_text, is_large)
+        return self._replace(request, response)
 
-    async def _replace(self, request: Request, response: TextResponse, is_text: bool, is_large: bool) -> Response:
+    async def _replace(self, request: Request, response: Response) -> Response:
         with self._budget.resumed(response) as share:
-            if not is_text:
-                self._stats.inc_value("charset/not_text")
-                response = response.replace(encoding="utf-8")
-            if is_large:
+            if not isinstance(response, HtmlResponse | XmlResponse):
+                was_text = isinstance(response, TextResponse)
+                page: TextResponse = response.replace(cls=HtmlResponse)
+                if not was_text:
+                    self._choose_encoding(page)
+            else:
+                page = response
+            if len(page.body) > LARGE:
                 await self._budget.wait(share)
-                await self._read(request, response, share)
-            self._budget.hold(response, share)
-        return response
+                await self._read(request, page, share)
+            self._budget.hold(page, share)
+        return page
+
+    def _choose_encoding(self, response: TextResponse) -> None:
+        """Keep the encoding that ``response`` declares, if browsers know it; a byte order mark takes precedence.
+
+        Scrapy looks for it, and for a mark, again whenever it needs the encoding, in caches of weak references: 10 us a
+        page.
+        """
+        if response._encoding is not None or read_bom(response.body)[0] is not None:
+            return
+        label = declared(response.headers).charset
+        encoding = charsets.of_header(label)
+        if encoding is None:
+            in_page = response._body_declared_encoding()
+            encoding = charsets.of_markup(in_page)
+            if label or (in_page is not None and encoding is None):
+                self._stats.inc_value("charset/unknown")
+            if encoding is None and (in_page is not None or response._headers_encoding() is not None):
+                encoding = _guess(response)
+        response._encoding = encoding
 
     async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
         before = share.size
@@ -104,24 +122,6 @@ class LargePageMiddleware(CrawlerMiddleware):
             share.grow(sys.getsizeof(page.text) + (_TREE * len(response.text) if page.tree is not None else 0))
 
 
-def _declared(response: TextResponse) -> str | None:
-    """The encoding that ``response`` declares, as Scrapy finds it; one from a header, or put right, is kept.
-
-    Scrapy looks for it, and for a byte order mark, again whenever it needs the encoding, in caches of weak references:
-    10 us a page.
-    """
-    if response._encoding is None and read_bom(response.body)[0] is None:
-        response._encoding = _charset_of(content_type(response.headers)) or charsets.of_markup(
-            response._body_declared_encoding()
-        )
-    return response._declared_encoding()
-
-
-@lru_cache(maxsize=256)
-def _charset_of(value: bytes) -> str | None:
-    return charsets.of_header(http_content_type_encoding(value.decode("latin-1")))
-
-
 def _decode(response: TextResponse) -> bool:
     """Fill the cache of ``response.text`` as Scrapy would, except that an undeclared encoding is guessed from the
     first bytes.  False: garbage, and cut.  O(length); holds the interpreter lock for at most 20 ms at a time."""
@@ -129,8 +129,7 @@ def _decode(response: TextResponse) -> bool:
     encoding = response._declared_encoding() or _guess(response)
     mark_encoding, mark = read_bom(body)
     start = len(mark) if mark is not None and mark_encoding == encoding else 0
-    codec = f"{encoding}-be" if encoding in _WITH_MARK and not start else encoding  # as in Scrapy
-    decoder = codecs.getincrementaldecoder(codec)("replace")
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
     pieces: list[str] = []
     undecoded = characters = 0
     width = 1  # bytes of a character

@@ -33,7 +33,6 @@ class LimitsMiddleware(CrawlerMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._limits = LimitOptions.of(crawler)
-        self._pages = 0
         self._bytes = 0
         self._is_closing = False
         if self._limits.max_bytes:
@@ -42,10 +41,9 @@ class LimitsMiddleware(CrawlerMiddleware):
     def process_response(self, request: Request, response: Response) -> Response:
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
-            self._pages += 1
             self._stats.inc_value("frontier/pages")
             frontier.page_fetched(request)
-            if self._pages >= self._limits.max_pages > 0:
+            if frontier.pages >= self._limits.max_pages > 0:
                 self._close("closespider_pagecount", f"FRONTIER_MAX_PAGES={self._limits.max_pages}")
         return response
 

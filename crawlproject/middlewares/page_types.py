@@ -1,17 +1,17 @@
-"""Stops downloads of unwanted media types: the type is in the headers, so the body need not be downloaded."""
+"""Stops downloads of unwanted or endless media types: the type is in the headers, the body need not be downloaded."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import NotConfigured, StopDownload
+from scrapy.exceptions import StopDownload
 
+from crawlproject.download.content_types import ENDLESS, media_type
 from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.start_errors import starting
-from crawlproject.requests.answers import media_type
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
@@ -25,24 +25,21 @@ if TYPE_CHECKING:
 
 
 class PageTypes:
-    """An extension that stops the download of other media types after the headers.
+    """An extension that stops the download of other media types after the headers, and of those that never end.
 
     The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
     Setting: ``LINKS_TYPES``.  Stats: ``frontier/links/stopped/content_type``.
     """
 
-    def __init__(self, types: re.Pattern[str], stats: StatsCollector) -> None:
-        self._is_read = types.fullmatch
+    def __init__(self, types: re.Pattern[str] | None, stats: StatsCollector) -> None:
+        self._types = types
         self._stats = stats
 
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured if all types are allowed, ValueError for an invalid type."""
-        types = LinkOptions.of(crawler).types
-        if types is None:
-            raise NotConfigured
-        extension = cls(types, stats_of(crawler))
+        """Called by Scrapy. Raises ValueError for an invalid type."""
+        extension = cls(LinkOptions.of(crawler).types, stats_of(crawler))
         crawler.signals.connect(extension.headers_received, signals.headers_received)
         return extension
 
@@ -51,6 +48,7 @@ class PageTypes:
         if not request.meta.get(BY_TYPE) or request.callback == sitemap_callback(spider):
             return
         media = media_type(headers)
-        if media and self._is_read(media) is None:
+        is_read = not media or self._types is None or self._types.fullmatch(media) is not None
+        if media in ENDLESS or not is_read:
             self._stats.inc_value("frontier/links/stopped/content_type")
             raise StopDownload(fail=False)

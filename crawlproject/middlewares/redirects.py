@@ -1,36 +1,37 @@
-"""Redirects and meta refreshes, hardened: handles cases where Scrapy's middlewares lose a page or do not count it."""
+"""Redirects and meta refreshes, hardened: handles cases where Scrapy's middlewares lose a page or do not count it.
+
+Addresses are resolved as those of links are, and handed to Scrapy's middlewares in the spelling that these read.
+"""
 
 from __future__ import annotations
 
+import html
 import logging
-import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
 from cachetools import LRUCache
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import HtmlResponse, Request, Response
+from scrapy.http import Headers, HtmlResponse, Request, Response
 
 from crawlproject.engine import stats_of
-from crawlproject.requests.answers import has_header, header
-from crawlproject.requests.meta import AT_ITSELF
-from crawlproject.urls.canonical import MAX_AUTHORITY, is_too_long
-from crawlproject.urls.server_key import server_key
+from crawlproject.requests.answers import REDIRECTS, has_header, header
+from crawlproject.requests.meta import AGAIN, COOKIE_AT
+from crawlproject.urls import first_refresh, reference_of, resolve, resolve_redirect, server_key, why_none
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
-#: Characters at the start of a page where Scrapy looks for a refresh and its base; a host there may be too long: Scrapy
-#: needs 2 s to convert 4,000 characters to ASCII.
+#: Characters at the start of a page where a refresh is sought, as in Scrapy; later ones are links.
 _REFRESH_WITHIN = 4096
-_long_host = re.compile(rf"[/\\]{{2}}[^/\\?#\"'<>]{{{MAX_AUTHORITY + 1}}}").search
 
-#: Repeated fetches of a page that leads to itself: a cookie wall needs one, and a second if the cookie comes late.
+#: Repeated fetches of a page of a chain: a cookie wall needs one, and a second if the cookie comes late.
 MAX_AGAIN = 2
 
 #: Pages in a row of one server that repeated fetches did not change, after which its pages are kept at once.
@@ -44,22 +45,26 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
     """Stats: ``redirect/malformed`` (the response is kept, not followed), ``redirect/max_reached``."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a redirect; one from a page to itself only if it sets a usable cookie, ``MAX_AGAIN`` times at most."""
-        if not has_header(response.headers, b"Location"):
+        """Follow a redirect.  One back to a page of its chain is a loop, unless a cookie was set since that page was
+        requested: then the page is requested again, ``MAX_AGAIN`` times at most."""
+        if response.status not in REDIRECTS or not has_header(response.headers, b"Location"):
             return response
-        location = (header(response.headers, b"Location") or b"").decode("utf-8", "replace")
-        if is_too_long(location):
-            return _malformed(self, response, location)
-        result = _tolerate(self, super().process_response, request, response)
-        if not isinstance(result, Request) or not _leads_to_itself(result, request):
-            return _elsewhere(result)
-        times = request.meta.get(AT_ITSELF, 0)
-        if result.dont_filter and not times:
-            return result
-        sets_cookie = b"Set-Cookie" in response.headers and not request.meta.get("dont_merge_cookies")
-        if sets_cookie and times < MAX_AGAIN and self.crawler.settings.getbool("COOKIES_ENABLED"):
-            return _again(result)
-        return _elsewhere(result)
+        location = reference_of(header(response.headers, b"Location") or b"")
+        url = resolve_redirect(location, request.url)
+        if url is None:
+            return response if why_none(location) == "scheme" else _malformed(self, response, location)
+        _, mark, fragment = location.partition("#")
+        headers = Headers(response.headers)
+        headers[b"Location"] = url + mark + fragment
+        readable = response.replace(headers=headers)
+        try:
+            result = super().process_response(request, readable)
+        except IgnoreRequest:
+            stats_of(self.crawler).inc_value("redirect/max_reached")
+            raise
+        if not isinstance(result, Request):
+            return response
+        return _again(result) if _is_changed_by_cookie(self, result, request, response) else _once(result)
 
 
 class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
@@ -67,73 +72,100 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
+        self._ignored = settings.getlist("METAREFRESH_IGNORE_TAGS")
         self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # by server: unchanged pages
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Follow a refresh; one from a page to itself ("please wait" pages) at most ``MAX_AGAIN`` times.
+        """Follow a refresh; one from a page to itself ("please wait" pages) at most ``MAX_AGAIN`` times, one back to
+        another page of its chain only if a cookie was set since, as a redirect.
 
         Then the page is kept; with Scrapy's middleware the dupefilter drops the second request, and the page is lost.
         Pages of a server are kept at once if repeated fetches did not change ``MAX_IN_VAIN`` pages in a row.  A request
         with its own ``dont_filter`` is handled as in Scrapy.
         """
-        result: Request | Response = response
-        if isinstance(response, HtmlResponse):
-            start = response.text[:_REFRESH_WITHIN]
-            lower = start.lower()
-            if "refresh" in lower or "<base" in lower:  # Scrapy parses the base even without a refresh
-                long_host = _long_host(start)
-                if long_host is not None:
-                    return _malformed(self, response, long_host[0]) if "refresh" in lower else response
-                result = _tolerate(self, super().process_response, request, response)
-        times = request.meta.get(AT_ITSELF, 0)
-        if not isinstance(result, Request) or not _leads_to_itself(result, request):
+        refreshed = self._refreshed(request, response)
+        chain = request.meta.get("redirect_urls", ())
+        times = _times_at_end(chain, request.url)
+        if refreshed is None or not _is_same(refreshed.url, request.url):
             if times:
                 self._in_vain.pop(server_key(request.url), None)
-            return _elsewhere(result)
-        if result.dont_filter and not times:
-            return result
+            if refreshed is None:
+                return response
+            if _is_changed_by_cookie(self, refreshed, request, response):
+                return _again(refreshed)
+            is_loop = any(_is_same(url, refreshed.url) for url in chain) and not _has_own_dont_filter(refreshed)
+            return response if is_loop else _once(refreshed)
+        if _has_own_dont_filter(refreshed):
+            return refreshed
         key = server_key(request.url)
         if times >= MAX_AGAIN or self._in_vain.get(key, 0) >= MAX_IN_VAIN:
             self._in_vain[key] = self._in_vain.get(key, 0) + 1
             return response
-        return _again(result)
+        return _again(refreshed)
+
+    def _refreshed(self, request: Request, response: Response) -> Request | None:
+        """The request to which a page's refresh leads; None without one that is followed."""
+        if not isinstance(response, HtmlResponse):
+            return None
+        start = response.text[:_REFRESH_WITHIN]
+        found = first_refresh(start, self._ignored) if "refresh" in start.lower() else None
+        if found is None:
+            return None
+        (delay, target), written_base = found
+        base = (resolve(written_base, response.url, response.encoding) if written_base else None) or response.url
+        url = resolve_redirect(target, base, response.encoding) if target else None
+        if url is None:
+            if target and why_none(target) != "scheme":
+                _malformed(self, response, target)
+            return None
+        element = f'<meta http-equiv="refresh" content="{delay};url={html.escape(url)}">'
+        readable = HtmlResponse(response.url, headers=response.headers, body=element, encoding="utf-8")
+        try:
+            result = super().process_response(request, readable)
+        except IgnoreRequest:
+            stats_of(self.crawler).inc_value("redirect/max_reached")
+            raise
+        return result if isinstance(result, Request) else None
 
 
-def _leads_to_itself(redirected: Request, request: Request) -> bool:
-    return urldefrag(redirected.url).url == urldefrag(request.url).url
+def _is_changed_by_cookie(
+    middleware: BaseRedirectMiddleware, redirected: Request, request: Request, response: Response
+) -> bool:
+    """Whether ``redirected`` leads back to a page of its chain, which a cookie set since may change.
+
+    Also notes in its meta whether ``response`` sets one.
+    """
+    chain = redirected.meta["redirect_urls"]
+    uses_cookies = middleware.crawler.settings.getbool("COOKIES_ENABLED") and not request.meta.get("dont_merge_cookies")
+    if uses_cookies and has_header(response.headers, b"Set-Cookie"):
+        redirected.meta[COOKIE_AT] = len(chain) - 1
+    places = [place for place, url in enumerate(chain) if _is_same(url, redirected.url)]
+    if not places or _has_own_dont_filter(redirected):
+        return False
+    return len(places) <= MAX_AGAIN and places[-1] <= redirected.meta.get(COOKIE_AT, -1)
+
+
+def _has_own_dont_filter(redirected: Request) -> bool:
+    return redirected.dont_filter and AGAIN not in redirected.meta
+
+
+def _times_at_end(chain: Sequence[str], url: str) -> int:
+    return sum(1 for _ in takewhile(lambda each: _is_same(each, url), reversed(chain)))
+
+
+def _is_same(one: str, other: str) -> bool:
+    return urldefrag(one).url == urldefrag(other).url
 
 
 def _again(redirected: Request) -> Request:
     """``redirected`` with ``dont_filter``, so that the dupefilter accepts it."""
-    redirected.meta[AT_ITSELF] = redirected.meta.get(AT_ITSELF, 0) + 1
+    redirected.meta[AGAIN] = True
     return redirected.replace(dont_filter=True)
 
 
-def _elsewhere(result: Request | Response) -> Request | Response:
-    """``result``; after a page that led to itself, without ``dont_filter``, so that the dupefilter checks it again."""
-    if not isinstance(result, Request) or AT_ITSELF not in result.meta:
-        return result
-    del result.meta[AT_ITSELF]
-    return result.replace(dont_filter=False)
-
-
-def _tolerate(
-    middleware: BaseRedirectMiddleware,
-    process_response: Callable[[Request, Response], Request | Response],
-    request: Request,
-    response: Response,
-) -> Request | Response:
-    stats = stats_of(middleware.crawler)
-    try:
-        result = process_response(request, response)
-        if isinstance(result, Request):
-            server_key(result.url)
-    except ValueError as error:
-        return _malformed(middleware, response, str(error))
-    except IgnoreRequest:
-        stats.inc_value("redirect/max_reached")
-        raise
-    return result
+def _once(redirected: Request) -> Request:
+    """``redirected``; after one that was ``_again``, without ``dont_filter``, so that the dupefilter checks it."""
+    return redirected.replace(dont_filter=False) if redirected.meta.pop(AGAIN, None) else redirected
 
 
 def _malformed(middleware: BaseRedirectMiddleware, response: Response, target: str) -> Response:

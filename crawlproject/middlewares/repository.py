@@ -18,6 +18,8 @@ from scrapy.utils.asyncio import call_later, is_asyncio_available
 
 import crawlproject
 from crawlproject.clock import CLOCK
+from crawlproject.download.compressed_parts import content_of, is_cut
+from crawlproject.download.off_loop import LARGE, ON_LOOP, off_loop
 from crawlproject.download.request_head import destination
 from crawlproject.download.timing import Timing
 from crawlproject.engine import end_crawl
@@ -105,7 +107,8 @@ class RepositoryMiddleware(CrawlerMiddleware):
         if sent is None or not request.url.startswith(("http:", "https:")):
             return response
         try:
-            request.meta[RECORD] = await self._repository.keep(_capture(request, response, sent))
+            truncated = await _truncated(response)
+            request.meta[RECORD] = await self._repository.keep(_capture(request, response, sent, truncated))
         except OSError as error:
             self._failed(error)
             if request.callback is not NO_CALLBACK:  # not robots.txt or media, which are in no queue
@@ -172,7 +175,19 @@ def repository_options(crawler: Crawler) -> RepositoryOptions | None:
     )
 
 
-def _capture(request: Request, response: Response, sent: float) -> Capture:
+async def _truncated(response: Response) -> str | None:
+    """Why the body is incomplete, in the words of WARC-Truncated; a compressed one also if its data ends too early."""
+    reason = next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None)
+    body, encodings = response.body, response.headers.getlist(b"Content-Encoding")
+    if reason is not None or not encodings:
+        return reason
+    last = encodings[-1].rpartition(b",")[2].strip().lower().decode("latin-1")
+    if len(body) <= LARGE and content_of(body, last, ON_LOOP) is not None:
+        return None
+    return "unspecified" if await off_loop(is_cut, body, last) else None
+
+
+def _capture(request: Request, response: Response, sent: float, truncated: str | None) -> Capture:
     """The data of a response to store."""
     timing: Timing | None = request.meta.get(TIMING)
     exchange = timing.exchange if timing is not None else None
@@ -193,7 +208,7 @@ def _capture(request: Request, response: Response, sent: float) -> Capture:
         last_modified=_text(headers.get(b"Last-Modified")),
         ip_address=str(response.ip_address) if response.ip_address is not None else None,
         protocols=(protocol, *(exchange.tls_protocols if exchange is not None else ())),
-        truncated=next((TRUNCATED[flag] for flag in response.flags if flag in TRUNCATED), None),
+        truncated=truncated,
         measured=_measured(request, timing),
     )
 

@@ -7,7 +7,6 @@ import logging
 import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
 
 from cachetools import TLRUCache
 from scrapy import Request, signals
@@ -15,7 +14,6 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
-from w3lib.url import safe_url_string
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of, side_answer
@@ -31,7 +29,7 @@ from crawlproject.requests.answers import REDIRECTS, header, retry_after
 from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls import reference_of, resolve_redirect, server_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -52,6 +50,9 @@ COPY_SIZE = 4096
 #: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
 MAX_SEEDS_LOGGED = 100
 
+#: Why a file that ends too early is unavailable: the missing half may disallow what the other one allows.
+_HALF = "it is incomplete"
+
 _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
 #: Seconds until a robots.txt is requested again, with a scheduler that has no frontier.
@@ -70,13 +71,6 @@ class Copy(NamedTuple):
     size: int
 
 
-class _Outage(NamedTuple):
-    """A robots.txt that was unavailable ``failures`` times in a row; requested again at ``until``."""
-
-    failures: int
-    until: float
-
-
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Replaces Scrapy's ``RobotsTxtMiddleware`` (downloader), with the same settings, stats and signal.
 
@@ -87,8 +81,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     Statuses (RFC 9309 §2.3.1): 2xx: the rules apply; 3xx: followed five times; other 4xx: everything is allowed; 5xx,
     429 and a failed download: everything is disallowed.  Then the server rests as after any failure, longer each time,
     the request waits in the frontier, and robots.txt is requested first after the rest; after
-    ``ROBOTSTXT_MAX_FAILURES`` in a row the server is given up.  A request that does not come from the frontier (of a
-    media pipeline, or ``engine.download_async``) fails at once with ``RobotsUnreachableError``.
+    ``ROBOTSTXT_MAX_FAILURES`` in a row, counted over all runs, the server is given up.  A request that does not come
+    from the frontier (of a media pipeline, or ``engine.download_async``) fails at once with ``RobotsUnreachableError``.
 
     Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
     """
@@ -99,7 +93,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._copies: TLRUCache[str, Copy] = TLRUCache(
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
-        self._outages: dict[str, _Outage] = {}
+        self._retry_at: dict[str, float] = {}  # by server, of unavailable files
         self._seeds_logged = 0
         self._lines = FewLines(logger)
         self._parsed = Receivers(crawler, signals.robots_parsed)
@@ -133,8 +127,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             return self._copies[key].parser
         except KeyError:
             pass
-        outage = self._outages.get(key)
-        if outage is not None and CLOCK() < outage.until:
+        if CLOCK() < self._retry_at.get(key, -inf):
             raise RobotsUnreachableError(f"robots.txt of {key} is unavailable")
         fetch = self._fetches.get(key)
         if fetch is None:
@@ -150,6 +143,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         except SessionAbandoned as error:  # the request waits for the server's next session
             raise RobotsUnreachableError(f"robots.txt of {key} was not read: {error}") from error
         except IgnoreRequest as error:  # refused by another middleware, or cannot be decompressed: no rules
+            if isinstance(error.__cause__, EOFError):
+                raise self._unreachable(key, page, _HALF) from error
             logger.debug("No robots.txt of %s: %s", key, error)
             return await self._keep(key, page, Copy(self._allows_all, self._options.cache_time, 1))
         except Exception as error:
@@ -159,6 +154,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
         if response.status == 429 or response.status >= 500:
             raise self._unreachable(key, page, f"status {response.status}", retry_after(response.headers))
+        if "dataloss" in response.flags:
+            raise self._unreachable(key, page, _HALF)
         copy = self.copy_of(response)
         if len(response.body) >= LARGE and isinstance(copy.parser, CappedRobotParser):
             agent = self._robotstxt_useragent or page.headers.get(b"User-Agent", self._default_useragent)
@@ -177,9 +174,9 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             "dont_obey_robotstxt": True,
             "dont_redirect": True,  # followed here: REDIRECT_MAX_TIMES applies to pages
             "dont_retry": True,  # retried after the server's rest
-            "dont_cache": key in self._outages,
+            "dont_cache": key in self._retry_at,
             "allow_offsite": True,
-            "download_fail_on_dataloss": True,  # a missing half of the rules may disallow what the received half allows
+            "download_fail_on_dataloss": True,
         }
         if "proxy" in page.meta:
             meta["proxy"] = page.meta["proxy"]
@@ -205,8 +202,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return Copy(parser, lifetime, min(size, self._options.cache_size))
 
     async def _keep(self, key: str, page: Request, copy: Copy) -> RobotParser:
-        self._outages.pop(key, None)
+        self._retry_at.pop(key, None)
         self._copies[key] = copy
+        if (frontier := frontier_of(self.crawler)) is not None:
+            frontier.robots_read(key)
         self._parsed.look(("robotparser", "request"))
         if self._parsed.are_methods_of(Discovery):  # nothing to await
             self._parsed.send(robotparser=copy.parser, request=page)
@@ -220,22 +219,24 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self, key: str, page: Request, reason: str, retry_after: float | None = None
     ) -> RobotsUnreachableError:
         """Pause the server or give it up; returns the error to raise."""
-        failures = self._outages[key].failures + 1 if key in self._outages else 1
-        frontier = frontier_of(self.crawler)
-        is_gone = frontier is not None and frontier.is_given_up(key)
-        gives_up = is_gone or failures >= self._options.max_failures > 0
-        until = CLOCK() + _OTHER_SCHEDULERS_WAIT
-        if frontier is not None:
-            error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
-            until = frontier.back_off(key, failures, retry_after, error, give_up=gives_up)
-        self._outages[key] = _Outage(failures, inf if gives_up else until)
         self._stats.inc_value("robotstxt/unreachable")
-        if gives_up:
-            self._stats.inc_value("robotstxt/given_up")
-        tries = f"try {failures + 1} of {self._options.max_failures or 'any number'} in {until - CLOCK():.0f} s"
-        then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)" if gives_up else tries
-        then = "given up" if is_gone else then
-        level = logging.INFO if failures == 1 or gives_up else logging.DEBUG
+        frontier = frontier_of(self.crawler)
+        if frontier is None:
+            is_first, then = key not in self._retry_at, "disallowed until it can be fetched"
+            until = CLOCK() + _OTHER_SCHEDULERS_WAIT
+        else:
+            was_given_up, most = frontier.is_given_up(key), self._options.max_failures
+            error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
+            until = frontier.robots_failed(key, retry_after, error, most)
+            failures = frontier.robots_failures(key)
+            is_first = failures == 1
+            then = f"try {failures + 1} of {most or 'any number'} in {until - CLOCK():.0f} s"
+            if until == inf:
+                self._stats.inc_value("robotstxt/given_up")
+                then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)"
+                then = "given up" if was_given_up else then
+        self._retry_at[key] = until
+        level = logging.INFO if is_first or until == inf else logging.DEBUG
         if not page.meta.get("depth") and self._seeds_logged < MAX_SEEDS_LOGGED:
             self._seeds_logged += 1
             level = logging.WARNING
@@ -261,9 +262,4 @@ def _redirect_target(response: Response) -> str | None:
     location = header(response.headers, b"Location")
     if response.status not in REDIRECTS or not location:
         return None
-    try:
-        url = urljoin(response.url, safe_url_string(location))
-        server_key(url)
-    except ValueError:
-        return None
-    return url if url.startswith(("http:", "https:")) else None
+    return resolve_redirect(reference_of(location), response.url)

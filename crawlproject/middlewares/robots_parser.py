@@ -54,7 +54,7 @@ class CappedRobotParser(RobotParser, NamesSitemaps):
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        """URLs of the sitemaps, as written in the file."""
+        """URLs of the sitemaps, not resolved."""
         return read_sitemaps(self._body)
 
     @property

@@ -55,6 +55,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
             _write_meta(request.meta, timing)
             if "dataloss" in response.flags:
                 self._count_failure("truncated_body")
+                request.meta["dont_cache"] = True  # a cache would ask whether the page has changed
             self._record(_measure(request, timing, response))
         return response
 

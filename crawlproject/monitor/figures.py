@@ -13,13 +13,14 @@ from weakref import WeakKeyDictionary
 from scrapy.utils.misc import load_object
 
 from crawlproject.monitor.forecast import NOT_BEGUN, Forecast
+from crawlproject.monitor.quantities import share_gathered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
 
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Survey
 
 #: Seconds for which figures count as those of now.
 FRESH = 0.5
@@ -73,7 +74,9 @@ class Figures:
     session_limit: int = 0
     max_sessions: int = 0
     servers: ServerCounts = field(default_factory=ServerCounts)
+    #: URLs, and how many of them belong to servers that the operator has blocked.
     queued: int = 0
+    blocked: int = 0
     #: URLs seen; with ``JOBDIR`` including earlier runs.
     seen: int = 0
     #: Estimated quality of the pages fetched, and of the URLs queued (None: not known); earlier runs included.
@@ -91,20 +94,27 @@ class Figures:
     #: Mean lag of the event loop (seconds) and memory (bytes), of the load monitor's last sample.
     lag: float = 0.0
     memory: int = 0
+    #: Whether other workers crawl as well: what is queued, and the servers, are this worker's.
+    is_worker: bool = False
+
+    @property
+    def quality_share(self) -> float | None:
+        """Quality gathered as a share of what is known; None if unknown."""
+        return share_gathered(self.quality_gathered, self.quality_queued)
 
 
 class FiguresSource(Protocol):
     """Computes the figures of a crawl."""
 
     def now(self, fresh: float = FRESH) -> Figures:
-        """The figures, at most ``fresh`` seconds old."""
+        """The figures, at most ``fresh`` seconds old; from ``signals.frontier_closing`` on those of then."""
+
+    def finish(self) -> None:
+        """Keep the figures as they are now: what the run leaves. O(servers); again without effect."""
 
     @property
     def survey(self) -> Survey | None:
         """The last complete round over all servers; None until there is one."""
-
-    def finish_survey(self) -> None:
-        """Look at all servers now, at the end of a crawl. O(servers)."""
 
 
 def figures_of(crawler: Crawler) -> FiguresSource:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_state import rest_reason
-from crawlproject.monitor.surveyor import drain_time
+from crawlproject.monitor.survey import drain_time
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.server import Server
     from crawlproject.monitor.figures import ServerCounts
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Survey
 
 #: CPU time per second from which the process counts as busy: it has one event loop.
 BUSY = 0.85
@@ -71,7 +71,10 @@ def held_back(moment: Moment) -> str:
 def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     servers, survey = moment.servers, moment.survey
     if not len(moment.crawl):
-        return f"nothing is queued: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
+        where = " at this worker" if moment.crawl.shared_orders is not None else ""
+        if blocked := moment.crawl.frontier.blocked:
+            return f"the operator: {counted(blocked, 'URL')}, all that are queued{where}, are blocked"
+        return f"nothing is queued{where}: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
         urls = max(0, len(survey.longest.urls) - survey.beyond_limits)
         return f"one server left: {_with_time(survey.longest, urls, moment)}"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from twisted.internet.task import LoopingCall
 
     from crawlproject.frontier.dispatch import Dispatcher
+    from crawlproject.monitor.figures import Figures
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +46,8 @@ STATES = tuple(state.value for state in ServerState)
 LINE = (
     "%(sessions)d of %(session_limit)d sessions, %(connections)d connections, %(dns_lookups)d DNS look-ups open; "
     "%(pages_per_second).1f pages/s, %(bytes_per_second)d bytes/s; loop lag %(lag).3f s, memory %(memory_mb)d MB; "
-    "%(urls)d URLs queued; servers: %(servers/ready)d ready, %(servers/resting)d resting, %(servers/waiting)d waiting, "
-    "%(servers/leased)d leased, %(servers/idle)d idle, %(servers/held)d held"
+    "%(urls)d URLs queued%(blocked)s; servers: %(servers/ready)d ready, %(servers/resting)d resting, "
+    "%(servers/waiting)d waiting, %(servers/leased)d leased, %(servers/idle)d idle, %(servers/held)d held"
 )
 
 
@@ -141,7 +142,8 @@ class LoadMonitor:
         now = CLOCK()
         seconds = max(1e-3, now - self._last)
         self._last = now
-        load = self._frontier_load()
+        figures = figures_of(self._crawler).now()
+        load = _frontier_load(figures)
         for _, answer in self._crawler.signals.send_catch_log(load_asked):
             if isinstance(answer, dict):
                 for name, number in answer.items():
@@ -156,12 +158,10 @@ class LoadMonitor:
             count = self._stats.get_value(stat, 0)
             load[rate] = round((count - self._counts[stat]) / seconds, 1)
             self._counts[stat] = count
-        figures = figures_of(self._crawler).now()
         load["cpu"] = round(figures.cpu, 3)
         load["quality_gathered"] = round(figures.quality_gathered, 3)
-        if figures.forecast.share is not None:
-            load["quality_share"] = round(figures.forecast.share, 4)
-        load["servers/given_up"] = figures.servers.given_up
+        if figures.quality_share is not None:
+            load["quality_share"] = round(figures.quality_share, 4)
         load["lag"] = round(self._lag.take_mean(), 4)
         load["memory"] = self._process.memory_info().rss
         for name, number in load.items():
@@ -171,21 +171,10 @@ class LoadMonitor:
         self._stats.set_value("monitor/lag/longest", round(self._lag.longest, 4))
         self._load = load | {"memory_mb": load["memory"] / 1024**2}
 
-    def _frontier_load(self) -> dict[str, float]:
-        """Numbers of open sessions, queued URLs and servers by state; all 0 with another scheduler."""
-        load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": 0, "urls": 0}
-        load |= {f"servers/{state}": 0 for state in STATES}
-        crawl = frontier_of(self._crawler)
-        if crawl is not None:
-            counts = crawl.frontier.counts()
-            load["sessions"] = crawl.dispatcher.open_sessions
-            load["urls"] = len(crawl)
-            load |= {f"servers/{state}": counts[state] for state in STATES}
-        return load
-
     def _log_load(self) -> None:
         if self._load:
-            logger.info(LINE, self._load)
+            blocked = self._load["urls/blocked"]
+            logger.info(LINE, self._load | {"blocked": f" ({blocked:.0f} blocked by the operator)" if blocked else ""})
         self._log_failures()
 
     def _log_failures(self) -> None:
@@ -205,6 +194,13 @@ class LoadMonitor:
         words = waiting_words(crawl.dispatcher, CLOCK())
         if words:
             logger.info("Waiting: %s", words)
+
+
+def _frontier_load(figures: Figures) -> dict[str, float]:
+    """Numbers of open sessions, queued URLs and servers by state; all 0 with another scheduler."""
+    load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": figures.sessions}
+    load |= {"urls": figures.queued, "urls/blocked": figures.blocked}
+    return load | {f"servers/{state}": getattr(figures.servers, state) for state in (*STATES, "given_up")}
 
 
 def waiting_words(dispatcher: Dispatcher, now: float) -> str:

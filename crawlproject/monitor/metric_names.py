@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from crawlproject.monitor.server_state import BLOCKED, FULL, STATES
+from crawlproject.monitor.server_state import BLOCKED, FULL, LEFT, STATES
 
 Kind = Literal["counter", "gauge"]
 
@@ -77,10 +77,11 @@ METRICS: tuple[Metric, ...] = (
     _gauge("connections", "open connections"),
     _gauge("dns_lookups", "DNS look-ups in progress"),
     _gauge("urls", "URLs queued"),
+    _gauge("urls_blocked", "of these, on servers that the operator has blocked", "monitor/urls/blocked"),
     *(
         _gauge(f"servers_{name}", f"servers: {text}", f"monitor/servers/{name}")
         for name, text in ((state.replace(" ", "_"), text) for state, text in STATES.items())
-        if name not in (BLOCKED, FULL)  # not counted
+        if name not in (BLOCKED, FULL, LEFT)  # not counted
     ),
     _gauge("quality_gathered", "estimated quality of the pages fetched, earlier runs included"),
     _gauge("quality_share", "quality gathered, as a share of what is known; from 0 to 1"),

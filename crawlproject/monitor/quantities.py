@@ -1,4 +1,4 @@
-"""Numbers, times and sizes in words."""
+"""Numbers, times and sizes in words; shares."""
 
 from __future__ import annotations
 
@@ -42,3 +42,9 @@ def size(count: float) -> str:
             break
         count /= 1000
     return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
+
+
+def share_gathered(gathered: float, queued: float | None) -> float | None:
+    """``gathered`` as a share of itself and the quality ``queued``; None if unknown."""
+    known = gathered + (queued or 0.0)
+    return gathered / known if queued is not None and known > 0 else None

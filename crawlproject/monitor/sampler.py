@@ -14,12 +14,12 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Forecaster, Limits, Look
+from crawlproject.monitor.forecast import Counts, Forecaster, Limits
 from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.monitor.survey import fetchable
-from crawlproject.monitor.surveyor import PagesAllowed, Surveyor
+from crawlproject.monitor.survey import Surveyor
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.robots import RobotsOptions
+from crawlproject.signals import frontier_closing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.monitor.forecast import Forecast
-    from crawlproject.monitor.survey import Survey
+    from crawlproject.monitor.forecast import Forecast, Survey
 
 #: Present rates are means over about this many seconds.
 RATE_TIME = 10.0
@@ -70,27 +69,33 @@ class CrawlFigures:
         self._forecaster = Forecaster(
             Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
         )
-        self._pages_allowed = PagesAllowed(limits.max_pages_per_server, limits.max_pages_per_domain)
+        self._max_pages = limits.max_pages_per_server
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
+        self._is_final = False
+        crawler.signals.connect(self.finish, frontier_closing)
 
     @property
     def survey(self) -> Survey | None:
         """The last complete round over all servers; None until there is one."""
         return None if self._surveyor is None else self._surveyor.survey
 
-    def finish_survey(self) -> None:
-        """Look at all servers now, at the end of a crawl. O(servers)."""
-        if self._surveyor is not None:
-            self._surveyor.finish(CLOCK())
-
     def now(self, fresh: float = FRESH) -> Figures:
-        """The figures, at most ``fresh`` seconds old."""
+        """The figures, at most ``fresh`` seconds old; from ``frontier_closing`` on those of then."""
         now = CLOCK()
-        if now - self._last >= fresh:
+        if now - self._last >= fresh and not self._is_final:
             self._figures = self._look(now, min(now - self._last, 1e6))
             self._last = now
         return self._figures
+
+    def finish(self) -> None:
+        """Keep the figures as they are now: what the run leaves. O(servers); again without effect."""
+        if self._is_final:
+            return
+        self.now(fresh=0.0)
+        self._is_final = True
+        if self._surveyor is not None:
+            self._surveyor.finish(CLOCK())
 
     def _look(self, now: float, since: float) -> Figures:
         stats: Mapping[str, Any] = self._stats.get_stats()
@@ -124,7 +129,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, self._max_new_failures, self._pages_allowed)
+            self._surveyor = Surveyor(frontier, self._max_new_failures, self._max_pages)
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
@@ -132,30 +137,19 @@ class CrawlFigures:
             given_up=frontier.given_up,
             **{state: counts[state] for state in ("ready", "resting", "waiting", "leased", "idle", "held")},
         )
-        queued, survey = len(crawl), self._surveyor.survey
-        waiting = frontier.quality.queued(counts["urls"])
+        survey = self._surveyor.survey
+        waiting = frontier.quality.queued(counts["urls"] + counts["blocked"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
-        to_fetch, expected = fetchable(queued, waiting, survey)
-        look = Look(
-            now=now,
-            done=done,
-            pages=common["pages"],
-            queued=to_fetch,
-            gathered=frontier.quality.gathered,
-            waiting=expected,
-            polite_pace=0.0 if survey is None else survey.drains.pace,
-            sessions=dispatcher.open_sessions,
-            session_limit=dispatcher.max_sessions,
-            bytes=common["bytes"],
-            items=common["items"],
-        )
+        look = Counts(now, done, common["pages"], common["bytes"], common["items"])
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,
             session_limit=dispatcher.max_sessions,
             max_sessions=crawl.allowed_sessions,
             servers=servers,
-            queued=queued,
+            queued=crawl.queued,
+            blocked=counts["blocked"],
+            is_worker=crawl.shared_orders is not None,
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
@@ -175,14 +169,13 @@ class CrawlFigures:
             ),
         )
 
-    def _forecast(self, crawl: CrawlFrontier, look: Look, survey: Survey | None) -> Forecast:
+    def _forecast(self, crawl: CrawlFrontier, look: Counts, survey: Survey | None) -> Forecast:
         if is_closing(self._crawler):  # at once, whatever is queued
-            return self._forecaster.halt(look, "")
+            return self._forecaster.halt(look.now, "")
         if crawl.is_paused:
-            return self._forecaster.halt(look, "the crawl is paused")
+            return self._forecaster.halt(look.now, "the crawl is paused")
         if crawl.outage is not None:
-            return self._forecaster.halt(look, crawl.outage)
+            return self._forecaster.halt(look.now, crawl.outage)
         if not crawl.is_allowed():
-            return self._forecaster.halt(look, "the store cannot be reached")
-        self._forecaster.add(look)
-        return self._forecaster.forecast(survey)
+            return self._forecaster.halt(look.now, "the store cannot be reached")
+        return self._forecaster.forecast(look, len(crawl), survey)

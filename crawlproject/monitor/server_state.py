@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
 
-#: The states shown, with their meaning; the last three replace the server's own state, which is idle or leased then.
-GIVEN_UP, BLOCKED, FULL = "given up", "blocked", "full"
+#: The states shown, with their meaning; the last four replace the server's own state, which is idle or leased then.
+GIVEN_UP, BLOCKED, FULL, LEFT = "given up", "blocked", "full", "left"
 STATES = {
     ServerState.READY.value: "may be requested now",
     ServerState.RESTING.value: "with URLs, in a polite wait or back-off",
@@ -23,6 +23,7 @@ STATES = {
     GIVEN_UP: "given up after too many failures",
     BLOCKED: "blocked by the operator",
     FULL: "all pages fetched that a server may have",
+    LEFT: "never answered, when nothing else was left: tried again by the next run",
 }
 
 
@@ -32,6 +33,8 @@ def shown_state(server: Server) -> str:
         return GIVEN_UP
     if server.blocked:
         return BLOCKED
+    if server.left:
+        return LEFT
     return FULL if server.full else server.state.value
 
 
@@ -50,6 +53,8 @@ def state_reason(server: Server) -> str:
     """The reason for its state; empty for one that needs none."""
     if server.given_up:
         return _last_error(server) or "too many failures in a row"
+    if server.left:
+        return _last_error(server) or STATES[LEFT]
     if server.blocked:
         return STATES[BLOCKED]
     return rest_reason(server) if server.state is ServerState.RESTING else ""

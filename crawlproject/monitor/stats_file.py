@@ -29,6 +29,7 @@ class StatsFile:
     def __init__(self, path: Path, stats: StatsCollector) -> None:
         self._path = path
         self._stats = stats
+        self._reason: str | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -39,11 +40,19 @@ class StatsFile:
         extension = cls(path, stats_of(crawler))
         for signal in (signals.spider_opened, signals.engine_stopped):  # the latter: all stats are there
             crawler.signals.connect(extension.write, signal=signal)
+        crawler.signals.connect(extension.closed, signal=signals.spider_closed)
         return extension
+
+    def closed(self, reason: str) -> None:
+        """Note why the crawl ends: who reads the file decides by that, whatever collects the stats."""
+        self._reason = reason
 
     def write(self) -> None:
         """Replace the file in one step. A failure is logged."""
+        stats = self._stats.get_stats()
+        if self._reason is not None:
+            stats = {**stats, "finish_reason": self._reason}
         try:
-            replace_file(self._path, json.dumps(self._stats.get_stats(), default=str, indent=1), is_durable=False)
+            replace_file(self._path, json.dumps(stats, default=str, indent=1), is_durable=False)
         except (OSError, TypeError, ValueError) as error:
             logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error)

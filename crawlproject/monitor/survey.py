@@ -1,175 +1,94 @@
-"""The result of examining all servers of a frontier (``surveyor``)."""
+"""Looks at all servers of a frontier, a few at a time: a look at 100,000 at once would block the event loop."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from heapq import nlargest
+from itertools import islice
+from math import ceil
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.forecast import Survey
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.server import Server
 
+#: Servers named in a ``Survey``; servers examined in one call, about 4 µs each.
+TOP, STEP = 1000, 1000
 
-#: Servers named in a result.
-TOP = 1000
-
-#: Drain times are added up in classes, each this much longer than the one before; the first ends at one second.
-DRAIN_CLASS = 1.25
-DRAIN_CLASSES = 80
-
-#: How sharply a crawl's pace bends from one limit to the other (``joint_pace``).
-SHARPNESS = 4.0
-
-#: Share of what politeness allows that a crawl reaches at most.
-MAX_SHARE = 0.99
-
-#: Maximum share of the queued quality on servers that fail.
-MAX_LOST = 0.95
+#: Failures in a row from which a server that has answered before counts as failing.
+FAILING = 2
 
 
-@dataclass(slots=True)
-class Drains:
-    """Servers with queued URLs, in classes by the time that fetching these takes: O(1) memory."""
+class Surveyor:
+    """``max_new_failures`` give up a server that has never answered, ``max_pages`` fill one; 0: no such limit."""
 
-    servers: list[int] = field(default_factory=lambda: [0] * DRAIN_CLASSES)
-    urls: list[int] = field(default_factory=lambda: [0] * DRAIN_CLASSES)
-    #: Sum of their times, seconds.
-    seconds: list[float] = field(default_factory=lambda: [0.0] * DRAIN_CLASSES)
-    #: Sum of the seconds of connections that all URLs take.
-    work: float = 0.0
+    def __init__(self, frontier: Frontier, max_new_failures: int = 0, max_pages: int = 0) -> None:
+        self._frontier = frontier
+        self._max_new_failures = max_new_failures
+        self._max_pages = max_pages
+        self._round: Iterator[Server] | None = None
+        self._found = Survey()
+        #: The last complete round; None until there is one.
+        self.survey: Survey | None = None
 
-    def add(self, urls: int, seconds: float, work: float = 0.0) -> None:
-        """Add a server; ``work``: seconds of connections, without rests."""
-        place = bisect_right(_DRAIN_BOUNDS, seconds)
-        self.servers[place] += 1
-        self.urls[place] += urls
-        self.seconds[place] += seconds
-        self.work += work
+    def step(self, now: float, count: int = STEP) -> bool:
+        """Examine up to ``count`` servers; whether that completed a round. A new one copies O(servers) references."""
+        if self._round is None:
+            self._round, self._found = iter(list(self._frontier.servers)), Survey()
+        found, servers, examined = self._found, self._frontier.servers, 0
+        for server in islice(self._round, count):
+            examined += 1
+            self._examine(server, servers.politeness_of(server), now)
+            if len(found.top) >= 4 * TOP:
+                found.top = nlargest(TOP, found.top, key=_importance)
+        if examined == count:
+            return False
+        found.top = nlargest(TOP, found.top, key=_importance)
+        self._round, self.survey = None, found
+        return True
 
-    @property
-    def work_per_url(self) -> float:
-        """Seconds of a connection for a queued URL; 0 without URLs. O(classes)."""
-        urls = sum(self.urls)
-        return self.work / urls if urls else 0.0
+    def finish(self, now: float) -> None:
+        """Do a whole round. O(servers), 0.4 s for 100,000."""
+        self._round = None
+        self.step(now, len(self._frontier.servers) + 1)
 
-    @property
-    def pace(self) -> float:
-        """URLs per second that politeness allows now, with any number of connections. O(classes)."""
-        return sum(pace for pace, _ in self._classes())
-
-    def time(self, urls: float, growth: float, own_pace: float, factor: float) -> float:
-        """Seconds until ``urls`` URLs are fetched, if every server gets ``growth`` times its present ones.
-
-        The crawl fetches ``own_pace`` URLs a second while many servers are ready, and ``factor`` times what politeness
-        allows while few are.  At first all servers are left; then the large and slow ones.  O(classes).
-        """
-        classes = [(factor * pace, growth * time / factor) for pace, time in self._classes()]
-        polite = sum(pace for pace, _ in classes)
-        seconds = before = 0.0
-        for allowed, time in classes:
-            pace = joint_pace(own_pace, polite)
-            fetched = polite * (time - before)
-            if fetched >= urls:
-                break
-            urls -= fetched
-            seconds += fetched / pace
-            polite, before = max(1e-9, polite - allowed), time
-        else:
-            pace = own_pace  # more than there is
-        return seconds + urls / pace
-
-    def _classes(self) -> list[tuple[float, float]]:
-        """(URLs per second that politeness allows, seconds that a server takes) of each class, quick servers first."""
-        return [
-            (urls * servers / seconds, seconds / servers)
-            for servers, urls, seconds in zip(self.servers, self.urls, self.seconds, strict=True)
-            if servers and seconds > 0
-        ]
-
-    def polite_time(self, urls: float, growth: float) -> float:
-        """Seconds in which politeness allows to fetch ``urls`` URLs if every server gets ``growth`` times its present
-        ones, with any number of connections. O(classes)."""
-        classes = [
-            (count, seconds / servers)
-            for servers, count, seconds in zip(self.servers, self.urls, self.seconds, strict=True)
-            if servers
-        ]
-        low, high = 0.0, growth * max((time for _, time in classes), default=0.0)
-        for _ in range(24):
-            middle = (low + high) / 2
-            if sum(count * min(growth, middle / time if time else growth) for count, time in classes) >= urls:
-                high = middle
-            else:
-                low = middle
-        return high
+    def _examine(self, server: Server, politeness: Politeness, now: float) -> None:
+        found, urls = self._found, len(server.urls)
+        if server.fetched or server.failures or urls:
+            found.top.append(server)
+        found.guarded += bool(server.demoted_because)
+        found.mirrors += server.demotion < 1.0
+        if server.blocked or not urls:
+            return
+        if self._max_pages:
+            urls = max(0, min(urls, self._max_pages - server.fetched))
+            found.beyond_limits += len(server.urls) - urls
+        allowed = self._frontier.max_failures
+        failures = max(server.failures, server.robots_failures)
+        if allowed and (failures >= FAILING or (server.last_error is not None and not server.fetched)):
+            if self._max_new_failures and not server.fetched:
+                allowed = min(allowed, self._max_new_failures)
+            rests = sum(map(politeness.backoff, range(max(1, failures) + 1, allowed)))
+            found.failing += 1
+            found.failing_urls += urls
+            found.failing_time = max(found.failing_time, max(0.0, server.ready_at - now) + rests)
+        elif urls and (time := drain_time(server, politeness, now, urls)) > found.longest_time:
+            found.longest, found.longest_time = server, time
 
 
-def joint_pace(own: float, polite: float) -> float:
-    """The pace of a crawl that could do ``own`` and may do ``polite``: near the lower of both, below each. O(1)."""
-    return float((own**-SHARPNESS + polite**-SHARPNESS) ** (-1 / SHARPNESS))
+def drain_time(server: Server, politeness: Politeness, now: float, urls: int) -> float:
+    """Seconds to fetch ``urls`` queued URLs of ``server``, polite waits included. O(1)."""
+    estimates, pages = server.estimates, max(1, server.expected_pages)
+    sessions = ceil(urls / pages)
+    wait = politeness.request_wait(estimates.response_time, server.crawl_delay)
+    busy = estimates.connect_time + pages * estimates.response_time + (pages - 1) * server.request_wait
+    rest = max(wait, politeness.session_rest(busy, server.crawl_delay))
+    return sessions * busy + (sessions - 1) * rest + max(0.0, server.ready_at - now)
 
 
-def own_pace(pace: float, polite: float) -> tuple[float, float]:
-    """Inverse of ``joint_pace``: the own pace, and a factor on ``polite`` if the crawl is faster than that. O(1)."""
-    if pace >= MAX_SHARE * polite:
-        factor = pace / (MAX_SHARE * polite)
-        polite *= factor
-    else:
-        factor = 1.0
-    return (pace**-SHARPNESS - polite**-SHARPNESS) ** (-1 / SHARPNESS), factor
-
-
-_DRAIN_BOUNDS = [DRAIN_CLASS**power for power in range(DRAIN_CLASSES - 1)]
-
-
-@dataclass(slots=True)
-class Survey:
-    """The result of a round over all servers; times in seconds."""
-
-    #: Servers with queued URLs.
-    with_urls: int = 0
-    drains: Drains = field(default_factory=Drains)
-    #: The server that takes longest, and how long; at the time it was examined.
-    longest: Server | None = None
-    longest_time: float = 0.0
-    #: Servers that fail, their queued URLs, and the longest time until one is given up if it continues to fail.
-    failing: int = 0
-    failing_urls: int = 0
-    failing_time: float = 0.0
-    #: Quality of the best of these URLs, and the number of the others.
-    failing_quality: float = 0.0
-    failing_others: int = 0
-    #: Queued URLs that will not be fetched: their server, or its domain, will be full before.
-    beyond_limits: int = 0
-    #: Their quality, at most.
-    beyond_quality: float = 0.0
-    guarded: int = 0
-    mirrors: int = 0
-    #: The servers with the most pages, failures and URLs, at most ``TOP``, most first.
-    top: list[Server] = field(default_factory=list)
-
-
-def fetchable(queued: int, waiting: float | None, survey: Survey | None) -> tuple[int, float | None]:
-    """Of the queued URLs those for which page limits leave room; and their quality, without that of failing servers.
-
-    Of servers that fail nothing is gathered. O(1).
-    """
-    if survey is None or not queued:
-        return queued, waiting
-    left = queued - min(queued, survey.beyond_limits)
-    if waiting is None:
-        return left, None
-    waiting -= min(survey.beyond_quality, waiting * (1 - left / queued))
-    return left, waiting - _lost(waiting, left, survey)
-
-
-def _lost(waiting: float, queued: int, survey: Survey) -> float:
-    """Queued quality on servers that fail.
-
-    Its share is larger than that of the URLs: nothing of it is fetched, and other servers still link to it.
-    """
-    if not survey.failing_urls:
-        return 0.0
-    best = survey.failing_urls - survey.failing_others
-    others = min(waiting / max(1, queued), survey.failing_quality / max(1, best))
-    return min(MAX_LOST * waiting, survey.failing_quality + survey.failing_others * others)
+def _importance(server: Server) -> tuple[int, int, int]:
+    return server.fetched, server.failures, len(server.urls)

@@ -55,14 +55,8 @@ FAMILIES: tuple[type[Options], ...] = (
 #: Settings of scrapy-redis that only its own components read.
 OF_SCRAPY_REDIS = ("REDIS_DECODE_RESPONSES", "REDIS_ITEMS_KEY", "REDIS_ITEMS_SERIALIZER")
 
-#: Settings of earlier versions -> why they were removed.
-REMOVED = {
-    "GUARD_MAX_RUN": "what pages show decides now; see GUARD_MAX_SAME",
-    "GUARD_SERVER_SLOWER": "it was removed, as it had no benefit",
-}
-
-#: Set by the add-on itself; settings of scrapy-redis, of scrapy-playwright, and of earlier versions.
-OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", "PLAYWRIGHT_LAUNCH_OPTIONS", *OF_SCRAPY_REDIS, *REMOVED))
+#: Set by the add-on itself; settings of scrapy-redis and of scrapy-playwright.
+OTHERS = frozenset(("FRONTIER_REQUEST_DELAY", "PLAYWRIGHT_LAUNCH_OPTIONS", *OF_SCRAPY_REDIS))
 
 #: Setting of this project -> default; docs/settings.md and docs/limits.md list them.
 DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {
@@ -82,13 +76,11 @@ _SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
-    """Raise ValueError for a misspelling of one of our settings; log a warning for removed ones and unknown ones.
+    """Raise ValueError for a misspelling of one of our settings; log a warning for unknown ones.
 
     A name with one of our prefixes that resembles none of our names may be the project's own, as may one without.
     """
     for name in sorted(map(str, settings)):
-        if name in REMOVED:
-            logger.warning("%s=%r has no effect: %s", name, settings[name], REMOVED[name])
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
             continue
         is_ours = name.upper().startswith(PREFIXES)

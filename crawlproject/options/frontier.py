@@ -15,6 +15,7 @@ from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
+from crawlproject.urls.server_key import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,12 +62,15 @@ def _politeness(reader: Reader) -> Politeness:
 
 
 def _by_host(reader: Reader, name: str, read: Callable[[Reader], Any]) -> dict[str, Any]:
-    """What ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts) as ``name``."""
+    """What ``DOWNLOAD_SLOTS`` gives to hosts (or to slots named in ``meta``, which are no hosts) as ``name``.
+
+    The keys are ``slot_name``.
+    """
     found = {}
     for host, slot in reader.mappings("DOWNLOAD_SLOTS").items():
         if name in slot:
             try:
-                found[str(host)] = read(Reader(BaseSettings(slot)))
+                found[slot_name(str(host))] = read(Reader(BaseSettings(slot)))
             except ValueError as error:
                 raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
     return found
@@ -167,7 +171,7 @@ class FrontierOptions(Options):
     max_sessions: int = setting(Reader.count, "FRONTIER_MAX_SESSIONS", 64, least=1)
     #: Of the sessions, for the servers of one registered domain.
     # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
-    # (scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
+    # (1757b206:scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
     domain_share: float = setting(Reader.positive_share, "FRONTIER_DOMAIN_SHARE", 0.125)
     max_parked: int = setting(_max_parked)
     # What most servers allow on a connection (Cao 2003, figure 3).
@@ -178,7 +182,7 @@ class FrontierOptions(Options):
     connect_timeout: float = setting(Reader.number, "FRONTIER_CONNECT_TIMEOUT", 10.0)
     #: For the first answer of a server, while others wait for its connection; infinite: the usual time-outs.
     # Servers that accept connections and never answer kept all others waiting for DOWNLOAD_TIMEOUT
-    # (scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
+    # (1757b206:scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
     patience: float = setting(lambda reader: reader.number("FRONTIER_PATIENCE", 5.0) or inf)
     #: Requests that must fail in a row before an outage of this machine's network is suspected; 0: never.
     # Whether it is an outage is decided by asking servers that answered before, which costs a connection or

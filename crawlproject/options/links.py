@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from crawlproject.options.values import Options, Reader, setting
-from crawlproject.urls import DEFAULT_DROP_PARAMS, NON_TEXT_EXTENSIONS, Canonicalizer, UrlPatterns
+from crawlproject.urls.canonical import Canonicalizer
+from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
+from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
+from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,5 +26,5 @@ class RobotsOptions(Options):
     # 4 kB of rules (the mean of 2,163 popular servers; the median is 0.6 kB) take 4.5 kB parsed: 90 MB.
     cache_size: int = setting(Reader.count, "ROBOTSTXT_CACHE_SIZE", 20_000, least=1)
     #: Failures in a row after which the server is given up; 0 = never.
-    # With the back-off of failing servers 5 + 10 + 20 + 40 + 80 s: a small crawl ends after 2.5 minutes.
+    # With the back-off of failing servers 5 + 10 + 20 + 40 + 80 s: a crawl waits 2.5 minutes for it.
     max_failures: int = setting(Reader.count, "ROBOTSTXT_MAX_FAILURES", 6)

@@ -8,7 +8,7 @@ from typing import Self
 
 from crawlproject.frontier.guard.patterns import GuardLimits
 from crawlproject.options.values import Options, Reader
-from crawlproject.urls import host_of
+from crawlproject.urls.server_key import host_of
 from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
 
 

@@ -164,6 +164,8 @@ class Reader:
         value = self.value(name)
         if value is not None and not isinstance(value, (str, Path)):
             raise self.wrong(name, "a path")
+        if not _is_text(str(value or "")):  # Python's stand-ins for bytes: stores and logs could not write it
+            raise ValueError(f"{name}={str(value)!a}: unreadable in this locale; set LC_ALL=C.UTF-8 or PYTHONUTF8=1")
         return Path(value) if value else None
 
     def path_in_job(self, name: str) -> Path | None:
@@ -193,6 +195,14 @@ class Reader:
         """An age in seconds (``age_seconds``); None if not set."""
         value = self.value(name)
         return None if value is None or value == "" else age_seconds(name, value)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def setting(read: Callable[Concatenate[Reader, P], T], *arguments: P.args, **named: P.kwargs) -> T:

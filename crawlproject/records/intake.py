@@ -10,14 +10,14 @@ from weakref import WeakKeyDictionary
 from scrapy.http import TextResponse
 from selectolax.lexbor import LexborNode
 
-from crawlproject.discovery.page_reading import is_html
+from crawlproject.discovery.page_reading import markup
 from crawlproject.discovery.page_reading import read_page as read_links
+from crawlproject.download.content_types import OF_PAGES, parser_of
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
 from crawlproject.records.drift_watch import DriftWatch
 from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
 from crawlproject.records.record import Record
-from crawlproject.requests.answers import media_type
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -43,15 +43,11 @@ def source_of(response: Response) -> Source | None:
     """The page as rules read it; None if it is neither HTML nor XML nor JSON."""
     if not isinstance(response, TextResponse):
         return None
-    kind = media_type(response.headers)
-    if is_html(response):
+    kind = parser_of(response)
+    if kind in OF_PAGES:
         page = read_links(response)
-        return Source(response.text, response.url, base=page.base, tree=page.tree)
-    if kind.endswith("json"):
-        return Source(response.text, response.url, kind="json")
-    if kind.endswith("xml"):
-        return Source(response.text, response.url, kind="xml")
-    return Source(response.text, response.url, kind="html")
+        return Source(markup(response), response.url, base=page.base, tree=page.tree)
+    return Source(response.text, response.url, kind="html" if kind == "other" else kind)
 
 
 class RecordIntake:

@@ -13,6 +13,7 @@ from crawlproject.records.rules import RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
 from crawlproject.records.toml_lines import error_line, line_of
 from crawlproject.urls import LinkFilter, UrlPatterns, resolve
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,12 +130,12 @@ def _seeds(table: Table) -> Iterator[str]:
 
 
 def _domains(table: Table, seeds: tuple[str, ...]) -> Iterator[str]:
-    given = [domain.lower() for domain in table.texts("domains")]
+    given = table.texts("domains")
     try:
         LinkFilter(allowed=frozenset(given))
     except ValueError as error:
         raise table.wrong("domains", str(error)) from error
-    yield from dict.fromkeys(given or map(domain_of, seeds))
+    yield from dict.fromkeys(map(server_name, given or map(domain_of, seeds)))
 
 
 def _patterns(table: Table, key: str) -> UrlPatterns:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from crawlproject.urls import UrlPatterns, host_of, server_key
+from crawlproject.urls.server_key import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -74,7 +74,7 @@ class SiteRules:
 
     name: str
     seeds: tuple[str, ...]
-    #: Hosts, each with its subdomains; optionally with a port.
+    #: Canonical names of hosts, each with its subdomains; optionally with a port.
     domains: tuple[str, ...]
     records: tuple[RecordRule, ...]
     allow: UrlPatterns = NO_PATTERNS
@@ -125,24 +125,16 @@ class RuleSet:
 
     def of(self, url: str) -> SiteRules | None:
         """The rules of the nearest domain above the host of ``url``. O(labels)."""
-        netloc = urlsplit(url).netloc.rpartition("@")[2].lower()
-        host, port = _host_and_port(netloc)
-        while host:
-            found = self._by_domain.get(f"{host}:{port}") or self._by_domain.get(host)
-            if found is not None:
-                return found
-            host = host.partition(".")[2]
-        return None
+        try:
+            names = names_of(server_key(url))
+        except ValueError:  # no host
+            return None
+        return next(filter(None, map(self._by_domain.get, names)), None)
 
     def follows(self, url: str) -> bool:
         """Whether the rules of its domain follow a link to the canonical ``url``."""
         site = self.of(url)
         return site is not None and site.follows(url)
-
-
-def _host_and_port(netloc: str) -> tuple[str, str]:
-    host, _, port = netloc.rpartition(":")
-    return (host, port) if port.isdecimal() and host else (netloc, "")
 
 
 def domain_of(url: str) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from crawlproject.download.answer_repair import MAX_CONTENT_TYPE
 from crawlproject.frontier.politeness import http_time, retry_after_seconds
 
 if TYPE_CHECKING:
@@ -20,9 +18,6 @@ GONE = frozenset((404, 410))
 
 #: Response to a conditional request: the page is unchanged.
 UNCHANGED = 304
-
-#: Media types parsed as HTML.
-HTML_TYPES = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def is_unread(response: Response) -> bool:
@@ -39,21 +34,6 @@ def header(headers: Headers, name: bytes) -> bytes | None:
     """``headers.get(name)`` in a tenth of its time; ``name`` in the spelling of ``Headers``: ``b"Content-Type"``."""
     values: list[bytes] | None = dict.get(headers, name)
     return values[-1] if values else None
-
-
-def content_type(headers: Headers) -> bytes:
-    """The ``Content-Type`` header, cut off at ``MAX_CONTENT_TYPE``; empty if there is none."""
-    return (header(headers, b"Content-Type") or b"")[:MAX_CONTENT_TYPE]
-
-
-def media_type(headers: Headers) -> str:
-    """The type in the ``Content-Type`` header, lower case, without parameters; "" if there is none."""
-    return _media_type(content_type(headers))
-
-
-@lru_cache(maxsize=256)
-def _media_type(value: bytes) -> str:
-    return value.decode("latin-1").partition(";")[0].strip().lower()
 
 
 def retry_after(headers: Headers) -> float | None:

@@ -16,13 +16,15 @@ KEEP                 scheduler, spiders,                     backends.storing
                      middlewares.repository
 RECRAWL              backends.disk                           backends.recrawl, middlewares.recrawl
 FETCHED_BEFORE       middlewares.recrawl                     discovery.trap_guard
+CUT                  middlewares.compression                 backends.recrawl
 WAS_LAST             requests.link_request                   discovery.trap_guard
 SKIP_LINKS           middlewares.duplicates                  middlewares.links, discovery.links, spiders
 DUPLICATE_OF         middlewares.duplicates                  discovery: links, trap_guard; spiders
 NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guard, spiders
 CLOSED_TO_ROBOTS     spiders                                 discovery: links, trap_guard
 CANONICAL            spiders                                 discovery.trap_guard
-AT_ITSELF            middlewares.redirects                   middlewares.redirects
+AGAIN                middlewares.redirects                   middlewares.redirects
+COOKIE_AT            middlewares.redirects                   middlewares.redirects
 ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
 SENT_AT              middlewares.repository                  middlewares.repository
 RECORD               middlewares.repository                  middlewares.repository
@@ -57,10 +59,11 @@ ORIGIN = "frontier_origin"
 #: The request is returned unsent, because its server may not be contacted now.
 UNSENT = "frontier_unsent"
 
-#: The request fails without being sent; the value is the reason, one of the three below.
+#: The request fails without being sent; the value is the reason, one of the four below.
 GIVEN_UP = "frontier_given_up"
 SERVER_GIVEN_UP = "server_given_up"
 PAGE_LIMIT = "page_limit"
+NO_ANSWER = "no_answer"
 UNSERIALIZABLE = "unserializable"
 
 #: The page is not processed (the spider is done, or the record cannot be written): a backend that stores keeps it
@@ -76,6 +79,9 @@ REPLACED = "replaced"
 
 #: An earlier run fetched the page.
 FETCHED_BEFORE = "frontier_fetched_before"
+
+#: The compressed body ended too early.
+CUT = "frontier_cut"
 
 #: The page's URL waited behind all others: its priority.
 WAS_LAST = "frontier_was_last"
@@ -93,8 +99,10 @@ CANONICAL = "frontier_canonical"
 DUPLICATE_OF = "duplicate_of"
 NEAR_DUPLICATE_OF = "near_duplicate_of"
 
-#: How often in a row the page redirected to itself.
-AT_ITSELF = "redirected_to_itself"
+#: A redirect leads back to a page that is worth another request: the dupefilter must accept it.
+AGAIN = "redirected_again"
+#: Redirects before the last one of this chain that set a cookie.
+COOKIE_AT = "redirected_with_cookie_at"
 
 #: Bytes of a robots.txt received.
 ROBOTS_RECEIVED = "robotstxt_received"

@@ -7,7 +7,7 @@ A store in memory is as fast as cache and Bloom filter; these are for stores on 
 """
 
 from crawlproject.seen.bloom import UrlBloom
-from crawlproject.seen.cache import ClockCache, LruCache, RandomCache, StaticCache, UrlCache
+from crawlproject.seen.cache import ClockCache
 from crawlproject.seen.exact import MemorySeenSet
 from crawlproject.seen.fingerprint import bytes_fingerprint, key_bytes, server_part, url_fingerprint, url_key
 from crawlproject.seen.seen_set import BloomSeenSet, ExactStore, SeenSet
@@ -16,13 +16,9 @@ __all__ = [
     "BloomSeenSet",
     "ClockCache",
     "ExactStore",
-    "LruCache",
     "MemorySeenSet",
-    "RandomCache",
     "SeenSet",
-    "StaticCache",
     "UrlBloom",
-    "UrlCache",
     "bytes_fingerprint",
     "key_bytes",
     "server_part",

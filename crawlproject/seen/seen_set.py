@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlproject.seen.bloom import UrlBloom
-    from crawlproject.seen.cache import UrlCache
+    from crawlproject.seen.cache import ClockCache
 
 T = TypeVar("T", int, str)
 
@@ -64,10 +64,10 @@ class SeenUrls(Protocol):
 class SeenSet:
     """``SeenUrls``, exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
 
-    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``scripts/bench_seen.py``).
+    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``1757b206:scripts/bench_seen.py``).
     """
 
-    def __init__(self, store: ExactStore, *, cache: UrlCache | None = None, bloom: UrlBloom | None = None) -> None:
+    def __init__(self, store: ExactStore, *, cache: ClockCache | None = None, bloom: UrlBloom | None = None) -> None:
         self._store = store
         self._cache = cache
         self._bloom = bloom

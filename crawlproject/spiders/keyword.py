@@ -18,6 +18,7 @@ from scrapy.utils.job import job_dir
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
+from crawlproject.discovery.page_reading import is_html, markup
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.links import Links
@@ -154,10 +155,11 @@ class KeywordSpider(WebSpider):
         """The lines of a page with the keyword; a large page is read off the event loop."""
         if not isinstance(response, TextResponse):
             return []
-        is_markup = b"html" in (response.headers.get("Content-Type") or b"html").lower()
+        is_markup = is_html(response)
+        text = markup(response)
         if len(response.body) >= LARGE:
-            return await off_loop(_lines_with, response.text, self.keyword, is_markup=is_markup)
-        return _lines_with(response.text, self.keyword, is_markup=is_markup)
+            return await off_loop(_lines_with, text, self.keyword, is_markup=is_markup)
+        return _lines_with(text, self.keyword, is_markup=is_markup)
 
     def _keep(self, links: Links) -> None:
         """Keep the links of a page for the next level."""
@@ -183,7 +185,7 @@ class KeywordSpider(WebSpider):
                 pass
             if len(crawl):
                 raise DontCloseSpider
-        if stats_of(self.crawler).get_value("keyword/pages", 0):
+        if self.pages:
             raise CloseSpider(NOT_FOUND)
 
     def _begin_level(self) -> None:

@@ -17,7 +17,7 @@ from scrapy.utils.job import job_dir
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.page_reading import is_html, read_page, saved_text
+from crawlproject.discovery.page_reading import is_html, markup, read_page, saved_text
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
@@ -193,7 +193,8 @@ class TopicSpider(WebSpider):
         urls: Sequence[str | None] = ()
         if crawl is not None:  # else ``scrapy parse``
             urls = crawl.intake.canonical(Links(response, hrefs[:MAX_RATED], base=links.base))
-        around = await off_loop(anchors, response.text) if len(response.body) >= LARGE else anchors(response.text)
+        html = markup(response)
+        around = await off_loop(anchors, html) if len(response.body) >= LARGE else anchors(html)
         wanted = {
             number: (url, around.get(href.partition("#")[0]))
             for number, (href, url) in enumerate(zip(hrefs, urls, strict=False))
@@ -323,9 +324,9 @@ async def _text_of(response: Response) -> tuple[str, str]:
     """The source and the visible text of a page; "" if it is no text."""
     if not isinstance(response, TextResponse):
         return "", ""
-    html = response.text
     if not is_html(response):
-        return "", html[:_MAX_UNPARSED]
+        return "", response.text[:_MAX_UNPARSED]
+    html = markup(response)
     text = read_page(response).text
     if text is None:  # the guard is off, so that nobody else asked for it
         page = await off_loop(extract, html[:_MAX_UNPARSED], response.url, with_text=True)

@@ -47,7 +47,7 @@ class Learned:
 class TopicStateFile:
     """The file in ``folder``, for the topic with these ``settings``: another topic's is not used.
 
-    ``sources``: what learned terms and threshold depend on besides; earlier versions did not keep it.
+    ``sources``: what learned terms and threshold depend on besides.
     Stats: ``topic/state_damaged``, ``topic/state_failed`` (not written).
     """
 
@@ -70,10 +70,10 @@ class TopicStateFile:
             if data.get("topic") != self._topic:
                 logger.info("%s: learned for another topic; not used", self._path)
                 return None
-            if data.get("sources", self._sources) != self._sources:
+            if data.get("sources") != self._sources:
                 logger.info("%s: learned from other examples, or with other settings; not used", self._path)
                 return None
-            found = data.get("found", [])  # not kept by earlier versions
+            found = data.get("found")
             if not isinstance(found, list) or not all(isinstance(term, str) for term in found):
                 raise ValueError("wrong terms")
             return Learned(LinkModel.from_state(data.get("model")), *_terms(data), set(found))

@@ -19,6 +19,7 @@ from scrapy.http import TextResponse
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
@@ -29,7 +30,7 @@ from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
-from crawlproject.requests.answers import has_header, header, media_type
+from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import (
     CANONICAL,
     CLOSED_TO_ROBOTS,
@@ -40,7 +41,8 @@ from crawlproject.requests.meta import (
     SKIP_LINKS,
 )
 from crawlproject.spiders.seed_list import seed_lines
-from crawlproject.urls import BadSeed, read_seeds, refresh_target, resolve, server_key
+from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
+from crawlproject.urls.server_key import host_in, server_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -57,6 +59,13 @@ def _whole(name: str, value: Any) -> int:
     if not re.fullmatch("[0-9]{1,15}", str(value)):
         raise ValueError(f"{name}={value!r}: must be a whole number >= 0")
     return int(value)
+
+
+def _domain(entry: str) -> str:
+    try:
+        return server_name(entry)
+    except ValueError as error:
+        raise ValueError(f"allowed: {error}") from error
 
 
 def _text(_name: str, value: Any) -> str:
@@ -130,8 +139,8 @@ class WebSpider(Spider):
         self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
-        if self.allowed:  # Scrapy's offsite middleware, which checks redirects, does not support ports
-            self.allowed_domains = [re.sub(r":\d+$", "", domain) for domain in self.allowed]
+        if self.allowed:  # other components expect hosts there
+            self.allowed_domains = [host_in(_domain(entry)) for entry in self.allowed]
 
     @classmethod
     @starting()
@@ -271,22 +280,23 @@ class WebSpider(Spider):
                 self._count("web/bad_seeds")
                 self.logger.warning("Seed %d skipped: %.100r: %s", seed.line, seed.text, seed.reason)
             else:
+                if seed.had_user:
+                    self.logger.warning("Seed %d: its user name and password are not sent: %s", seed.line, seed.url)
                 yield seed.url, seed.quality
 
     def _end_without_pages(self) -> None:
         """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
-        stats = stats_of(self.crawler)
-        fetched = ("frontier/pages", "frontier/resumed", "recrawl/queued", "workers/pages")
-        if any(stats.get_value(name, 0) for name in fetched):
-            return
-        if stats.get_value("frontier/links/seen", 0) and not stats.get_value("frontier/links/new", 0):
-            return
         crawl = frontier_of(self.crawler)
-        servers = crawl.frontier.servers if crawl is not None else ()
-        failed = (f"{server.key}: {server.last_error}" for server in servers if server.last_error)
+        if crawl is None or crawl.pages or crawl.is_resumed or crawl.pages_elsewhere():
+            return
+        counted = crawl.intake.links_counted
+        if counted("seen") and not counted("new"):
+            return
+        failed = (f"{server.key}: {server.last_error}" for server in crawl.frontier.servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
-        counts = failure_counts(stats.get_stats(), {**COUNTED, **_NOT_FETCHED})
-        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or "there are no seeds")
+        counts = failure_counts(stats_of(self.crawler).get_stats(), {**COUNTED, **_NOT_FETCHED})
+        unknown = "see the log" if counted("found") else "there are no seeds"
+        self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or unknown)
         raise CloseSpider(NO_SEED_FETCHED)
 
     def _count(self, stat: str) -> None:
@@ -303,9 +313,10 @@ def _hrefs(response: Response, found: PageLinks) -> list[str]:
 
 def _refreshed(response: Response) -> list[str]:
     """Where the header ``Refresh`` leads, which no middleware follows; by HTML, ``<base>`` does not apply to it."""
-    refresh = header(response.headers, b"Refresh")
-    target = refresh_target(refresh.decode("utf-8", "replace")) if refresh else None
-    return [resolve(target, response.url) or target] if target else []  # a bad one is counted with the links
+    refresh = read_refresh((header(response.headers, b"Refresh") or b"").decode("latin-1"))  # as in browsers
+    if refresh is None or not refresh.target:
+        return []
+    return [resolve(refresh.target, response.url) or refresh.target]  # a bad one is counted with the links
 
 
 def _in_iso(milliseconds: int) -> str:

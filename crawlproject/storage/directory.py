@@ -1,8 +1,8 @@
 """The directory of a store: its format, its owner, and a lock that admits one writing process.
 
-``store.json`` is written when the store is created, or upgraded from an older format::
+``store.json`` is written when the store is created::
 
-    {"kind": "crawlproject-frontier", "format": 5, "spider": "web", "order": "quality"}
+    {"kind": "crawlproject-frontier", "format": 1, "spider": "web", "order": "quality"}
 
 ``lock`` is locked (flock) by the writing process and contains its PID.  The lock ends with the process.
 """
@@ -24,12 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KIND = "crawlproject-frontier"
-#: Increased with every change after which older code cannot read a store.  2: adds the pages fetched.  3: a server's
-#: number of URLs is in a separate table, its record has no places.  4: requests may contain dates, items and the like.
-#: 5: learned state has its own keys, with a version (``frontier.snapshot``).
-FORMAT = 5
-#: The oldest format that is upgraded.
-MIN_FORMAT = 1
+#: Increased with every change after which older code cannot read a store, or newer code an older one.
+FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,6 @@ class StoreDirectory:
         self._label_file = path / "store.json"
         self._lock_file = path / "lock"
         self._lock: int | None = None
-        self._format = FORMAT
 
     def read_label(self) -> StoreLabel | None:
         """The label; None if there is no store yet.
@@ -72,14 +67,9 @@ class StoreDirectory:
         try:
             values: dict[str, Any] = json.loads(text)
             kind, version = values["kind"], int(values["format"])
-            if kind == KIND and version > FORMAT:
-                reason = f"was written by a newer version (format {version}, this one reads up to {FORMAT})"
-                raise StoreError(self.path, reason)
-            if kind == KIND and version < MIN_FORMAT:
-                reason = f"has an unknown format ({version}, this version reads {MIN_FORMAT} to {FORMAT})"
-                raise StoreError(self.path, reason)
+            if kind == KIND and version != FORMAT:
+                raise StoreError(self.path, f"has format {version}, this version reads format {FORMAT}")
             label = StoreLabel(str(values["spider"]), str(values["order"]))
-            self._format = version
         except (ValueError, TypeError, KeyError) as error:
             raise StoreError(self.path, f"damaged: store.json is not a label of a store: {error!r}") from error
         if kind != KIND:
@@ -89,15 +79,13 @@ class StoreDirectory:
     def claim(self, label: StoreLabel) -> None:
         """Lock the store for writing by this process; create it with ``label`` if there is none yet.
 
-        A store of an older format is marked as upgraded to this one.
-
         Raises StoreError, and changes nothing, if the store is another spider's or in use.
         """
         self._compare(label)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._take_lock()
-            if self._compare(label) is None or self._format < FORMAT:
+            if self._compare(label) is None:
                 replace_file(self._label_file, json.dumps({"kind": KIND, "format": FORMAT, **asdict(label)}))
         except OSError as error:
             self.release()

@@ -1,11 +1,7 @@
 """Servers on disk: the frontier's state of each, and its number of stored URLs.
 
 Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> state learned
-from all servers).  Times are on the wall clock.  Each record has the version of its state (``frontier.snapshot``); an
-older version is upgraded when it is read, and rewritten when the server changes.
-
-Stores of format 2 had the number of URLs in the record, followed by the sort keys of the best URLs: a number missing
-in ``lengths`` is read from there.
+from all servers; ``frontier.snapshot``).  Times are on the wall clock.
 """
 
 from __future__ import annotations
@@ -16,6 +12,7 @@ from math import inf, isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from crawlproject.frontier.politeness import MAX_FIRST_REST
 from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
@@ -60,8 +57,6 @@ class ServerRecord(NamedTuple):
     @classmethod
     def decode(cls, number: int, data: bytes) -> ServerRecord:
         """The inverse of ``encode``. Raises ValueError, KeyError or TypeError for other data."""
-        if not data.startswith(b"{"):  # format 2 begins with the length
-            data = data[4 : 4 + int.from_bytes(data[:4], "big")]
         state: dict[str, Any] = json.loads(data)
         return cls(number, str(state.pop("key")), state)
 
@@ -249,15 +244,18 @@ class DiskFrontierStore:
         return self._next - 1
 
     def _restore(self, frontier: Frontier, number: int, data: bytes, length: int | None, now: float) -> Server:
-        """Restore a server from its record and its number of URLs (None: it is in the record). O(log servers)."""
+        """Restore a server from its record and its number of URLs, None if that is missing. O(log servers)."""
         name = "the record of a server"
         try:
             record = ServerRecord.decode(number, data)
             name = f"the record of {record.key}"
+            if length is None:
+                raise ValueError("its number of URLs is missing")
             queue = StoredUrlQueue(self._queues, number)
-            queue.restore(int(record.state.pop("urls", 0)) if length is None else length)
+            queue.restore(length)
             ready_at = float(record.state["ready_at"]) - self.clock_offset
-            longest = max(self.longest_wait, frontier.servers.orders.delay(record.key))
+            longest = self.longest_wait if record.state.get("answered") else min(self.longest_wait, MAX_FIRST_REST)
+            longest = max(longest, frontier.servers.orders.delay(record.key))
             ready_at = min(ready_at, now + longest) if isfinite(ready_at) else 0.0
             ready_at = max(ready_at, self._rests.pop(record.key, 0.0))
             known = frontier.server(record.key)  # in memory only

@@ -99,9 +99,6 @@ class Rocks:
         with self._errors("cannot be opened"):
             if read_only and path.is_dir() and not os.access(path, os.W_OK):
                 path = self._links.enter_context(_writable(path))
-            if read_only:  # reading must not create tables that an older version did not have
-                present = Rdict.list_cf(str(path), _options())
-                tables = {name: options for name, options in tables.items() if name in present}
             self._db = Rdict(str(path), _options(), tables, access)
             self._tables = {name: self._db.get_column_family(name) for name in tables}
             self.handles = {name: self._db.get_column_family_handle(name) for name in tables}

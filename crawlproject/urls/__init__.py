@@ -6,10 +6,11 @@ the server whose queue a URL belongs to, :func:`domain_of_server` its domain.  :
 list.
 """
 
-from crawlproject.urls.canonical import Canonicalizer, resolve, why_none
+from crawlproject.urls.canonical import Canonicalizer, reference_of, resolve, resolve_redirect, why_none
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
-from crawlproject.urls.extract import PageLinks, extract, refresh_target
-from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
+from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
+from crawlproject.urls.extract import PageLinks, Refresh, extract, first_refresh, read_refresh
+from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
 from crawlproject.urls.server_key import domain_of_server, host_of, server_key
 from crawlproject.urls.wildcards import UrlPatterns
@@ -21,14 +22,18 @@ __all__ = [
     "Canonicalizer",
     "LinkFilter",
     "PageLinks",
+    "Refresh",
     "Seed",
     "UrlPatterns",
     "domain_of_server",
     "extract",
+    "first_refresh",
     "host_of",
+    "read_refresh",
     "read_seeds",
-    "refresh_target",
+    "reference_of",
     "resolve",
+    "resolve_redirect",
     "server_key",
     "why_none",
 ]

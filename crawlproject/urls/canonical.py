@@ -43,6 +43,7 @@ _CANONICAL_HEX = r"(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[BCDF]|[89A-F
 _to_escape = re.compile(rf"%(?!{_CANONICAL_HEX})(?:[0-9A-Fa-f]{{2}})?|[\[\]\\^`{{|}}]")
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
 _CHARACTER_REFERENCE = re.compile(rb"&#([0-9]+);")
+_ASCII = bytes(range(128))
 _AS_UTF_8 = ("utf-8", "utf8", "utf-16", "utf-32")  # encodings whose queries the URL standard escapes as UTF-8
 #: Matches a reference with a scheme other than http(s), such as ``mailto:``.
 has_other_scheme = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII).match
@@ -101,6 +102,32 @@ def resolve(url: str, base: str | None = None, encoding: str = "utf-8") -> str |
     if href is None or not href.startswith(("http://", "https://")):
         return None
     return href.removesuffix("#")
+
+
+def resolve_redirect(url: str, base: str, encoding: str = "utf-8") -> str | None:
+    """``resolve(url, base, encoding)``; None, too, if no server can have its host, as of ``http://./``. O(length)."""
+    href = resolve(url, base, encoding)
+    return None if href is None or origin_of(href[: href.index("/", 8)]) is None else href
+
+
+def canonical_escapes(part: str) -> str:
+    """The ASCII text *part* of a path or query, with each character and escape in its canonical spelling. O(length).
+
+    >>> canonical_escapes("/%7euser/%c3%bc?a[]=%zz")
+    '/~user/%C3%BC?a%5B%5D=%25zz'
+    """
+    return _to_escape.sub(_canonical_escape, part)
+
+
+def reference_of(raw: bytes) -> str:
+    """The reference that a header or a file has as *raw* bytes: those beyond ASCII as escapes, as in browsers.
+
+    O(length).
+
+    >>> reference_of("/ü".encode("latin-1")), reference_of("http://ü.example/".encode())
+    ('/%FC', 'http://%C3%BC.example/')
+    """
+    return raw.decode("latin-1") if raw.isascii() else quote(raw, safe=_ASCII)
 
 
 def why_none(url: str) -> str:
@@ -217,7 +244,7 @@ class Canonicalizer:
         origin = origin_of(href[:slash])
         if origin is None:
             return None
-        rest = self._rules.strip(_to_escape.sub(_canonical_escape, href[slash:]))
+        rest = self._rules.strip(canonical_escapes(href[slash:]))
         if rest.endswith("?") and rest.count("?") == 1:
             rest = rest[:-1]
         if "/." in rest:  # "/a/..;jsessionid=1" has become "/a/.."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # PHP, ASP, Java servlets, BroadVision, osCommerce and its forks: names with no other meaning.  Names that are also used
 # for content ("s", "sid", "session", "cfid") are dropped if a server's own links show that their value is new on each
-# visit (``frontier.guard.visit_ids``).
+# visit (``frontier.guard.idle_parts``).
 _SESSION_ENTRIES = (
     *("phpsessid", "aspsessionid*", "jsessionid", "bv_sessionid", "oscsid", "xtcsid", "zenid"),
     *(";jsessionid", ";phpsessid"),

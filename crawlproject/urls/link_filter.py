@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from crawlproject.urls.canonical import origin_of
+from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
+from crawlproject.urls.server_key import names_of, server_name
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
-
-# Images, sound, video, archives, office documents, parts of pages, programs.  Omitted: extensions that are also
-# top-level domains (".ai", ".au", ".pub"), because pages about domains exist; and text (".py", ".rss"), which is read.
-_NON_TEXT = """
-avif bmp cdr cur drw dwg dxf eps gif heic heif ico jp2 jpe jpeg jpg jxl mng pct pcx png psd psp svg svgz tga tif
-tiff webp
-aac aif aiff amr flac kar m3u m4a mid midi mka mp3 oga ogg opus ra ram wav weba wma
-3gp 3gpp asf asx avi divx f4v flv m2ts m4v mkv mov mp4 mpe mpeg mpg ogv qt rm rmvb swf vob webm wmv
-7z 7zip ace arj bz2 cab cpio deb dmg gz img iso jar lz lzma lzo pst rar rpm sit tar tbz tbz2 tgz txz war whl xpi xz zip
-zst
-doc docb docm docx dot dotm dotx epub mobi odf odg odp ods odt ott pdf pot potm potx pps ppsx ppt pptm pptx ps rtf
-vsd vsdx xls xlsb xlsm xlsx xlt xltm xltx
-css eot js mjs otf ttf wasm woff woff2
-apk appx bat bin cpl dll exe hta ipa msi msp pyc scr
-"""
-NON_TEXT_EXTENSIONS: Final = frozenset(_NON_TEXT.split())
-
 MAX_URL_LENGTH = 2083  # Internet Explorer's limit, which sites respect; also Scrapy's URLLENGTH_LIMIT
 
 NO_PATTERNS = UrlPatterns(())
-
-_domain_parts = re.compile(r"(?:\*?\.)?(\[[^\]]*\]|[^:/?#@\\\s]+)(?::([0-9]{1,5}))?").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFilter:
     """Rules for canonical URLs.
 
-    A domain covers itself and its subdomains, ``domain:port`` only that port; IP addresses are written as in URLs.
-    Raises ValueError naming an invalid domain.
+    A domain, in any spelling of ``server_name``, covers itself and its subdomains, ``domain:port`` only that port;
+    a server (``https://host:port``) may be denied, too.  Raises ValueError naming an invalid domain.
     """
 
     allowed: frozenset[str] = frozenset()  # empty: every domain
@@ -57,16 +38,16 @@ class LinkFilter:
 
     def __post_init__(self) -> None:
         allowed = frozenset(map(_domain, self.allowed))
-        denied = frozenset(map(_domain, self.denied))
+        denied = frozenset(map(server_name, self.denied))
 
         @lru_cache(maxsize=16_384)  # some 3 MB
         def server_reason(server: str) -> str | None:
             scheme, _, netloc = server.partition("://")
             if scheme not in self.schemes or not netloc:
                 return "scheme"
-            if _covers(denied, netloc, scheme):
+            if not denied.isdisjoint(names_of(server)):
                 return "denied"
-            return "offsite" if allowed and not _covers(allowed, netloc, scheme) else None
+            return "offsite" if allowed and allowed.isdisjoint(names_of(server)) else None
 
         object.__setattr__(self, "_server_reason", server_reason)
 
@@ -109,22 +90,9 @@ def is_domain(entry: object) -> bool:
 
 
 def _domain(entry: str) -> str:
-    """*entry*, written by a user, as host or host:port as in canonical URLs."""
-    match = _domain_parts(entry.strip())
-    origin = origin_of(f"http://{match[1]}") if match is not None else None
-    if match is None or origin is None:
-        raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")
-    host = origin.removeprefix("http://")
-    return host if match[2] is None else f"{host}:{int(match[2])}"
-
-
-def _covers(domains: frozenset[str], netloc: str, scheme: str) -> bool:
-    """Whether one of *domains* is the host of *netloc* or a parent domain of it.  O(labels)."""
-    host, _, port = netloc.rpartition(":")
-    if not port.isdecimal():  # no port; an IPv6 address ends with a bracket
-        host, port = netloc, _DEFAULT_PORTS.get(scheme, "")
-    while host not in domains and f"{host}:{port}" not in domains:
-        _, dot, host = host.partition(".")
-        if not dot:
-            return False
-    return True
+    """The canonical name of a domain, host or host:port."""
+    with suppress(ValueError):
+        name = server_name(entry)
+        if "://" not in name:
+            return name
+    raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")

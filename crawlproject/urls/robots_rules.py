@@ -14,6 +14,8 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from crawlproject.urls.canonical import reference_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -199,7 +201,7 @@ class Group:
 
     def _set_delay(self, value: bytes) -> None:
         try:
-            delay = float(value[:32])
+            delay = float(value[:32].replace(b",", b"."))  # a decimal comma, as many countries write it
         except ValueError:
             return
         if isfinite(delay) and delay >= 0:
@@ -244,8 +246,8 @@ def robot_names(agent: str) -> frozenset[str]:
 
 
 def read_sitemaps(body: bytes) -> tuple[str, ...]:
-    """The sitemap URLs in ``body``, a robots.txt, as written. O(len(body))."""
-    return tuple(value.decode("utf-8", "ignore") for _, value in _records(_SITEMAP, body) if value)
+    """The sitemap URLs in ``body``, a robots.txt, as references. O(len(body))."""
+    return tuple(reference_of(value) for _, value in _records(_SITEMAP, body) if value)
 
 
 def unescaped(path: bytes) -> bytes:
@@ -264,7 +266,9 @@ def _unescape(escape: re.Match[bytes]) -> bytes:
 
 def _records(pattern: re.Pattern[bytes], body: bytes) -> Iterator[tuple[str, bytes]]:
     """Kind and value of the records in ``body``, with any line ends."""
-    body = body.removeprefix(codecs.BOM_UTF8).replace(b"\r", b"\n")
+    while body.startswith(codecs.BOM_UTF8):  # editors add one, and then another
+        body = body[len(codecs.BOM_UTF8) :]
+    body = body.replace(b"\r", b"\n")
     for record in pattern.finditer(body):
         start = record.end()
         end = body.find(b"\n", start)

@@ -12,16 +12,18 @@ from crawlproject.urls.canonical import Canonicalizer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_user = re.compile(r"[^:/\\?#]*+:[/\\]*+[^/\\?#@]*+@").match
 _scheme = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?![0-9])").match  # "localhost:8080" is a host and its port
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A start URL in canonical form, and its quality, if given."""
+    """A start URL in canonical form, and its quality, if given; ``had_user``: without the user name that it had."""
 
     line: int
     url: str
     quality: float | None = None
+    had_user: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def read_seeds(lines: Iterable[str]) -> Iterator[Seed | BadSeed]:
     """
     canonicalizer = Canonicalizer()
     for number, line in enumerate(lines, start=1):
-        text = line.removeprefix("\ufeff").strip()
+        text = line.lstrip("\ufeff").strip()
         if text and not text.startswith("#"):
             yield _read(number, text, canonicalizer)
 
@@ -61,7 +63,7 @@ def _read(number: int, text: str, canonicalizer: Canonicalizer) -> Seed | BadSee
     quality = _quality(more[0]) if more else None
     if more and quality is None:
         return BadSeed(number, text, "the quality is not a number of at least 0")
-    return Seed(number, url, quality)
+    return Seed(number, url, quality, _user(written) is not None)
 
 
 def _quality(text: str) -> float | None:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+import ada_url
 import re2
 
+from crawlproject.urls.canonical import canonical_escapes, origin_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 #: Maximum number of patterns, and maximum length of each: RE2 takes at most 8 MB for them.
 MAX_PATTERNS = 1000
 MAX_LENGTH = 2083
 
-#: Characters that need no escape in a canonical URL.
-_AS_IT_IS = "%/:?#[]@!$&'()+,;=~"
+#: Punctuation that servers take for the same with and without an escape: a pattern matches both spellings.
+_EITHER = {char: f"%{ord(char):02X}" for char in "!'()*,:;@$"}
+_ESCAPES = {escape: char for char, escape in _EITHER.items()}
+_pieces = re.compile(r"%[0-9A-F]{2}|.", re.DOTALL).findall
+_escape = re.compile(r"%[0-9A-Fa-f]{2}")
+_start = re.compile(r"(https?|\*)://([^/?#]*)", re.IGNORECASE).match
+_has_dots = re.compile(r"/(?:\.|%2e){1,2}(?:/|\$?\Z)", re.IGNORECASE).search
 
+#: Signs that stay, or get their escapes by ``canonical_escapes``.
+_ASCII_SIGNS = "!#$%&'()*+,/:;=?@[]\\^`{|}~"
 _REGEX = "re:"
 
 
@@ -25,8 +37,10 @@ class UrlPatterns:
 
     A pattern matches the start of a URL; ``*`` stands for any characters, a final ``$`` for the URL's end.  A pattern
     that begins with ``/`` is matched from the path on, on every server; one that begins with ``http://``, ``https://``
-    or ``*``, from the scheme on.  ``re:`` precedes an RE2 regular expression, searched for anywhere in the URL.
-    Raises ValueError for any other pattern.
+    or ``*``, from the scheme on.  ``re:`` precedes an RE2 regular expression, searched for anywhere in the URL; one
+    with characters beyond ASCII also in the URL as people read it, without escapes and ``xn--``.
+    The spelling of hosts and escapes does not matter.  Raises ValueError for any other pattern, and for one that no URL
+    can match.
 
     >>> docs = UrlPatterns(["/docs/", "*.pdf$", "re:/[0-9]{4}/"])
     >>> docs.match("https://a.example/docs/1"), docs.match("https://a.example/x.pdf"), docs.match("https://a.example/")
@@ -34,35 +48,108 @@ class UrlPatterns:
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        expressions = [_expression(pattern) for pattern in patterns]
-        if len(expressions) > MAX_PATTERNS:
-            raise ValueError(f"{len(expressions)} patterns: at most {MAX_PATTERNS} can be used")
-        self._search = _compiled("|".join(expressions), "patterns").search if expressions else None
+        written = list(patterns)
+        if len(written) > MAX_PATTERNS:
+            raise ValueError(f"{len(written)} patterns: at most {MAX_PATTERNS} can be used")
+        self._search = _searching(map(_expression, written))
+        self._search_readable = _searching(_expression(one) for one in written if _is_readable(one))
 
     def __bool__(self) -> bool:
         return self._search is not None
 
     def match(self, url: str) -> bool:
         """Whether the canonical ``url`` matches one of the patterns."""
-        return self._search is not None and self._search(url) is not None
+        if self._search is None:
+            return False
+        if self._search(url) is not None:
+            return True
+        return self._search_readable is not None and self._search_readable(_readable(url)) is not None
+
+
+def _searching(expressions: Iterable[str]) -> Callable[[str], object] | None:
+    joined = "|".join(expressions)
+    return _compiled(joined, "patterns").search if joined else None
+
+
+def _is_readable(pattern: str) -> bool:
+    return pattern.startswith(_REGEX) and not pattern.isascii()
+
+
+def _readable(url: str) -> str:
+    """The canonical *url* as people read it."""
+    start = url.find("/", 8)
+    host, rest = url[:start], unquote(url[start:])
+    return "".join(map(_readable_label, re.split(r"([./])", host))) + rest if "xn--" in host else host + rest
+
+
+def _readable_label(label: str) -> str:
+    return ada_url.idna_to_unicode(label) if label.startswith("xn--") else label
 
 
 def _expression(pattern: str) -> str:
     if len(pattern) > MAX_LENGTH:
         raise ValueError(f"{pattern[:80]!r}...: a pattern has at most {MAX_LENGTH} characters")
     if pattern.startswith(_REGEX):
-        expression = f"(?:{pattern.removeprefix(_REGEX)})"
+        expression = f"(?:{_escape.sub(_in_regex, pattern.removeprefix(_REGEX))})"
         _compiled(expression, pattern)
         return expression
-    if pattern.startswith("/") and not pattern.startswith("//"):
-        start = "^[a-z]+://[^/]*"
-    elif pattern.startswith(("http://", "https://", "*")):
-        start = "^"
-    else:
-        raise ValueError(f"{pattern!r}: a pattern begins with /, *, http://, https:// or re:")
+    if "#" in pattern:
+        raise ValueError(f"{pattern[:80]!r}: no URL has a fragment here; a # in a path or query is written %23")
+    if _has_dots(pattern.partition("?")[0]):
+        raise ValueError(f"{pattern[:80]!r}: no URL has the path segments . and .. here")
+    end = "$" if pattern.endswith("$") else ""
     body = pattern.removesuffix("$")
-    wild = ".*".join(re2.escape(quote(part, safe=_AS_IT_IS)) for part in body.split("*"))
-    return f"(?:{start}{wild}{'$' if body != pattern else ''})"
+    if (match := _start(body)) is not None:
+        rest = body[match.end() :]
+        schemes = ("http", "https") if match[1] == "*" else (match[1].lower(),)
+        starts = "|".join(f"{scheme}://{_host(match[2], scheme, is_whole=bool(rest))}" for scheme in schemes)
+        return f"(?:^(?:{starts}){_wild(rest)}{end})"
+    if body.startswith("/") and not body.startswith("//"):
+        return f"(?:^[a-z]+://[^/]*{_wild(body)}{end})"
+    if not body.startswith("*"):
+        raise ValueError(f"{pattern!r}: a pattern begins with /, *, http://, https:// or re:")
+    either = f"^{_wild(body)}{end}"
+    head, slash, rest = body.partition("/")
+    if slash and (head != head.lower() or not head.isascii()):  # "*.H.TEST/": what ends a host, or a part of the path
+        with suppress(ValueError):
+            either += f"|^[a-z]+://{_host(head, 'http', is_whole=True)}{_wild(slash + rest)}{end}"
+    return f"(?:{either})"
+
+
+def _host(written: str, scheme: str, *, is_whole: bool) -> str:
+    """The expression for a host, and a port, which may have ``*``; without ``is_whole`` for the start of one."""
+    if "*" not in written and is_whole and (origin := origin_of(f"{scheme}://{written}")) is not None:
+        written = origin.partition("://")[2]
+    else:
+        labels = written.rpartition("@")[2].lower().split(".")
+        written = ".".join(label if label.isascii() else _ascii_label(label) for label in labels)
+        if is_whole:
+            written = written.removesuffix({"http": ":80", "https": ":443"}[scheme]).rstrip(".")
+    return "[^/]*".join(map(re2.escape, written.split("*")))
+
+
+def _ascii_label(label: str) -> str:
+    origin = None if "*" in label else origin_of(f"http://{label}")
+    if origin is None:
+        raise ValueError(f"{label[:80]!r}: is no part of a host name; a * stands beside ASCII characters only")
+    return origin.partition("://")[2]
+
+
+def _wild(written: str) -> str:
+    """The expression for a part of a URL in any spelling, in which ``*`` stands for any characters."""
+    parts = (_pieces(canonical_escapes(quote(part, safe=_ASCII_SIGNS))) for part in written.split("*"))
+    return ".*".join("".join(map(_piece, pieces)) for pieces in parts)
+
+
+def _piece(piece: str) -> str:
+    char = _ESCAPES.get(piece, piece)
+    return f"(?:{re2.escape(char)}|{_EITHER[char]})" if char in _EITHER else re2.escape(piece)
+
+
+def _in_regex(match: re.Match[str]) -> str:
+    """An escape in a regular expression in its canonical spelling."""
+    canonical = canonical_escapes(match[0])
+    return canonical if canonical.startswith("%") else str(re2.escape(canonical))
 
 
 def _compiled(expression: str, written: str) -> re2._Regexp:

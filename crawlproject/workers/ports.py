@@ -50,7 +50,10 @@ class Crawl(Protocol):
         """Keys of the servers in session."""
 
     def info(self) -> dict[str, Any]:
-        """Counts for people, and ``busy``: whether something is kept in memory only."""
+        """Counts for people; ``busy``: whether something is kept in memory only.
+
+        ``only_failing``: whether all URLs that are left are of servers that fail and have never answered.
+        """
 
     def report(self, counts: Mapping[str, float]) -> None:
         """Note counts of this worker by name, about once a second."""

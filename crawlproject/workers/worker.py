@@ -85,6 +85,8 @@ class Worker:
         self._lost = 0
         self._learned_at = 0.0
         self._tasks: list[asyncio.Task[None]] = []
+        #: Whether all workers wait for nothing but servers that fail and have never answered.
+        self.only_failing = False
         #: Sums of the stats of all workers that left, if this one was the last.
         self.totals: dict[str, float] = {}
         self._hurry = asyncio.Event()  # the next step should come at once
@@ -210,6 +212,10 @@ class Worker:
         if not self._is_gone:
             with suppress(*AWAY):
                 self.totals = await self.control.add_stats(self._crawl.stats())
+                if self.totals:  # nobody is left: what waits is all in Redis, not with workers that come or go
+                    records = await self.control.records(range(self._options.partitions))
+                    self.totals["frontier/urls"] = float(sum(record.stored for record in records))
+                    self.totals["frontier/servers"] = float(sum(record.servers for record in records))
         with suppress(*AWAY):
             await self.control.close()
 
@@ -416,6 +422,7 @@ class Worker:
             self._has_ended = False
             await self.control.set_running(self._options.crawl)
         await self._keep_learned()
+        await self._look_for_hope(may_end=not has_start_urls and not self._options.keep_running)
         if not has_start_urls:
             await self._look_for_end()
 
@@ -465,6 +472,17 @@ class Worker:
         scan = await self._scan()
         if self._end.look(scan) and await self.control.set_ended(self._options.crawl, scan.mark):
             self._ended()
+
+    async def _look_for_hope(self, *, may_end: bool) -> None:
+        """Find out whether any worker has a server that may answer."""
+        before, self.only_failing = self.only_failing, False
+        are_loaded = not any(part.state is PartState.LOADING for part in self.parts.values())
+        if may_end and are_loaded and self._crawl.info().get("only_failing"):
+            _, infos, _ = await self.control.scan_all(())
+            others = [infos.get(name, {}) for name in self._beat.members if name != self.control.id]
+            self.only_failing = all(each.get("only_failing") or each.get("busy") is False for each in others)
+        if self.only_failing and not before:
+            self._crawl.wake()
 
     async def _scan(self) -> Scan:
         beat = self._beat

@@ -33,7 +33,6 @@ from .judging import (
     client_of,
     missing,
     overlaps,
-    pages_per_second,
     repeats,
     rule_of,
     unexplained_overlaps,

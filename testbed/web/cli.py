@@ -1,4 +1,4 @@
-"""The command line: serves a web until stopped, or reports on a log."""
+"""The command line: serves a web, or a shop that needs its scripts, until stopped; reports on a log."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import math
 import os
 import signal
 import sys
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     read = "read limits of the pages for a client from standard input, a number a line; also stop at its end"
     serve.add_argument("--until-eof", action="store_true", help=read)
     _add_spec_options(serve.add_argument_group("the web"))
+    shop = commands.add_parser("shop", help="serve a small shop whose pages exist only after their scripts ran")
+    shop.set_defaults(command=_shop)
+    shop.add_argument("--port", type=int, default=8090)
+    shop.add_argument("--pages", type=int, default=12)
     shows = commands.add_parser("report", help="print a report on the log of a served web")
     shows.set_defaults(command=_report)
     shows.add_argument("--log", metavar="FILE", required=True, help="log written by serve --log")
@@ -126,6 +131,17 @@ def _read_limit(local: LocalWeb, stop: asyncio.Event) -> None:
         return
     local.limit(float(line))
     print(json.dumps({"limited": True}), flush=True)
+
+
+def _shop(arguments: argparse.Namespace) -> int:
+    """Serve the shop until SIGINT; its first page is printed."""
+    from testbed.shop import Shop  # an import that the webs of hundreds of tests need not pay for
+
+    shop = Shop("127.0.0.1", arguments.port, arguments.pages)
+    print(shop.url, flush=True)
+    with suppress(KeyboardInterrupt):
+        shop.serve_forever()
+    return 0
 
 
 def _report(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .analysis import PolitenessRule, fetches, first_fetches, span
+from .analysis import PolitenessRule, fetches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -172,10 +172,3 @@ def unexplained_overlaps(records: Sequence[Record], pauses: Sequence[Fault], aft
         return any(pause.hits(each.first.client, each.start, each.start, 0.0, after) for pause in pauses)
 
     return [each for each in overlaps(records) if not is_named(each)]
-
-
-def pages_per_second(records: Sequence[Record]) -> float:
-    """Different pages by the time from the first record to the last new page; 0 without pages. O(n log n)."""
-    fetched = first_fetches(records)
-    seconds = fetched[-1].end - span(records)[0] if fetched else 0.0
-    return len(fetched) / seconds if seconds else 0.0

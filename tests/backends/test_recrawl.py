@@ -61,7 +61,7 @@ class RecrawlMachine(RuleBasedStateMachine):
             self.queued[url] = None
 
     @precondition(lambda self: self.queued)
-    @rule(status=st.sampled_from((200, 200, 304, 301, 404, 410, 500, 0)), etag=st.sampled_from(("", "v1", "v2")))
+    @rule(status=st.sampled_from((200, 200, 304, 301, 404, 410, 500, 0)), etag=st.sampled_from(("", '"v1"', '"v2"')))
     def fetch(self, status: int, etag: str) -> None:
         """The next page, with any answer or none."""
         now = next(self.clock)

@@ -33,9 +33,11 @@ from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signa
 from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
+from crawlproject.workers.keys import Keys
 from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, running_web
 from tests.commands import worker_project
 from tests.commands.private_server import private_server
+from tests.monitor.crawl_files import rows_of
 from tests.processes import Forked, run_python, running
 from tests.waiting import PATIENCE, until
 
@@ -275,7 +277,7 @@ def test_two_workers_crawl_a_web_once(tmp_path: Path, short_path: Path) -> None:
     assert done.stderr.rstrip().endswith("report: job/report.html")
     report = (tmp_path / "job" / "report.html").read_text()
     assert "it fetched 60 pages" in report
-    assert '<th scope="row">worker-2</th>' in report
+    assert "worker-2" in [name for name, *_ in rows_of(report, "Workers")]
     for number in (1, 2):
         assert "Spider closed (finished)" in (tmp_path / "job" / f"worker-{number}.log").read_text()
         assert json.loads((tmp_path / "job" / f"worker-{number}.json").read_text())["finish_reason"] == "finished"
@@ -728,17 +730,20 @@ def test_feeds_of_a_worker() -> None:
 
 
 def test_progress_sums_the_workers() -> None:
-    """Pages of workers that are gone still count; partitions are shown if they are unequal."""
+    """Pages are those of the whole crawl and of this run; partitions are shown if they are unequal."""
     progress = Progress()
     assert str(progress) == "all are starting, or ending"
-    progress.add({"a": {"pages": 10, "urls": 5, "servers": 2, "sessions": 3, "partitions": 128}}, 100.0)
+    progress.add({"a": {"pages": 10, "urls": 5, "servers": 2, "sessions": 3, "partitions": 128}}, 10, 100.0)
     assert str(progress) == "10 pages; 5 URLs queued on 2 servers; 3 sessions"
-    progress.add({"b": {"pages": 20, "partitions": 200}, "c": {"pages": -1, "urls": "x", "partitions": 56}}, 110.0)
+    progress.add({"b": {"pages": 20, "partitions": 200}, "c": {"pages": -1, "urls": "x", "partitions": 56}}, 30, 110.0)
     assert str(progress) == "30 pages, 2.0/s; 0 URLs queued on 0 servers; 0 sessions; partitions 56 200"
-    progress.add({"b": {"pages": 15}}, 120.0)
-    assert str(progress).startswith("30 pages, 0.0/s")
-    progress.add({}, 130.0)
-    assert str(progress) == "30 pages; all are starting, or ending"
+    progress.begin(20)
+    progress.add({"b": {"pages": 15}}, 30, 120.0)
+    assert str(progress).startswith("10 pages in this run, 30 in the whole crawl, 1.0/s; ")
+    progress.add({}, 30, 130.0)
+    assert str(progress) == "10 pages in this run, 30 in the whole crawl; all are starting, or ending"
+    progress.add({}, 5, 140.0)  # Redis was emptied meanwhile
+    assert progress.own_pages == 5
 
 
 def test_info_that_is_no_json_object_is_left_out() -> None:
@@ -759,6 +764,10 @@ class Source:
         assert name == "{web}:info"
         return {b"a": b'{"pages": 1}'}
 
+    def hget(self, name: str, field: str) -> bytes:
+        assert (name, field) == ("{web}:meta", "pages")
+        return b"1"
+
 
 class Terminal(io.StringIO):
     """Standard error that is a terminal."""
@@ -773,7 +782,7 @@ def test_a_terminal_has_one_line_that_changes(stream: type[io.StringIO], monkeyp
     monkeypatch.setattr(sys, "stderr", shown := stream())
     monkeypatch.setattr("crawlproject.commands.worker_view.TERMINAL_INTERVAL", 0.0)
     monkeypatch.setattr("crawlproject.commands.worker_view.FILE_INTERVAL", 0.0)
-    view = WorkerView("{web}:info", 2)
+    view = WorkerView(Keys("web"), 2)
     view.watch(Source(), [1, 2])
     view.watch(Source(ConnectionResetError("reset")), [1])
     view.show("a line")
@@ -801,7 +810,7 @@ def test_a_closed_standard_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) 
             raise BrokenPipeError
 
     monkeypatch.setattr(sys, "stderr", Gone())
-    WorkerView("{web}:info", 1).show("nobody reads this")
+    WorkerView(Keys("web"), 1).show("nobody reads this")
 
 
 def test_summary_adds_the_stats() -> None:
@@ -810,9 +819,11 @@ def test_summary_adds_the_stats() -> None:
         {"frontier/pages": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
         {"frontier/pages": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
     ]
-    assert summary(joint_stats(stats), 2, 10.0) == (
+    assert summary(joint_stats(stats), None, 2, 10.0) == (
         "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"
     )
+    counted_by_redis = summary({"workers/total/frontier/urls": 66}, (20, 50), 2, 10.0)
+    assert "; 20 pages in this run, 50 in the whole crawl (2.0/s); 66 URLs still queued; " in counted_by_redis
     assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
     assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
 

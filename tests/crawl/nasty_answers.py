@@ -127,6 +127,7 @@ READ_ANYWAY = counted(
     cookies=html(HTML, "Set-Cookie: \xff;;=;a", "Set-Cookie: =", "Set-Cookie: a=b; expires=\xe9; domain="),
     keep_alive=html(HTML, "Keep-Alive: max=-1, timeout=abc"),
     last_modified=html(HTML, "Last-Modified: \xe9\xff\x80 gestern"),
+    base_ipv6=html(b'<base href="http://[::1">' + HTML),
     refresh_to_itself=html(b'<meta http-equiv="refresh" content="5; url=/bad">' + HTML),
     refresh_to_file=html(b'<meta http-equiv="refresh" content="0; url=file:///etc/passwd">' + HTML),
 )
@@ -148,7 +149,7 @@ SURPLUS = (
 )
 
 NO_CHARSET = counted(
-    "charset/not_text",
+    "charset/unknown",
     linked=True,
     charset_hex=html(HTML, "Content-Type: text/html; charset=hex"),
     charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),
@@ -281,7 +282,6 @@ REDIRECTS = (
         "redirect/malformed",
         linked=True,
         refresh_ipv6=html(b'<meta http-equiv="refresh" content="0; url=http://[::1">' + HTML),
-        base_ipv6=html(b'<base href="http://[::1">' + HTML),
     )
 )
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
+from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download import body_budget
 from crawlproject.links import Links
 
@@ -134,3 +135,20 @@ class SelectingSpider(PagesSpider):
         """An answer, and its links."""
         yield {"url": response.url}
         yield from response.follow_all(css="a")
+
+
+class ReadingSpider(PagesSpider):
+    """Requests ``pages``; an item has what this project reads of each as a page."""
+
+    name = "reading"
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
+        """An answer."""
+        read = read_page(response, with_text=True) if is_html(response) else None
+        yield {
+            "url": response.url,
+            "title": "" if read is None else read.title or "",
+            "hrefs": [] if read is None else read.hrefs,
+            "words": response.text.split() if read is None else (read.text or "").split(),
+            "is_page": read is not None,
+        }

@@ -93,7 +93,9 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             client.post("block", name=one)
             client.post("sessions", limit=2)
             commits = _commits(client)
-            client.post("delay", name=two, seconds=0.5)
+            host_and_port = two.removeprefix("http://")  # what people type
+            client.post("delay", name=host_and_port, seconds=0.5)
+            assert client.get(f"server?key={host_and_port}")["delayed_by"] == host_and_port
             client.post("release", name="127.4.0.9")
             shown = client.get(f"server?key={one}")
             assert (shown["state"], shown["blocked_by"]) == ("blocked", one)
@@ -108,7 +110,7 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
             client = open_console(process, job, port)
             orders = until(lambda: _paused(client))
             assert orders["blocked"] == [one]
-            assert orders["delays"] == {two: 0.5}
+            assert orders["delays"] == {host_and_port: 0.5}
             assert orders["sessions"] == 2
             assert orders["released"] == ["127.4.0.9"]
             assert client.get("servers?state=blocked")["total"] == 1

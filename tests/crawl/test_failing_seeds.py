@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
+from pathlib import Path
+
+import pytest
 
 from testbed.dns import running_name_server
+from testbed.redis_server import RunningRedis
 from testbed.workers import environment
+from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python
 
+WEB = "crawlproject.spiders.web.WebSpider"
 ON_LOOPBACK = ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "FRONTIER_DELAY_FACTOR=0"]
 
 
@@ -64,6 +71,23 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
     assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 1 s)" in line]
 
 
+def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> None:
+    """Nothing else is left, and the next try would come too late. The seed stays queued for the next run."""
+    with socket.socket() as unused:
+        unused.bind(("127.4.0.9", 0))  # does not listen
+        seed = f"http://127.4.0.9:{unused.getsockname()[1]}/"
+    late = {"FRONTIER_MIN_BACKOFF": 100, "ROBOTSTXT_OBEY": True, "JOBDIR": str(tmp_path / "job"), **IMPOLITE}
+    failed = crawl(WEB, settings=late, seeds=seed)
+    assert failed.stat("finish_reason") == "no_seed_fetched"
+    assert failed.stat("robotstxt/request_count") == 1
+    assert (failed.stat("frontier/servers/left"), failed.stat("frontier/dropped/no_answer")) == (1, 1)
+    assert f"No seed could be fetched: {seed.rstrip('/')}: robots.txt: connection refused" in failed.log
+    assert "Only servers that have never answered are left" in failed.log
+    shown = run_python("-m", "scrapy", "frontier", str(tmp_path / "job"), "--json", env=environment())
+    counts = json.loads(shown.stdout)
+    assert (counts["urls_queued"], counts["servers_resting"], counts["servers_given_up"]) == (1, 1, 0)
+
+
 def test_seed_that_redirects_to_itself_is_a_reason() -> None:
     with scripted_site(1) as site:
         site.script = {"1/": Answer(status=302, headers={"Location": "/"})}
@@ -71,3 +95,17 @@ def test_seed_that_redirects_to_itself_is_a_reason() -> None:
         failed = run_python("-m", "scrapy", *crawl, env=environment())
     (error,) = lines(failed.stderr, "ERROR")
     assert error == "No seed could be fetched: redirected to a URL that was requested before: 1"
+
+
+@pytest.mark.parametrize("backend", ["memory", "redis"])
+def test_a_failing_seed_is_tried_as_long_as_another_answers(backend: str, redis_server: RunningRedis) -> None:
+    """It is left when the last page is there, and what that has brought: not before."""
+    with scripted_site(2) as site:
+        site.script = {"1/": Answer(reset=True), "2/": page("/a", "/b"), "2/a": page(), "2/b": page()}
+        settings = {"FRONTIER_MIN_BACKOFF": 100, **IMPOLITE, "DOWNLOAD_DELAY": 1, "ROBOTSTXT_OBEY": False}
+        if backend == "redis":
+            settings |= {"FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}
+        done = crawl(WEB, settings={**settings, "LOG_LEVEL": "INFO"}, seeds=f"{site.url('1/')},{site.url('2/')}")
+        assert sorted(site.places()) == ["1/", "2/", "2/a", "2/b"]
+    assert done.stat("finish_reason") == "finished"
+    assert (done.stat("frontier/servers/left"), done.stat("frontier/pages")) == (1, 3)

@@ -72,3 +72,17 @@ def test_invalid_type_stops_the_start() -> None:
     """The error names the setting."""
     result = crawl(WEB, settings={"LINKS_TYPES": "html"}, seeds="http://127.0.0.1:1/")
     assert "LINKS_TYPES='html'" in result.log
+
+
+@pytest.mark.parametrize("types", [None, "*/*"])
+def test_endless_types_are_not_downloaded(types: str | None) -> None:
+    """Whatever LINKS_TYPES says: events, and pictures of a camera; nor as a seed."""
+    endless = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\ndata: 1\n\n"
+    kinds = {"/events": b"Text/Event-Stream;charset=utf-8", "/camera": b"multipart/x-mixed-replace;boundary=x"}
+    site = {path: (endless % kind, HANG) for path, kind in kinds.items()}
+    settings = {**IMPOLITE, "DOWNLOAD_TIMEOUT": 600, **({} if types is None else {"LINKS_TYPES": types})}
+    with running({"site": {"/": (response(page(*kinds, "/a")),), **site}, "seed": {"/": site["/events"]}}) as roots:
+        result = crawl(WEB, settings=settings, seeds=",".join(f"{root}/" for root in roots.values()))
+    assert len(result.items) == 5, result.log
+    assert result.stat("frontier/links/stopped/content_type") == 3
+    assert not [name for name in result.stats if name.startswith("frontier/failures")]

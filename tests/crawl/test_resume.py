@@ -14,17 +14,19 @@ from typing import Any
 import pytest
 
 from crawlproject.storage.disk import DiskStore
-from scripts.crash_test import PAGES_PER_KILL, crash_crawl, crash_spec
-from testbed.web import WebSpec, duplicates, fetches, running_web
+from scripts.chaos import disk_crawl
+from testbed.redis_server import RunningRedis
+from testbed.web import WebSpec, duplicates, fetches, missing, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling, read_results
-from tests.crawl.scripted_site import page, scripted_site
-from tests.processes import HUNG, Forked
+from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.crawl.workers import fork
+from tests.processes import HUNG
 from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
-#: How often the crash test kills the crawl; scripts/crash_test.py does it more often.
+#: How often the crawl is killed; scripts/chaos.py --disk does it more often.
 CRASHES = 4
 
 #: Free bytes on the disk that fills up: enough to open the store and for two commits or more, not for 900 pages.
@@ -95,15 +97,42 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     assert duplicates(web.records()) == {}
 
 
+@pytest.mark.parametrize(
+    ("backend", "failure"), [("disk", Answer(status=503)), ("disk", Answer(reset=True)), ("redis", Answer(reset=True))]
+)
+def test_failures_are_counted_over_a_stop(
+    tmp_path: Path, backend: str, failure: Answer, redis_server: RunningRedis
+) -> None:
+    """A server that fails is given up after as many tries as without the stop, each after a longer wait."""
+    tries = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_MAX_FAILURES": 4, "FRONTIER_MIN_BACKOFF": 0.4}
+    places = {"disk": {}, "redis": {"FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}}
+    settings = settings_for(tmp_path, **tries, **places[backend])
+    with scripted_site(2) as site:
+        site.script = {"1/robots.txt": failure, "2/": page()}
+        seeds = ",".join((site.url("1/"), site.url("2/")))
+        with crawling(WEB, tmp_path, settings=settings, seeds=seeds) as process:
+            until(lambda: len(site.of(1)) >= 2 and site.of(2), process)
+            process.send_signal(signal.SIGINT)
+            process.wait(HUNG)
+        stopped = len(site.of(1))
+        last = crawl(WEB, settings=settings, seeds=seeds)
+        assert stopped < 4
+        assert [asked.path for asked in site.of(1)] == ["/robots.txt"] * 4
+        assert all(gap >= wait for gap, wait in zip(site.gaps(1), (0.4, 0.8, 1.6), strict=True))
+        assert [asked.path for asked in site.of(2)].count("/") == 1
+    assert last.stat("finish_reason") == "finished"
+    assert last.stat("robotstxt/unreachable") == 4 - stopped
+    assert last.stat("robotstxt/given_up") == 1
+
+
 def test_crashes_lose_no_page(tmp_path: Path) -> None:
     """Repeated kill -9: every page is fetched; twice only if it was in progress or not yet committed."""
-    spec = crash_spec(pages=max(400, PAGES_PER_KILL * CRASHES), seed=5)
-    crashes = crash_crawl(spec, CRASHES, tmp_path, lambda command, **streams: Forked(command[1:], **streams))
-    assert len(crashes.kills) == len(crashes.committed) > 0
-    assert set[tuple[str, str]]().union(*crashes.committed) & fetched(crashes.records)
-    assert "finished" in crashes.log
-    assert crashes.fetched == crashes.expected
-    assert crashes.unexplained() == []
+    outcome = disk_crawl(CRASHES, 0, seed=5, folder=tmp_path, start=fork)
+    assert outcome.committed is not None
+    assert len(outcome.faults) == len(outcome.committed) > 0
+    assert set[tuple[str, str]]().union(*outcome.committed) & fetched(outcome.records)
+    assert missing(outcome.web, outcome.records) == []
+    assert outcome.unexplained() == []
 
 
 @pytest.mark.parametrize("name", ["pages.jsonl", "pages.csv"])

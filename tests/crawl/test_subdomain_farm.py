@@ -48,7 +48,7 @@ def run() -> tuple[Site, Crawl]:
 
 
 def test_all_pages_of_the_others_are_fetched() -> None:
-    """Although the farm never ends. How much longer they take without shares: scripts/bench_dead_servers.py."""
+    """Although the farm never ends. What it costs without: 1757b206:scripts/bench_dead_servers.py."""
     site, result = run()
     fetched = {place for place in site.places() if not place.startswith(str(FARM))}
     assert fetched >= {f"{number}/{at or ''}" for number in range(1, FARM) for at in range(PAGES)}

@@ -160,7 +160,7 @@ DIFFERENT = {
     "FRONTIER_QUALITY: rates URLs by other features": {"FRONTIER_QUALITY": "depth"},
 }
 CHANGED = {
-    "the crawl 'start_urls' has format 1, this version knows format 2: use the version of": {"format": "1"},
+    "the crawl 'start_urls' has format 2, this version knows format 1: use the version of": {"format": "2"},
     "the crawl 'start_urls' belongs to the spider 'other', not to 'start_urls': name": {"spider": "other"},
     "the package tldextract has another list of public suffixes than that of": {"suffixes": "0"},
     "the key {start_urls}:meta is damaged: its settings cannot be read": {"settings": "["},

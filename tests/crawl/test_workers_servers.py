@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import redis
 
-from crawlproject.frontier.orders import canonical_name
+from crawlproject.urls.server_key import server_name
 from crawlproject.workers.commands import COMMANDS, access_rules
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control, join
@@ -163,7 +163,7 @@ def test_blocked_servers_do_not_keep_a_crawl_alive(site: Site, redis_server: Run
 
     async def order(value: str | None) -> None:
         control = Control(RedisConnector(RedisAddress(redis_server.url)).client(), Keys("pushed"), timeout=60.0)
-        name, changes = client.hget("{pushed}:meta", "crawl"), {f"block {canonical_name(site.origins[1])}": value}
+        name, changes = client.hget("{pushed}:meta", "crawl"), {f"block {server_name(site.origins[1])}": value}
         assert await control.order(name.decode(), (f"id-{value}", "{}", 3), changes)
         await control.close()
 

@@ -74,7 +74,7 @@ def test_text_file_may_be_a_sitemap() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"not found", b"<", b"<html><body>404</body></html>", b"<rss></rss>", b"http://a.example/\nhello", b"\0\1"],
+    [b"", b"not found", b"<", b"<html><body>404</body></html>", b"http://a.example/\nhello", b"\0\1"],
 )
 def test_other_content_is_malformed(body: bytes) -> None:
     """ValueError gives the reason."""
@@ -179,7 +179,7 @@ def test_entities_are_not_expanded() -> None:
     assert read(body) == ("sitemap", [])
 
 
-@pytest.mark.parametrize("body", [b"<rss/>", b"\x1f\x8b\x08 broken", b"\x1f\x8b\x08"])
+@pytest.mark.parametrize("body", [b"<html/>", b"\x1f\x8b\x08 broken", b"\x1f\x8b\x08"])
 def test_malformed_sitemap_is_counted_and_logged(body: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """The frontier learns that it listed nothing."""
     crawler = get_crawler()
@@ -211,7 +211,30 @@ def test_published_sitemaps_are_read(name: str, kind: str, count: int) -> None:
     assert (published(name)[0], len(published(name)[1])) == (kind, count)
 
 
-def test_feeds_are_not_sitemaps() -> None:
-    """They list new pages, not all pages."""
-    with pytest.raises(ValueError, match="'feed'"):
-        published("atom.xml")
+def test_feeds_are_sitemaps() -> None:
+    """The protocol allows them: the page of each entry, of RSS and of Atom, once for each link to it."""
+    pages = ["http://example.org/2003/12/13/atom03", "http://example.org/2003/12/13/atom03.html"]
+    assert published("atom.xml") == ("sitemap", pages)
+    item = "<item><title>t</title><link> http://a.example/1 </link><guid>no</guid></item>"
+    assert read(f"<rss><channel><link>http://a.example/</link>{item}</channel></rss>".encode())[1] == [
+        "http://a.example/1"
+    ]
+    rdf = f'<r:RDF xmlns:r="urn:r" xmlns="http://purl.org/rss/1.0/"><channel/>{item}</r:RDF>'
+    assert read(rdf.encode())[1] == ["http://a.example/1"]
+    assert read(b"<rss></rss>") == ("sitemap", [])
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "<br />\n<b>Warning</b>:  Undefined variable $x in <b>/a.php</b> on line <b>3</b><br />\n",
+        "PHP Notice: a\n",
+        "\ufeff\ufeff",
+        "\ufeff \n\ufeff",
+    ],
+)
+@pytest.mark.parametrize("declaration", ["<?xml version='1.0' encoding='UTF-8'?>", ""])
+def test_what_scripts_and_editors_put_before_xml_is_ignored(noise: str, declaration: str) -> None:
+    """A warning of PHP, and a byte order mark for each editor."""
+    body = noise + declaration + urlset("http://a.example/1").decode().partition("?>")[2]
+    assert read(body.encode()) == ("sitemap", ["http://a.example/1"])

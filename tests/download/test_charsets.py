@@ -78,4 +78,18 @@ def test_encodings_that_are_put_right() -> None:
     """Wide ones only where markup declares them."""
     assert charsets.of_markup("utf-16-le") == charsets.of_markup("utf-32") == "utf-8"
     assert charsets.of_header("utf-16-le") == "utf-16-le"
-    assert charsets.of_markup("koi8-r") is None
+    assert charsets.of_markup("koi8-r") == "koi8-r"
+    assert charsets.of_header("utf-16") == charsets.of_header("unicode") == "utf-16-le"
+
+
+@pytest.mark.parametrize("label", ["", "utf-32", "utf-7", "base64", "punycode", "cp437", "hz", "klingon"])
+def test_labels_that_browsers_do_not_know_are_ignored(label: str) -> None:
+    """Python knows most of them."""
+    assert charsets.of_header(label) is None
+
+
+def test_each_encoding_of_the_standard_is_known() -> None:
+    """By another implementation of it; without those of which browsers show nothing."""
+    labels = pytest.importorskip("webencodings.labels", reason="webencodings is not installed").LABELS
+    unknown = {name for label, name in labels.items() if charsets.of_header(label) is None}
+    assert unknown == {"replacement", "x-user-defined"}

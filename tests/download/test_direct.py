@@ -17,6 +17,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
+from crawlproject.download.content_types import media_type
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.opening import Opening
@@ -24,7 +25,6 @@ from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from crawlproject.middlewares.large_pages import LargePageMiddleware
-from crawlproject.requests.answers import media_type
 from tests.download.direct_fetch import SystemNames, fetch_directly
 from tests.download.test_connection import GUARD, Slow
 

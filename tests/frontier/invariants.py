@@ -32,7 +32,11 @@ def check(frontier: Frontier) -> None:
         if server.state is ServerState.IDLE:
             assert not server.urls or server.blocked, f"a server with URLs must not be idle: {server!r}"
     assert len(frontier) == sum(len(server.urls) for server in servers if not server.blocked), "length"
+    assert frontier.blocked == sum(len(server.urls) for server in servers if server.blocked), "blocked"
     assert queue.leased == len(by_state[ServerState.LEASED])
+    awaited = [server for server in servers if server.state not in (ServerState.IDLE, ServerState.HELD)]
+    failing = [server for server in awaited if server.failures and not server.answered]
+    assert queue._awaited[1:] == [len(awaited) - len(failing), len(failing)]
     assert queue.held == len(by_state[ServerState.HELD])
     assert queue._to_hold <= set(by_state[ServerState.LEASED])
     lines = [set(line.values()) for line in queue.lines]

@@ -22,7 +22,7 @@ def test_url_handed_out_comes_back_first_after_the_rest() -> None:
     dispatcher = dispatcher_of(f"{A}/1", f"{A}/2")
     frontier = dispatcher.frontier
     start = dispatcher.next(0.0)
-    assert frontier.servers.back_off(A, 1.0, 1) == 6.0
+    assert frontier.servers.robots_failed(A, 1.0).ready_at == 6.0
     dispatcher.give_back(start)
     dispatcher.ended(start.session)
     assert dispatcher.next(1.0) is None
@@ -40,7 +40,9 @@ def test_url_handed_out_comes_back_first_after_the_rest() -> None:
 def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest: float) -> None:
     """It doubles each time, up to the maximum; a longer Retry-After applies."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    assert frontier.servers.back_off(A, 0.0, failures, retry_after) == rest
+    for _ in range(failures - 1):
+        frontier.servers.robots_failed(A, -1e9)
+    assert frontier.servers.robots_failed(A, 0.0, retry_after).ready_at == rest
     check(frontier)
     assert frontier.counts()["resting"] == 1
 
@@ -48,17 +50,21 @@ def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest
 def test_longer_rest_stays() -> None:
     """A server that already rests for 300 s does not wake earlier."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    frontier.servers.back_off(A, 0.0, 9)
-    assert frontier.servers.back_off(A, 1.0, 1) == 300.0
+    frontier.servers.robots_failed(A, 0.0, 300.0)
+    assert frontier.servers.robots_failed(A, 1.0).ready_at == 300.0
 
 
 def test_pages_failures_are_counted_apart() -> None:
-    """Any answer to a robots.txt request, even 500, resets them; the caller counts failed robots.txt requests."""
+    """Any answer, even 500 to a request for robots.txt, resets them; only a robots.txt resets its own failures."""
     frontier = dispatcher_of(f"{A}/1").frontier
-    frontier.servers.back_off(A, 0.0, 2)
+    for _ in range(2):
+        frontier.servers.robots_failed(A, 0.0)
     frontier.record(Measurement(A, 0.0, status=500))
     assert frontier.server(A).failures == 0
     assert frontier.server(A).ready_at == 10.0
+    assert frontier.server(A).robots_failures == 2
+    frontier.servers.robots_read(A)
+    assert frontier.server(A).robots_failures == 0
 
 
 def test_server_given_up_drops_its_urls() -> None:

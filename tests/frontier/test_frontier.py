@@ -328,8 +328,9 @@ def test_counts_name_every_state() -> None:
         "held": 1,
         "servers": 7,
         "urls": 6,
+        "blocked": 0,
     }
-    assert counts.keys() - {"servers", "urls"} == set(ServerState)
+    assert counts.keys() - {"servers", "urls", "blocked"} == set(ServerState)
 
 
 class FrontierModel(RuleBasedStateMachine):

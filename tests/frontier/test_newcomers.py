@@ -249,7 +249,7 @@ def test_nobody_gives_way_to_servers_that_rank_last(waiting: str) -> None:
     if waiting == "demoted":
         frontier.servers.rank_last(frontier.servers[key(2)], "copies")
     if waiting == "resting":
-        frontier.servers.back_off(key(2), 1.0, 1)
+        frontier.servers.robots_failed(key(2), 1.0)
     push_admitted(frontier, 1, quality=9.0, now=1.0)
     silent = silent_session(dispatcher, 1.0)
     assert silent.server.key == key(1)

@@ -14,7 +14,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.urls import robots_rules
-from crawlproject.urls.robots_rules import MAX_AGENTS, MAX_WILDCARDS
+from crawlproject.urls.robots_rules import MAX_AGENTS, MAX_WILDCARDS, read_group
 from tests.cpu import cpu_seconds
 from tests.data import real, vector
 
@@ -455,3 +455,17 @@ def test_memory_of_agents_is_bounded() -> None:
     verdicts = [parser.allowed("http://example.com/", f"bot{n}") for n in (*range(20), 7)]
     assert [n for n, verdict in enumerate(verdicts) if not verdict] == [7, 20]
     assert len(parser._groups) <= MAX_AGENTS
+
+
+@pytest.mark.parametrize(
+    ("value", "delay"), [("0,5", 0.5), ("0.5", 0.5), ("1,5 s", None), ("1,000.5", None), (",5", 0.5), ("5,", 5)]
+)
+def test_a_delay_may_have_a_decimal_comma(value: str, delay: float | None) -> None:
+    """As in much of Europe; what is no number is no delay."""
+    assert read_group(f"User-agent: *\nCrawl-delay: {value}\n".encode(), "bot").delay == delay
+
+
+@pytest.mark.parametrize("marks", ["", "\ufeff", "\ufeff\ufeff"])
+def test_byte_order_marks_hide_no_group(marks: str) -> None:
+    """However many editors have added one."""
+    assert not read_group(f"{marks}User-agent: *\nDisallow: /".encode(), "bot").allows("http://a.example/x")

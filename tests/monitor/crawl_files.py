@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from html import unescape
 from math import log
 from pathlib import Path
 from typing import Any
@@ -131,3 +133,27 @@ def large(folder: Path) -> Path:
 def series_of(found: list[Sample]) -> Series:
     """As if read from a file."""
     return Series([Run(1.8e9, found)])
+
+
+def data_of(html: str) -> dict[str, Any]:
+    """What the script of a report shows."""
+    found: dict[str, Any] = json.loads(html.partition('id="data">')[2].partition("</script>")[0])
+    return found
+
+
+def rows_of(html: str, title: str) -> list[list[str]]:
+    """The rows of all tables of a part of a report; ``title`` without its scope."""
+    data = data_of(html)
+    parts = [part for part in data["parts"] + data["after"] if part["title"].partition(" (")[0] == title]
+    return [row for part in parts for each in part["tables"] for row in each["rows"]]
+
+
+def text_of(html: str) -> str:
+    """What a reader sees of a report, without charts and servers."""
+    data = data_of(html)
+    seen = [unescape(re.sub(r"<[^>]+>", " ", html.partition("<main>")[2].partition("<script")[0]))]
+    seen += [data["charts"], data["servers_title"]]
+    for part in data["parts"] + data["after"]:
+        seen += [part["title"], *part["sentences"]]
+        seen += [" ".join(row) for each in part["tables"] for row in each["rows"]]
+    return re.sub(r"\s+", " ", " ".join(seen))

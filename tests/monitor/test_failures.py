@@ -26,10 +26,10 @@ from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
 from crawlproject.monitor.figures import ServerCounts
+from crawlproject.monitor.forecast import Survey
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.load import waiting_words
-from crawlproject.monitor.survey import Survey
-from crawlproject.monitor.surveyor import Surveyor
+from crawlproject.monitor.survey import Surveyor
 from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
 
@@ -65,7 +65,10 @@ def refused() -> Exception:
         (NameLookupError("x.example", "timeout"), "its name servers do not answer: x.example"),
         (refused(), "connection refused"),
         (ConnectionResetError(104, "x"), "connection reset"),
-        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: "),
+        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: x"),
+        (ssl.SSLError(1, "[SSL] unknown error (_ssl.c:1006)"), "TLS: unknown error"),
+        (ssl.SSLError(1, ""), "TLS: failed without a reason"),
+        (ssl.SSLError(), "TLS: failed without a reason"),
         (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
         (caused(DownloadTimeoutError("x"), ConnectTimeoutError()), "no connection in time"),
         (ServerDisconnectedError(), "connection closed without an answer"),
@@ -182,9 +185,9 @@ def delay(frontier: Frontier, key: str) -> None:
         (lambda f: fail(f, A), f"1 server rests; next {A} in 4 s (connection refused)"),
         (lambda f: [fail(f, A), fail(f, A)], f"1 server rests; next {A} in 9 s (connection refused, 2 times in a row)"),
         (lambda f: delay(f, A), f"1 server rests; next {A} in 29 s (Crawl-delay 30 s)"),
-        (lambda f: f.servers.back_off(A, 0.0, 1, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
+        (lambda f: f.servers.robots_failed(A, 0.0, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
         (
-            lambda f: [f.servers.back_off(A, 0.0, 5), fail(f, B)],
+            lambda f: [f.servers.robots_failed(A, 0.0, 80.0), fail(f, B)],
             f"2 servers rest; next {B} in 4 s (connection refused)",
         ),
         (lambda f: f.servers.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),

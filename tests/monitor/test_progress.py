@@ -24,10 +24,10 @@ import pytest
 from rich.cells import cell_len
 
 from crawlproject.monitor.figures import Figures, ServerCounts
-from crawlproject.monitor.forecast import Forecast, Range
+from crawlproject.monitor.forecast import Forecast
 from crawlproject.monitor.progress.extension import _is_same_terminal, _is_terminal
 from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
-from crawlproject.monitor.progress.words import end_words, lines, one_line
+from crawlproject.monitor.progress.words import lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
@@ -47,7 +47,9 @@ FIGURES = Figures(
     queued=45_000,
     seen=812_004,
     failures={"status 404": 12, "timeout": 3},
-    forecast=Forecast(Range(600.0, 1500.0, 2400.0), "", Range(60.0, 120.0, 240.0), 0.634),
+    forecast=Forecast(1500.0),
+    quality_gathered=63.4,
+    quality_queued=36.6,
     held_back="politeness: 40 of 89 servers rest",
 )
 
@@ -59,40 +61,41 @@ def text(figures: Figures, width: int = 100) -> str:
 def test_the_panel_tells_what_a_person_asks() -> None:
     """Traced by hand."""
     assert text(FIGURES, 120) == (
-        "Pages 12,345, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
+        "Pages 12,345 in this run, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
         "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 leased, 3 given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
-        "Quality 63% of what is known, 80% in about 2 min (60 s to 4 min)\n"
+        "Quality 63% of what is known\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89 servers rest\n"
-        "End in about 25 min (10 min to 40 min)"
+        "Queue fetched in about 25 min"
     )
-    assert one_line(FIGURES).startswith("pages 12,345, 161.5/s now")
-    unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet", None, None))
-    assert text(unknown).endswith("End not known: too few pages yet")
-    assert "Quality" not in text(unknown)
-    assert "End" not in text(replace(FIGURES, forecast=Forecast(None, "", None, None)))  # the crawl is ending
-    later = replace(FIGURES, forecast=Forecast(None, "too few pages yet", Range(0.0, 0.0, 0.0), 0.81))
-    assert "Quality 81% of what is known\n" in text(later, 120)
-    assert end_words(Forecast(Range(5.0, 5.0, 5.0), "", None, None)) == "in about 5 s"
+    assert one_line(FIGURES).startswith("pages 12,345 in this run, 161.5/s now")
+    unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet"))
+    assert text(unknown).endswith("Queue time not known: too few pages yet")
+    assert "Quality" not in text(replace(unknown, quality_queued=None))
+    assert "Queue" not in text(replace(FIGURES, forecast=Forecast(None)))  # the crawl is ending
+    assert text(replace(FIGURES, forecast=Forecast(5.0, is_limit=True))).endswith("Limit reached in about 5 s")
+    held = replace(FIGURES, queued=177, blocked=100, is_worker=True)
+    assert "Pages 12,345 by this worker, " in text(held)
+    assert "URLs 177 queued (100 blocked by the operator), 812,004 seen" in text(held)
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
 
 def test_a_narrow_terminal_gets_whole_words() -> None:
     """Nothing of what a person asks is cut at 40 columns."""
     assert text(FIGURES, 39) == (
-        "Pages 12,345, 161.5/s now, 20.6/s mean\n"
-        "   1.3 MB/s, for 10 min\n"
+        "Pages 12,345 in this run\n"
+        "   161.5/s now, 20.6/s mean, 1.3 MB/s\n"
+        "   for 10 min\n"
         "Connections 37 of 64, 1,204 servers: 12\n"
         "   ready, 40 resting, 37 leased, 3\n"
         "   given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
         "Quality 63% of what is known\n"
-        "   80% in about 2 min (60 s to 4 min)\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89\n"
         "   servers rest\n"
-        "End in about 25 min (10 min to 40 min)"
+        "Queue fetched in about 25 min"
     )
 
 

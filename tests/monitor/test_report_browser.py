@@ -37,7 +37,7 @@ def opened(running: Any, path: Path, width: int = 1280, scheme: str = "light") -
     page.on("dialog", lambda dialog: errors.append(dialog.message))
     page.on("request", lambda request: errors.append(request.url) if not request.url.startswith("file:") else None)
     page.goto(path.as_uri())
-    page.wait_for_selector(".u-over", state="attached")
+    page.wait_for_selector("#servers tbody tr")
     return page, errors
 
 
@@ -50,7 +50,7 @@ def test_it_looks_as_it_should(running: Any, report: Path, tmp_path: Path, width
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(OVERLAPS) == []
     charts = page.locator("canvas").all()
-    assert len(charts) == 10
+    assert len(charts) == 8
     for chart in charts:
         share, colours = chart.evaluate(DRAWN)
         assert share > 0.01
@@ -61,27 +61,31 @@ def test_it_looks_as_it_should(running: Any, report: Path, tmp_path: Path, width
 def test_the_table_sorts_and_searches(running: Any, tmp_path: Path) -> None:
     """By number and by text, both ways; with the keyboard; all servers of a large crawl."""
     page, errors = opened(running, write_report(large(tmp_path)).path)
-    first = page.locator("#servers tbody tr:not([hidden]) th").first
-    button = page.get_by_role("button", name="Quality")
-    button.click()
+    first = page.locator("#servers tbody tr button").first
+    page.get_by_role("button", name="URLs", exact=True).click()
     assert first.inner_text() == "http://server-0999.example"
     assert page.locator("#servers th[aria-sort]").get_attribute("aria-sort") == "descending"
-    button.focus()
+    page.locator("#servers th[aria-sort] button").focus()
     page.keyboard.press("Enter")
     assert first.inner_text() == "http://server-0000.example"
-    page.get_by_role("button", name="Server", exact=True).click()
-    assert first.inner_text() == "http://server-0000.example"
-    page.get_by_label("Search servers").fill("SERVER-077")
-    assert page.locator("#found").inner_text() == "10 of 1000 servers"
-    assert page.locator("#servers tbody tr:not([hidden])").count() == 10
+    page.get_by_role("button", name="Next").click()
+    assert first.inner_text() == "http://server-0050.example"
+    page.get_by_label("Search").fill("SERVER-077")
+    page.get_by_role("button", name="Show").click()
+    assert page.locator("#servers-caption").inner_text() == "1 to 10 of 10 servers that match, of 1,000"
+    assert page.locator("#servers tbody tr").count() == 10
+    first.click()
+    assert "Urgency" in page.locator("#server[open]").inner_text()
+    assert faults(page, "#server") == []
     assert errors == []
 
 
 def test_values_of_a_chart_and_other_colours(running: Any, report: Path) -> None:
     """The table beside a chart opens; the charts are drawn again when the scheme changes, and for print."""
     page, errors = opened(running, report, 390)
-    page.get_by_text("Values: Quality gathered").click()
+    page.get_by_text("Values: Share of the known quality").click()
     assert page.get_by_role("cell", name="91%").first.is_visible()
+    assert "this crawl: in the end 91%" in page.locator("#charts figure").first.inner_text()
     before = page.locator("canvas").first.evaluate("canvas => canvas.toDataURL()")
     page.emulate_media(color_scheme="dark")
     page.wait_for_function("before => document.querySelector('canvas').toDataURL() !== before", arg=before)
@@ -98,6 +102,14 @@ def test_what_strangers_send_does_nothing(running: Any, tmp_path: Path) -> None:
     page, errors = opened(running, write_report(folder).path, 390)
     page.wait_for_timeout(200)
     assert errors == []
-    assert "<script>alert(1)</script>" in page.locator("#servers tbody th").first.inner_text()
+    assert "<script>alert(1)</script>" in " ".join(page.locator("#servers tbody button").all_inner_texts())
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert faults(page) == []
+
+
+def test_the_summary_without_scripts(running: Any, report: Path) -> None:
+    """What a mail program or a strict browser shows."""
+    page = running.new_context(java_script_enabled=False, offline=True).new_page()
+    page.goto(report.as_uri())
+    assert "it fetched 9,000 pages" in page.locator("main").inner_text()
+    assert "need JavaScript" in page.locator("noscript").inner_text()

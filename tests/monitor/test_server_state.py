@@ -34,7 +34,7 @@ def frontier() -> Frontier:
     frontier.push([Entry(f"{leased}/2", 9.0), Entry(f"{full}/2", 1.0)])
     frontier.open_session(0.0)
     frontier.servers.rest(KEYS[1], 0.0, 1.0)
-    frontier.servers.back_off(KEYS[1], 0.0, 1, error="status 503")
+    frontier.servers.robots_failed(KEYS[1], 0.0, error="status 503")
     frontier.fill(full)
     frontier.fill(idle)
     frontier.server(idle).full = False  # type: ignore[union-attr]
@@ -91,4 +91,4 @@ def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
     assert words >= STATES.keys()
     assert set(FILTERS) >= STATES.keys() >= set(command.STATES)
     gauges = {metric.name.removeprefix("crawlproject_servers_").replace("_", " ") for metric in METRICS}
-    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full"}
+    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full", "left"}

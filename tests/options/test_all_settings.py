@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.options.all_settings import DEFAULTS, REMOVED, check_names
+from crawlproject.options.all_settings import DEFAULTS, check_names
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.presets import PRESETS
 
@@ -51,13 +51,6 @@ def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog
     """A long prefix alone makes no name similar to one of ours: a warning, and the crawl starts."""
     check_names(Settings({name: "x"}))
     assert name in caplog.text
-
-
-@pytest.mark.parametrize("name", sorted(REMOVED))
-def test_settings_of_earlier_versions_do_not_stop_the_start(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    """One line says that they have no effect, and why; none that they are misspelt."""
-    FrontierAddon().update_settings(Settings({name: 3}))
-    assert [record.getMessage() for record in caplog.records] == [f"{name}=3 has no effect: {REMOVED[name]}"]
 
 
 def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:

@@ -23,7 +23,6 @@ TWO_ROOMS = {
     "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",
     "LimitOptions.denied": "refused as links in discovery, and as requests from elsewhere in a middleware",
     "LimitOptions.max_pages": "the middleware ends the crawl; the spider yields no items of pages beyond the limit",
-    "LimitOptions.max_pages_per_domain": "discovery drops URLs by it; the monitor does not expect them in forecasts",
     "LimitOptions.max_pages_per_server": "as max_pages_per_domain",
     "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
     "DuplicateOptions.near": "the middleware compares texts; page_reading tells the first parse to extract them",

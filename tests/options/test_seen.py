@@ -7,7 +7,7 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import BloomSeenSet, ClockCache, LruCache, MemorySeenSet, RandomCache, SeenSet, StaticCache
+from crawlproject.seen import BloomSeenSet, ClockCache, MemorySeenSet, SeenSet
 
 
 def options(**settings: object) -> SeenOptions:
@@ -16,8 +16,8 @@ def options(**settings: object) -> SeenOptions:
 
 
 def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, CLOCK with 2^16 keys; a bloom, where it is alone, for 10 million."""
-    assert options() == SeenOptions("exact", "clock", 2**16, (), 0.001, 0, None)
+    """No setting is needed: exact, a cache of 2^16 keys; a bloom, where it is alone, for 10 million."""
+    assert options() == SeenOptions("exact", 2**16, 0.001, 0, None)
     assert options(SEEN_SET="bloom").bloom_capacity == 10_000_000
 
 
@@ -33,19 +33,12 @@ def test_settings_are_read_as_text_too() -> None:
     ("settings", "message"),
     [
         ({"SEEN_SET": "fuzzy"}, r"SEEN_SET='fuzzy': must be one of exact, bloom"),
-        ({"SEEN_CACHE_POLICY": "fifo"}, r"SEEN_CACHE_POLICY='fifo': must be one of clock, lru, random, static"),
         ({"SEEN_CACHE_SIZE": -1}, r"SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
         ({"SEEN_CACHE_SIZE": "many"}, r"SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
         ({"SEEN_BLOOM_ERROR": 0}, r"SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
         ({"SEEN_BLOOM_ERROR": "1"}, r"SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
         ({"SEEN_BLOOM_ERROR": "x"}, r"SEEN_BLOOM_ERROR='x': must be a number >= 0"),
         ({"SEEN_BLOOM_CAPACITY": 0, "SEEN_SET": "bloom"}, r"SEEN_BLOOM_CAPACITY=0: must be a whole number >= 1"),
-        ({"SEEN_CACHE_POLICY": "static"}, r"SEEN_CACHE_POLICY='static': SEEN_CACHE_URLS must name a file"),
-        (
-            {"SEEN_CACHE_POLICY": "static", "SEEN_CACHE_URLS": "/nowhere"},
-            r"SEEN_CACHE_URLS='/nowhere': .*No such file",
-        ),
-        ({"SEEN_CACHE_POLICY": "static", "SEEN_CACHE_URLS": "/dev/null"}, r"SEEN_CACHE_URLS='/dev/null': has no URL"),
     ],
 )
 def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
@@ -63,27 +56,15 @@ def test_seen_set_without_a_store() -> None:
     assert isinstance(bloom, BloomSeenSet)
 
 
-@pytest.mark.parametrize(("policy", "kind"), [("clock", ClockCache), ("lru", LruCache), ("random", RandomCache)])
-def test_seen_set_over_a_store_has_cache_and_bloom(policy: str, kind: type) -> None:
+def test_seen_set_over_a_store_has_cache_and_bloom() -> None:
     """As set; a size of 0 leaves them out."""
-    chosen = options(SEEN_CACHE_POLICY=policy, SEEN_CACHE_SIZE=7, SEEN_BLOOM_CAPACITY=10)
-    cache = chosen.cache(str)
-    assert type(cache) is kind
+    chosen = options(SEEN_CACHE_SIZE=7, SEEN_BLOOM_CAPACITY=10)
+    cache = chosen.cache()
+    assert isinstance(cache, ClockCache)
     assert cache.size == 7
-    seen = chosen.over(MemorySeenSet(), str)
+    seen = chosen.over(MemorySeenSet())
     assert seen.add_new([1, 1, 2]) == [True, False, True]
     assert seen.counts() == {"urls": 2, "cache_hits": 1, "bloom_new": 2, "store_lookups": 0}
-    bare = options(SEEN_CACHE_SIZE=0, SEEN_BLOOM_CAPACITY=0).over(MemorySeenSet(), str)
+    bare = options(SEEN_CACHE_SIZE=0, SEEN_BLOOM_CAPACITY=0).over(MemorySeenSet())
     bare.add_new([1, 1])
     assert bare.counts() == {"urls": 1, "cache_hits": 0, "bloom_new": 0, "store_lookups": 2}
-
-
-def test_static_cache_has_the_first_urls_of_its_file(tmp_path: Path) -> None:
-    """As many as SEEN_CACHE_SIZE, empty lines not counted."""
-    file = tmp_path / "urls.txt"
-    file.write_text("http://a/\n\n http://b/ \nhttp://c/\n")
-    chosen = options(SEEN_CACHE_POLICY="static", SEEN_CACHE_URLS=str(file), SEEN_CACHE_SIZE=2)
-    assert chosen.cache_urls == ("http://a/", "http://b/")
-    cache = chosen.cache(lambda url: url[:7])  # any function of a URL
-    assert isinstance(cache, StaticCache)
-    assert cache.size == 1  # both are equal

@@ -36,7 +36,10 @@ CASES: dict[str, tuple[list[str], str]] = {
         [*SEED, "-a", "xyz=3"],
         "xyz='3': unknown argument of the spider web; known arguments: seeds, ",
     ),
-    "domain": ([*SEED, "-a", "allowed=a b"], "allowed: not a domain, domain:port or IP address: 'a b'"),
+    "domain": (
+        [*SEED, "-a", "allowed=a b"],
+        "allowed: not a server (http://host:port), host, host:port or domain: 'a b'",
+    ),
     "pattern": ([*SEED, "-a", "include=docs"], "LINKS_INCLUDE='docs': a pattern begins with"),
     "deny file": ([*SEED, "-a", "deny=no.txt"], "FRONTIER_DENY_FILE='no.txt': No such file or directory"),
     "recrawl": ([*SEED, "-a", "recrawl=often"], "recrawl='often': must be an age"),

@@ -172,3 +172,11 @@ def test_options_need_no_room_that_reads_them() -> None:
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             rooms = {module.split(".")[1] for module in modules if module.startswith("crawlproject.")}
             assert rooms <= allowed, f"{path.name}: {rooms - allowed}"
+
+
+@pytest.mark.parametrize("name", ["JOBDIR", "FRONTIER_DIR"])
+def test_paths_that_the_locale_cannot_spell_are_refused(name: str) -> None:
+    """With LC_ALL=C, "j\u00f6b" comes as stand-ins for its bytes, which no store can write."""
+    with pytest.raises(ValueError, match="LC_ALL"):
+        FrontierOptions.from_settings(Settings({name: "j\udcc3\udcb6b"}))
+    assert FrontierOptions.from_settings(Settings({name: "j\u00f6b"})).directory is not None

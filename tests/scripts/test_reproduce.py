@@ -13,8 +13,7 @@ import pytest
 
 from scripts import reproduce_cao2003
 from scripts.cao2003.fig3 import limits
-from scripts.cao2003.fig5 import DOWNLOAD, PARSE, SEEN, Function, by_part
-from testbed.crawl import Conditions, CpuLog, area
+from testbed.crawl import Conditions, CpuLog
 from testbed.twin import compare, twin
 from testbed.web import Record, WebSpec, build_web
 
@@ -86,15 +85,6 @@ def test_curves_rise_to_the_whole_web(folder: Path, figure: int) -> None:
             assert values[0] == 0 or policy == "bound"
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("figure", [3, 4, 6, 7])
-def test_plots_are_written(folder: Path, figure: int) -> None:
-    """PNG files."""
-    plots = list(folder.glob(f"fig{figure}*.png"))
-    assert plots
-    assert all(plot.read_bytes().startswith(b"\x89PNG") for plot in plots)
-
-
 def test_tables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """Markdown, on standard output; without --real there is no figure 5."""
     assert reproduce_cao2003.main(["--figures", "3,5", "--servers", "20", "--pages", "60"]) == 0
@@ -155,17 +145,6 @@ def test_limits_are_those_of_connections_that_servers_closed() -> None:
     assert limits(records) == {"a": 7, "c": 2}
 
 
-def test_libraries_time_goes_to_the_parts_that_call_them() -> None:
-    """re, called by the seen-set for 3 s and by the parser for 1, shares its 8 s out likewise; imports are dropped."""
-    seen: Function = ("crawlproject/urls/canonical.py", 1, "canonical")
-    parse: Function = ("crawlproject/urls/extract.py", 1, "extract")
-    aiohttp: Function = ("/lib/aiohttp/client.py", 1, "request")
-    match: Function = ("~", 0, "<match>")
-    imports: Function = ("~", 0, "<exec>")
-    own = {seen: 1.0, parse: 2.0, aiohttp: 4.0, match: 8.0, imports: 16.0}
-    assert by_part(own, {match: {seen: 3.0, parse: 1.0}}) == {SEEN: 7.0, PARSE: 4.0, DOWNLOAD: 4.0}
-
-
 def test_cpu_log_tells_computing_from_sleeping() -> None:
     """Of this process: about half a second of each."""
     with CpuLog(os.getpid()) as log:
@@ -176,8 +155,3 @@ def test_cpu_log_tells_computing_from_sleeping() -> None:
             pass
         end = time.monotonic()
     assert log.between(start, between).share < 0.5 < log.between(between, end).share
-
-
-def test_area_is_a_mean_height() -> None:
-    """0 for a quarter, a half for half of the time, 1 for the last quarter."""
-    assert area([(1.0, 0.5), (3.0, 1.0)], 4.0) == 0.5

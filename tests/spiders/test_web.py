@@ -5,33 +5,40 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from scrapy.exceptions import CloseSpider
 from scrapy.utils.test import get_crawler
 
 from crawlproject.links import Links
+from crawlproject.spiders import web
 from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider, _in_iso
 
 
 @pytest.mark.parametrize(
-    ("stat", "ends"),
+    ("known", "counts", "ends"),
     [
-        (None, True),
-        ("frontier/pages", False),
-        ("frontier/resumed", False),
-        ("workers/pages", False),
-        ("frontier/links/sent", True),
+        ({}, {}, True),
+        ({"pages": 1}, {}, False),
+        ({"is_resumed": True}, {}, False),
+        ({"pages_elsewhere": lambda: 1}, {}, False),
+        ({}, {"sent": 1}, True),
+        ({}, {"seen": 1}, False),
+        ({}, {"seen": 1, "new": 1}, True),
     ],
 )
-def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(stat: str | None, ends: bool) -> None:
+def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, Any], counts: dict[str, int], ends: bool
+) -> None:
     """If no worker of the crawl has fetched one; URLs that were only sent to others are no pages."""
-    crawler = get_crawler(WebSpider)
+    intake = SimpleNamespace(links_counted=lambda name: counts.get(name, 0))
+    facts = {"pages": 0, "is_resumed": False, "pages_elsewhere": lambda: 0, **known}
+    crawl = SimpleNamespace(intake=intake, frontier=SimpleNamespace(servers=()), **facts)
+    monkeypatch.setattr(web, "frontier_of", lambda _: crawl)
     spider = WebSpider(seeds="http://a.example/")
-    spider.crawler = crawler
-    assert crawler.stats is not None
-    if stat is not None:
-        crawler.stats.set_value(stat, 1)
+    spider.crawler = get_crawler(WebSpider)
     if not ends:
         spider._end_without_pages()
         return

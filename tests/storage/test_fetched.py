@@ -1,6 +1,5 @@
 """The pages fetched on disk."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.storage import rocks
-from crawlproject.storage.directory import FORMAT, StoreLabel
+from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
-from crawlproject.storage.seen import DiskSeenStore
 
 LABEL = StoreLabel("web", "quality")
 PAGE = FetchedPage(1_700_000_000, b'"tag"', b"Tue, 03 Jan 2023 10:00:00 GMT", 2.5, -3, 7, b"cparse_more")
@@ -81,21 +79,3 @@ def test_a_damaged_page_is_an_error(tmp_path: Path) -> None:
         store.rocks.write(batch)
         with pytest.raises(StoreError, match="damaged: a page cannot be read"):
             list(table.stored())
-
-
-def test_a_store_of_format_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It knew no pages fetched: it can be looked at as it is, and becomes one of this format when it is written to."""
-    label = tmp_path / "store.json"
-    with monkeypatch.context() as patch:
-        patch.delitem(rocks.TABLES, "fetched")
-        with DiskStore(tmp_path, LABEL) as store:
-            DiskSeenStore(store).add_new([1, 2])
-            store.commit()
-    label.write_text(json.dumps(json.loads(label.read_text()) | {"format": 1}))
-    with DiskStore.read_only(tmp_path) as store:
-        assert list(DiskSeenStore(store)) == [1, 2]
-    assert json.loads(label.read_text())["format"] == 1
-    with DiskStore(tmp_path, LABEL) as store:
-        assert list(DiskSeenStore(store)) == [1, 2]
-        assert list(DiskFetchedPages(store).stored()) == []
-    assert json.loads(label.read_text())["format"] == FORMAT

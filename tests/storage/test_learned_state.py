@@ -158,7 +158,9 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
         lambda f: skipped(f).factor(f"{A}/images/9.png"),
     ),
     "pages fetched": (lambda f: f.page_fetched(A, 0), of("fetched")),
-    "last error": (lambda f: f.servers.back_off(A, 0.0, 1, error="refused"), of("last_error")),
+    "last error": (lambda f: f.servers.robots_failed(A, 0.0, error="refused"), of("last_error")),
+    "failures of robots.txt": (lambda f: f.servers.robots_failed(A, 0.0), of("robots_failures")),
+    "has answered": (lambda f: fetch(f, A), of("answered")),
     "comes last": (rank_last, of("demoted_because")),
     "all servers' times": (lambda f: [fetch(f, B, seconds=3.0) for _ in range(9)], of_new),
     "what links bring": (

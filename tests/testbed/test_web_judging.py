@@ -13,7 +13,6 @@ from testbed.web import (
     build_web,
     missing,
     overlaps,
-    pages_per_second,
     politeness_violations,
     repeats,
     rule_of,
@@ -123,13 +122,6 @@ def test_missing_pages_have_their_urls() -> None:
     home = fetch(web.servers[0].address, 1, 0.0, 1.0)
     assert missing(web, [home]) == [url for url in web.expected_urls() if url != web.seeds()[0]]
     assert missing(web, [home._replace(status=503)]) == web.expected_urls()
-
-
-def test_speed_counts_new_pages() -> None:
-    """Two pages until 4 s after the first record; what is fetched again does not make the crawl longer."""
-    records = [opened("s", 1, 1.0), fetch("s", 1, 2.0, 3.0), fetch("s", 1, 4.0, 5.0, "/x"), fetch("s", 1, 8.0, 9.0)]
-    assert pages_per_second(records) == 0.5
-    assert pages_per_second([]) == 0
 
 
 def test_tail_of_a_log_reads_each_record_once(tmp_path: Path) -> None:

@@ -28,17 +28,6 @@ def test_file_gives_back_records_and_spec(tmp_path: Path) -> None:
     assert read_spec(tmp_path / "log.tsv") == (fast(), 8000)
 
 
-def test_file_has_named_columns(tmp_path: Path) -> None:
-    """The second line names the columns, the third is the first record."""
-    log = AccessLog(tmp_path / "log.tsv")
-    log.open(fast(), 8000)
-    log.add(REQUEST)
-    log.close()
-    _, names, line = (tmp_path / "log.tsv").read_text().splitlines()
-    assert names.split("\t") == list(Record._fields)
-    assert line == "request\t127.1.0.1\t1\t1\t10.750000\t11.250000\t200\t8123\t/p1.html?sid=0a\t/p1.html\tdisallowed"
-
-
 def test_flush_makes_records_readable(tmp_path: Path) -> None:
     """A flushed record can be read while the log is still open; a line cut off at the end is left out."""
     log = AccessLog(tmp_path / "log.tsv")

@@ -95,3 +95,10 @@ def test_filters_are_values():
 def test_extensions_cover_those_of_scrapy():
     """Of what LinkExtractor refuses, only text and endings that are top-level domains are followed here."""
     assert set(IGNORED_EXTENSIONS) - NON_TEXT_EXTENSIONS == {"tar.gz", "ai", "au", "py", "rb", "rss", "sh"}
+
+
+def test_a_server_may_be_denied() -> None:
+    """As people type it: with scheme and port, or with the port alone."""
+    rules = LinkFilter(denied=frozenset({"HTTP://A.example:8200/", "127.1.0.9:8200"}))
+    servers = ("http://a.example:8200", "https://a.example:8200", "http://127.1.0.9:8200", "http://127.1.0.9")
+    assert [rules.denies(server) for server in servers] == [True, False, True, False]

@@ -60,3 +60,22 @@ def test_reading_is_lazy():
 def test_any_lines_can_be_read(lines):
     """Any line gives at most one seed or report."""
     assert all(1 <= seed.line <= len(lines) for seed in read_seeds(lines))
+
+
+@pytest.mark.parametrize(
+    ("line", "had_user"),
+    [
+        ("http://user:pass@a.example/", True),
+        ("user@a.example/x", True),
+        ("http:\\\\user@a.example", True),
+        ("http://a.example/@x", False),
+        ("http://a.example?q=a@b", False),
+        ("http://a.example#a@b", False),
+    ],
+)
+def test_a_user_name_is_not_lost_in_silence(line: str, had_user: bool) -> None:
+    """It is not sent; the spider says so."""
+    (seed,) = read_seeds([line])
+    assert isinstance(seed, Seed)
+    assert "@" not in seed.url.partition("a.example")[0]
+    assert seed.had_user == had_user

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from crawlproject.urls import LinkFilter, UrlPatterns
+from crawlproject.urls import Canonicalizer, LinkFilter, UrlPatterns
 
 A = "https://a.example"
 
@@ -21,7 +21,7 @@ A = "https://a.example"
         ("/a$", (f"{A}/a",), (f"{A}/ab",)),
         ("*", (f"{A}/",), ()),
         ("/über", (f"{A}/%C3%BCber",), (f"{A}/uber",)),
-        ("/a+b.(c)[d]", (f"{A}/a+b.(c)[d]",), (f"{A}/aab.c",)),
+        ("/a+b.(c)[d]", (f"{A}/a+b.(c)%5Bd%5D",), (f"{A}/aab.c",)),
         ("re:/[0-9]{4}/", (f"{A}/x/2024/y",), (f"{A}/20245/",)),
         ("re:(?i)PRINT", (f"{A}/print",), (f"{A}/p",)),
     ],
@@ -30,6 +30,58 @@ def test_pattern_is_as_in_robots_txt(pattern: str, matching: tuple[str, ...], ot
     """A prefix, ``*``, ``$``, or an RE2 expression; the same in combination with other patterns."""
     for patterns in (UrlPatterns([pattern]), UrlPatterns(["/nothing", pattern, "re:^$"])):
         assert [url for url in (*matching, *others) if patterns.match(url)] == list(matching)
+
+
+#: Patterns -> URLs as pages write them, of which each pattern matches each, and others.
+SPELLINGS: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
+    (("/%7Euser", "/%7euser", "/~user", "re:/%7Euser"), ("/~user/x", "/%7Euser", "/%7euser"), ("/user",)),
+    (("/%c3%bc", "/%C3%BC", "/ü", "re:%c3%bc", "re:/ü", "re:[äü]"), ("/ü/x", "/%c3%bc", "/%C3%BC"), ("/u",)),
+    (("*?x[]=", "*?x%5b%5D=", "re:x%5b%5d="), ("/l?x[]=1", "/l?x%5b%5d=1"), ("/l?x=1",)),
+    (("/a b", "/a%20b"), ("/a b", "/a%20b"), ("/ab",)),
+    (("/100%$", "/100%25$"), ("/100%", "/100%25"), ("/100",)),
+    (("/a(b)", "/a%28b%29", "/a%28b)"), ("/a(b)", "/a%28b%29"), ("/ab",)),
+    (("/Kind:It's", "/Kind%3AIt%27s"), ("/Kind:It's", "/Kind%3aIt%27s"), ("/kind:it's",)),
+    (("*?q='x'", "*?q=%27x%27"), ("/?q='x'", "/?q=%27x%27"), ("/?q=x",)),
+    (("/a%2Ab",), ("/a*b", "/a%2ab"), ("/axb",)),
+    (("/a|b{c}", "/a%7cb%7Bc}"), ("/a|b{c}", "/a%7Cb%7bc%7d"), ("/abc",)),
+    (
+        ("HTTP://H.Test/x", "http://h.test:80/x", "http://h.test./x", "*://H.TEST:80/x", "http://h%2Etest/x"),
+        ("http://h.test/x", "HTTP://H.TEST:80/x", "http://h.test./xy"),
+        ("http://h.test:81/x", "http://www.h.test/x"),
+    ),
+    (
+        ("http://*.H.test/", "*.H.TEST/", "http://*.h.test:80/", "http://WWW.h.test"),
+        ("http://www.h.test/x",),
+        ("http://h.test/x",),
+    ),
+    (
+        ("http://münchen.test/", "http://MÜNCHEN.test/", "http://xn--MNCHEN-3ya.test/", "re:münchen\\.test/"),
+        ("http://münchen.test/", "http://XN--mnchen-3ya.test/x"),
+        ("http://munchen.test/",),
+    ),
+    (("http://*.münchen.test/", "*.münchen.test/"), ("http://www.münchen.test/",), ("http://www.munchen.test/",)),
+    (("http://127.1/", "http://2130706433/"), ("http://127.0.0.1/x",), ("http://127.0.0.2/",)),
+]
+
+
+@pytest.mark.parametrize(("patterns", "matching", "others"), SPELLINGS)
+def test_spelling_does_not_matter(
+    patterns: tuple[str, ...], matching: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    """Neither of the pattern nor of the link."""
+    canonical = Canonicalizer(()).canonical
+    urls = [canonical(url, f"{A}/") or "" for url in (*matching, *others)]
+    for pattern in patterns:
+        found = UrlPatterns([pattern])
+        assert [url for url in urls if found.match(url)] == urls[: len(matching)], pattern
+
+
+def test_capitals_of_a_path_count() -> None:
+    """What may be a host, because it ends before a slash, may be a part of the path as well."""
+    assert UrlPatterns(["*.PDF"]).match(f"{A}/x.PDF")
+    assert not UrlPatterns(["*.PDF"]).match(f"{A}/x.pdf")
+    assert not UrlPatterns(["*.PDF"]).match("https://www.pdf.example/")
+    assert UrlPatterns(["*Mr.X/"]).match(f"{A}/Mr.X/y")
 
 
 def test_no_pattern_matches_nothing() -> None:
@@ -43,6 +95,10 @@ def test_no_pattern_matches_nothing() -> None:
     [
         (["docs/"], "'docs/': a pattern begins with /, \\*, http://, https:// or re:"),
         (["//a.example/"], "a pattern begins with"),
+        (["/page#part"], "'/page#part': no URL has a fragment here; .* is written %23"),
+        (["/a/../b"], "no URL has the path segments . and .."),
+        (["*/%2E/"], "no URL has the path segments . and .."),
+        (["http://*ü.example/"], "no part of a host name"),
         (["re:("], "'re:\\(': missing"),
         (["re:(a)\\1"], "invalid escape"),
         (["/" + "a" * 2083], "at most 2083 characters"),

@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.urls.canonical import MAX_REFERENCE
 from crawlproject.urls.parse_budget import affordable_parts
+from crawlproject.urls.shadow_roots import open_shadow_roots
 
 #: Characters of a page that are read, and links.
 MAX_PAGE = 1_000_000
@@ -42,6 +43,7 @@ def anchors(html: str) -> dict[str, Anchor]:
     """
     part = affordable_parts(html[:MAX_PAGE])[0]
     tree = LexborHTMLParser(html[part.start : part.end])
+    open_shadow_roots(tree)
     if tree.body is None:
         return {}
     for node in tree.css("script,style"):

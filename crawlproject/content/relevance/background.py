@@ -1,7 +1,7 @@
 """Document frequencies of English and Chinese, from which inverse document frequencies follow.
 
-The tables are made by ``scripts/topic_background.py`` from documentation and texts that Debian packages.  A table is a
-gzip file of lines ``term<TAB>documents``, the first of which has an empty term and the number of all documents.
+The tables are made by ``1757b206:scripts/topic_background.py`` from documentation and texts that Debian packages.
+A table is a gzip file of lines ``term<TAB>documents``; the first has an empty term and the number of all documents.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.content.relevance.words import few_marks, without_ignorable, without_surrogates
 from crawlproject.urls.parse_budget import affordable_parts
+from crawlproject.urls.shadow_roots import open_shadow_roots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +85,7 @@ def visible_lines(html: str, without: str = "") -> list[str]:
     pieces: list[str] = []
     for part in affordable_parts(html):
         tree = LexborHTMLParser(part.within + html[part.start : part.end])
+        open_shadow_roots(tree)
         if tree.body is None:
             continue
         for node in reversed(tree.body.css(without) if without else []):  # innermost first

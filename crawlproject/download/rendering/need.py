@@ -7,6 +7,8 @@ import re
 import re2
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from crawlproject.urls.shadow_roots import open_shadow_roots
+
 #: Bytes of a page that are looked at. A longer one, up to ``_MAX_FILLED``, is looked at without its scripts, style
 #: sheets and long attributes; if it is too long even then, its start does not tell how much text it has.
 MAX_EXAMINED = 262_144
@@ -58,6 +60,7 @@ def reason_to_render(body: bytes) -> str | None:
     if len(body) > MAX_EXAMINED or b"<script" not in body.lower():
         return None
     tree = LexborHTMLParser(body)
+    open_shadow_roots(tree)
     if tree.body is None or tree.css_first("frameset,meta[http-equiv=refresh i]") is not None:
         return None
     scripts = [script for script in tree.css("script") if _runs(script)]

@@ -81,12 +81,12 @@ def far_addresses(url: str, other: str) -> list[Far]:
         stem = target.rstrip("/")
         longer = stem + stem[stem.rfind("/") :] * _REPETITIONS + target[len(stem) :]
         far = [(longer, (longer.lower(),)), *_with_value(target, len(stem) - 1)]
-        return [Far(root + each, values) for each, values in far]
+        return [Far(root + each, values) for each, values in far if each not in (path, target)]
     found: list[tuple[str, tuple[str, ...]]] = []
     if _is_of_date(path, changed):
         found = _with_year(path, direction(url, other))
     found = found or [*_with_value(path, changed[-1]), *_with_year(path, UP)]
-    return [Far(root + far, values) for far, values in found]
+    return [Far(root + far, values) for far, values in found if far not in (path, target)]
 
 
 def _is_of_date(path: str, changed: list[int]) -> bool:

@@ -33,6 +33,7 @@ DOWNLOADER_MIDDLEWARES = frozenset(
         "crawlproject.middlewares.compression.OffLoopCompressionMiddleware",
         "crawlproject.middlewares.large_pages.LargePageMiddleware",
         "crawlproject.middlewares.limits.LimitsMiddleware",
+        "crawlproject.middlewares.offsite.TolerantOffsiteMiddleware",
         "crawlproject.middlewares.politeness.PolitenessMiddleware",
         "crawlproject.middlewares.recrawl.RecrawlMiddleware",
         "crawlproject.middlewares.redirects.TolerantMetaRefreshMiddleware",
@@ -73,7 +74,12 @@ SPIDER_MIDDLEWARES = frozenset(
 #: Concurrent requests: no limit.
 MANY = 1 << 20
 
-_OFFSITE = "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware"
+_OFFSITE = frozenset(
+    (
+        "crawlproject.middlewares.offsite.TolerantOffsiteMiddleware",
+        "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
+    )
+)
 _LINKS = "crawlproject.middlewares.links.LinksMiddleware"
 _CORE_STATS = "scrapy.extensions.corestats.CoreStats"
 _CLOSE_SPIDER = "scrapy.extensions.closespider.CloseSpider"
@@ -147,7 +153,7 @@ def direct(method: Any) -> Callable[..., Any]:
 
 def on_site(method: Callable[..., Any]) -> Callable[..., Any]:
     """``method``; Scrapy's filter of other sites is asked only if the spider has ``allowed_domains``."""
-    return partial(_on_site, method) if _class(getattr(method, "__self__", None)) == _OFFSITE else method
+    return partial(_on_site, method) if _class(getattr(method, "__self__", None)) in _OFFSITE else method
 
 
 def _on_site(filter_request: Callable[..., Any], *, request: Request, **others: Any) -> Any:

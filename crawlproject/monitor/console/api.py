@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from importlib import resources
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import access_middleware, add_headers
 from crawlproject.monitor.console.order_book import ActionError, UnavailableError
+from crawlproject.monitor.console.page_files import page_file
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -39,6 +39,7 @@ FILES = {
     "console.js": "text/javascript",
     "format.js": "text/javascript",
     "charts.js": "text/javascript",
+    "tables.js": "text/javascript",
     "uPlot.js": "text/javascript",
     "uPlot.css": "text/css",
 }
@@ -97,7 +98,7 @@ def application(views: Views, actions: Actions, access: Access, hub: Hub) -> web
 
 
 def _file(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-    text = resources.files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+    text = page_file(name)
 
     async def serve(_: web.Request) -> web.Response:
         return web.Response(text=text, content_type=kind, charset="utf-8")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl, is_closing, stats_of
-from crawlproject.frontier.orders import canonical_name
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import (
     BLOCK,
@@ -29,6 +28,7 @@ from crawlproject.monitor.console.order_book import (
 )
 from crawlproject.monitor.quantities import counted
 from crawlproject.signals import sessions_limited
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -261,10 +261,7 @@ class Control:
 def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("name: must be a server, host or domain")
-    name = canonical_name(value)
-    if "*" in name or ".." in name:  # no host has such a name: the order would have no effect
-        raise ValueError(f"not a server, host or domain: {name!r}")
-    return name
+    return server_name(value)
 
 
 async def _all(steps: Iterator[None]) -> None:

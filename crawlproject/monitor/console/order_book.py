@@ -11,8 +11,9 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlproject.frontier.orders import MAX_NAMES, canonical_name
+from crawlproject.frontier.orders import MAX_NAMES
 from crawlproject.storage.replacing import replace_file
+from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
@@ -143,7 +144,7 @@ class Orders:
 def split_order(order: str) -> tuple[str, str]:
     """The kind of an order, and the canonical name of its server or domain. Raises ValueError for what is none."""
     kind, _, name = order.partition(" ")
-    if kind in (DELAY, BLOCK, RELEASE) and name and canonical_name(name) == name:
+    if kind in (DELAY, BLOCK, RELEASE) and name and server_name(name) == name:
         return kind, name
     if order in (PAUSED, STOPPED, SESSIONS):
         return order, ""
@@ -246,4 +247,4 @@ def _fitting(names: T) -> T:
 def _names(value: Any) -> list[str]:
     if not isinstance(value, list) or len(value) > MAX_NAMES or not all(isinstance(name, str) for name in value):
         raise ValueError(f"not a list of at most {MAX_NAMES} names")
-    return [canonical_name(name) for name in value]
+    return [server_name(name) for name in value]

@@ -89,8 +89,8 @@ class CrawlRoom:
             "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
             "end": forecast.end,
             "why_no_end": forecast.why_not,
-            "most_quality": forecast.most_quality,
-            "quality_share": forecast.share,
+            "is_limit": forecast.is_limit,
+            "quality_share": now.quality_share,
             "paused": self.crawl.is_paused,
             "closing": is_closing(self.crawler),
         }

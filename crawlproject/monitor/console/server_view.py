@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.clock import CLOCK
 from crawlproject.monitor.server_state import server_terms
 from crawlproject.signals import robots_asked
+from crawlproject.urls.server_key import keys_of, server_name
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -25,11 +26,18 @@ MAX_ROBOTS = 20_000
 MAX_PATTERNS = 100
 
 
-def server_view(crawler: Crawler, frontier: Frontier, key: str, answers: AnswerLog) -> dict[str, Any] | None:
-    """A description of the server ``key``; None if it is unknown. O(batch), and some reads of the store."""
-    server = frontier.server(key)
-    if server is None:
+def server_view(crawler: Crawler, frontier: Frontier, name: str, answers: AnswerLog) -> dict[str, Any] | None:
+    """A description of the server that a person calls ``name``; None if it is unknown.
+
+    O(batch), and some reads of the store.
+    """
+    try:
+        found = [server for key in keys_of(server_name(name)) if (server := frontier.server(key)) is not None]
+    except ValueError:
+        found = []
+    if not found:
         return None
+    server, key = found[0], found[0].key
     now = CLOCK()
     terms = server_terms(frontier.policy, server, now)
     terms["traps"] = terms["traps"][:MAX_PATTERNS]

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.monitor.quantities import duration, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from crawlproject.monitor.figures import Figures
-    from crawlproject.monitor.forecast import Forecast, Range
+    from crawlproject.monitor.forecast import Forecast
 
 #: Kinds of failures named in the panel.
 MAX_KINDS = 6
@@ -34,7 +32,7 @@ def topics(figures: Figures) -> list[Topic]:
         Topic(
             "Pages",
             (
-                f"{figures.pages:,}",
+                f"{figures.pages:,} {'by this worker' if figures.is_worker else 'in this run'}",
                 f"{figures.pages_per_second:,.1f}/s now, {figures.mean_pages_per_second:,.1f}/s mean",
                 f"{size(figures.bytes_per_second)}/s",
                 f"for {duration(figures.elapsed)}",
@@ -48,40 +46,30 @@ def topics(figures: Figures) -> list[Topic]:
                 f"{servers.leased:,} leased, {servers.given_up:,} given up",
             ),
         ),
-        Topic("URLs", (f"{figures.queued:,} queued", f"{figures.seen:,} seen")),
+        Topic("URLs", (queued_words(figures), f"{figures.seen:,} seen")),
     ]
-    if figures.forecast.share is not None:
-        found.append(Topic("Quality", tuple(quality_words(figures.forecast))))
+    if figures.quality_share is not None:
+        found.append(Topic("Quality", (f"{figures.quality_share:.0%} of what is known",)))
     if figures.failures:
         kinds = list(figures.failures.items())[:MAX_KINDS]
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
     if figures.held_back:
         found.append(Topic("Held back by", (figures.held_back,)))
     if end := end_words(figures.forecast):
-        found.append(Topic("End", (end,)))
+        found.append(Topic("Limit" if figures.forecast.is_limit else "Queue", (end,)))
     return [Topic(label, tuple(map(printable, parts))) for label, parts in found]
 
 
 def end_words(forecast: Forecast) -> str:
-    """``in about 25 min (18 min to 40 min)``, or why that is not known; empty while the crawl is ending."""
+    """``fetched in about 25 min``, or why that is not known; empty while the crawl is ending."""
     if forecast.end is None:
-        return forecast.why_not and f"not known: {forecast.why_not}"
-    return range_words(forecast.end)
+        return forecast.why_not and f"time not known: {forecast.why_not}"
+    return f"{'reached' if forecast.is_limit else 'fetched'} in about {duration(forecast.end)}"
 
 
-def quality_words(forecast: Forecast) -> Iterable[str]:
-    """The share of the known quality that is gathered, and when most of it will be."""
-    if forecast.share is None:
-        return
-    yield f"{forecast.share:.0%} of what is known"
-    if forecast.most_quality is not None and forecast.most_quality.likely:
-        yield f"80% {range_words(forecast.most_quality)}"
-
-
-def range_words(found: Range) -> str:
-    """``in about 25 min (18 min to 40 min)``; without the range if it is narrow."""
-    low, likely, high = map(duration, found)
-    return f"in about {likely}" if low == high else f"in about {likely} ({low} to {high})"
+def queued_words(figures: Figures) -> str:
+    """``177 queued``, and how many of these will not be fetched because the operator has blocked their servers."""
+    return f"{figures.queued:,} queued" + (f" ({figures.blocked:,} blocked by the operator)" if figures.blocked else "")
 
 
 def printable(text: str) -> str:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.quantities import counted, exact_duration, size
+from crawlproject.monitor.quantities import counted, exact_duration, share_gathered, size
 from crawlproject.monitor.series.samples import HELD_BACK, is_number, number_of
 
 if TYPE_CHECKING:
@@ -33,10 +33,13 @@ REASONS = {
     "the crawl": "the crawl was ending",
     "the store": "the store could not be reached",
     "the process": "the process could not keep up",
-    "the operator": "the operator had paused the crawl",
+    "the operator": "the operator had paused the crawl, or blocked all servers with URLs",
     "the network": "this machine's network or its name servers did not work",
     "the event": "the event loop was blocked, or the machine busy",
 }
+
+#: Runs that are listed, the last ones.
+MAX_RUNS = 20
 
 #: Columns of a sample that count within a run: over several runs they are added up.
 COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
@@ -54,9 +57,13 @@ class Facts:
     #: Of the first run, and of the last sample; seconds since the epoch.
     began: float
     last: float
+    #: The last sample of each run, with its counts, and when the run began.
+    ends: Sequence[tuple[float, Sample]]
+    #: Names and facts of each worker, if there are several.
+    workers: Sequence[tuple[str, Facts]] = ()
 
     @classmethod
-    def of(cls, series: Series, snapshot: Mapping[str, Any]) -> Facts:
+    def of(cls, series: Series, snapshot: Mapping[str, Any], workers: Sequence[tuple[str, Facts]] = ()) -> Facts:
         """Join the runs."""
         before = dict.fromkeys(COUNTS, 0.0)
         samples: list[Sample] = []
@@ -67,7 +74,21 @@ class Facts:
                 before = {name: joined[-1][name] for name in COUNTS}
         with_samples = [run for run in series.runs if run.samples]
         last = with_samples[-1].at + with_samples[-1].samples[-1]["elapsed"] if with_samples else 0.0
-        return cls(samples, len(series.runs), snapshot, series.runs[0].at if series.runs else 0.0, last)
+        ends = [(run.at, run.samples[-1]) for run in with_samples]
+        return cls(samples, len(series.runs), snapshot, series.runs[0].at if series.runs else 0.0, last, ends, workers)
+
+    @property
+    def scopes(self) -> tuple[str, str]:
+        """Of what samples tell, and stats: all runs, and the last one; empty where both are the same."""
+        has_runs = max(self.runs, *(facts.runs for _, facts in self.workers), 1) > 1
+        if self.workers:
+            return "all workers, all runs" if has_runs else "all workers", "last run of each worker" if has_runs else ""
+        return ("all runs", "last run") if has_runs else ("", "")
+
+    @property
+    def latest_pages(self) -> float:
+        """Of the last run, or of the last run of each worker."""
+        return sum(facts.latest_pages for _, facts in self.workers) if self.workers else self.ends[-1][1]["pages"]
 
     @property
     def end(self) -> Sample:
@@ -107,8 +128,10 @@ class Facts:
 
     def quality_share(self, sample: Sample) -> float | None:
         """Quality gathered by then, of all that is known in the end."""
-        whole = self.end["gathered"] + self.end["waiting"]
-        return min(1.0, sample["gathered"] / whole) if whole > 0 and self.end["waiting"] >= 0 else None
+        waiting = self.end["waiting"] if self.end["waiting"] >= 0 else None
+        known = share_gathered(self.end["gathered"], waiting)
+        gathered = self.end["gathered"]
+        return min(1.0, known * sample["gathered"] / gathered) if known and gathered else known
 
     def expected_share(self, sample: Sample) -> float | None:
         """The same of a breadth-first crawl at the same speed; None for a sample that is not of these."""
@@ -174,6 +197,9 @@ def summary(facts: Facts) -> list[str]:
         f"In {exact_duration(seconds)} it fetched {pages} ({end['pages'] / seconds:,.1f} per second, "
         f"{size(end['bytes'])}) and found {urls} on {counted(round(end['servers']), 'server')}.",
     ]
+    run = facts.scopes[1]
+    if run:
+        found.append(f"Of these, {counted(round(facts.latest_pages), 'page')} in the {run}.")
     if facts.has_topic:
         found.append(f"{facts.harvest()}.")
     share = facts.quality_share(end)
@@ -195,14 +221,38 @@ def summary(facts: Facts) -> list[str]:
         )
     if facts.failures:  # no sum: one request may count as several kinds, and what is dropped is no request
         kinds = [f"{kind} ({count:,})" for kind, count in list(facts.failures.items())[:3]]
-        found.append(f"Failed, refused or dropped, most often: {', '.join(kinds)}.")
+        where = f" in the {run}" if run else ""
+        found.append(f"Failed, refused or dropped{where}, most often: {', '.join(kinds)}.")
     reason = stats.get("finish_reason")
     last = written_time(facts.last)
     if reason:
-        found.append(f"It ended with the reason “{reason}”; still queued: {counted(round(end['queued']), 'URL')}.")
+        found.append(f"It ended with the reason “{reason}”; still queued: {left_words(end)}.")
     else:
         found.append(f"It is running, or was interrupted: its last sign of life was at {last} UTC.")
     return found
+
+
+def left_words(end: Sample) -> str:
+    """``177 URLs, 170 of them on servers that the operator has blocked``."""
+    queued, blocked = round(end["queued"]), round(end["blocked"])
+    which = "all" if blocked == queued else f"{blocked:,}"
+    return counted(queued, "URL") + (f", {which} of them on servers that the operator has blocked" if blocked else "")
+
+
+def runs_rows(facts: Facts) -> list[dict[str, str]]:
+    """Heading -> cell of each of the last ``MAX_RUNS`` runs, and of all."""
+    rows = [(written_time(at, "%Y-%m-%d %H:%M:%S"), end) for at, end in facts.ends[-MAX_RUNS:]]
+    return [
+        {
+            "Run": name,
+            "Lasted": exact_duration(max(0.0, end["elapsed"])),
+            "Pages": f"{end['pages']:,.0f}",
+            "Requests": f"{end['requests']:,.0f}",
+            "Failed or refused": f"{end['failures']:,.0f}",
+            "Received": size(end["bytes"]),
+        }
+        for name, end in (*rows, (f"all {facts.runs}", facts.end))
+    ]
 
 
 def worker_row(facts: Facts) -> dict[str, str]:
@@ -274,9 +324,12 @@ def advice(facts: Facts) -> list[str]:
         share = held.get(REASONS[word], 0.0)
         if share >= least:
             found.append(words.format(limit=limit, share=share))
-    if held.get(REASONS["few"], 0.0) + held.get(REASONS["nothing"], 0.0) >= MOST_OF_TIME:
+    idle = 0.0 if facts.end["queued"] else held.get(REASONS["nothing"], 0.0)
+    if held.get(REASONS["few"], 0.0) + idle >= MOST_OF_TIME:
         found.append("Few servers had URLs: give more seeds, or loosen the filters for links.")
-    requests = max(1.0, facts.end["requests"])
+    if facts.end["blocked"]:
+        found.append(f"Still queued: {left_words(facts.end)}. Unblock them in the console to fetch them.")
+    requests = max(1.0, facts.stat("downloader/request_count"))
     for stat, words in (("timeout", "time out"), ("dns", "fail in DNS"), ("refused", "are refused")):
         share = facts.stat(f"frontier/failures/{stat}") / requests
         if share >= MANY_FAILED:

@@ -25,7 +25,7 @@ MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
 
 #: Columns that only grow, in one run after another; what a worker holds; what it uses while it runs.
 GROWING = (*COUNTS, "gathered")
-HELD = ("given_up", "servers", "queued", "seen", "waiting")
+HELD = ("given_up", "servers", "queued", "blocked", "seen", "waiting")
 IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
 
 #: Seconds after its last sample from which a worker counts as ended, and from which others have what it held.
@@ -89,7 +89,28 @@ def joint_series(workers: Sequence[Worker]) -> Series:
             counts = {name: sample[name] - before[name] for name in COUNTS}
             run.samples.append({**sample, **counts, "elapsed": at - start})
         before = {name: before[name] + run.samples[-1][name] for name in COUNTS}
+    if series.runs and (stats := _last_stats(workers)):
+        _leave(series.runs[-1].samples, *stats)
     return series
+
+
+def _last_stats(workers: Sequence[Worker]) -> tuple[float, ...]:
+    """URLs that waited in Redis, and servers, when the last worker left; () if it was killed, or runs."""
+    last = max(workers, key=lambda worker: max((moment.end for moment in _moments(worker.series)), default=0.0))
+    found = [_dict(last.snapshot, "stats").get(f"workers/total/frontier/{name}") for name in ("urls", "servers")]
+    return tuple(map(number_of, found)) if all(map(is_number, found)) else ()
+
+
+def _leave(samples: Sequence[Sample], queued: float, servers: float) -> None:
+    """Set what is known in the end; the quality of what waits is the mean of what the workers held.
+
+    Partitions on their way from one worker to another were nobody's.
+    """
+    end = samples[-1]
+    if end["waiting"] >= 0 and end["queued"] != queued:
+        end["waiting"] = end["waiting"] / end["queued"] * queued if end["queued"] else (-1.0 if queued else 0.0)
+    end["queued"], end["blocked"], end["servers"] = queued, min(end["blocked"], queued), servers
+    end["seen"] = max(sample["seen"] for sample in samples if sample["elapsed"] >= end["elapsed"] - TAKEN_OVER)
 
 
 def _moments(series: Series) -> Iterator[_Moment]:
@@ -119,7 +140,9 @@ def _stretches(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]
 
 def _sum(now: Sequence[_Moment], at: float) -> Sample:
     running = [moment.values for moment in now if at <= moment.end + SILENT]
-    holding = [moment.values for moment in now if at <= moment.end + TAKEN_OVER]
+    holding = [moment.values for moment in now if at <= moment.end + TAKEN_OVER and not moment.values["handed_over"]]
+    if not holding:  # all have left, so nobody took over
+        holding = [moment.values for moment in now if at <= moment.end + SILENT]
     sums = dict.fromkeys(COLUMNS, 0.0)
     sums |= {name: sum(moment.values[name] for moment in now) for name in GROWING}
     sums |= {name: sum(values[name] for values in holding) for name in HELD}
@@ -127,7 +150,8 @@ def _sum(now: Sequence[_Moment], at: float) -> Sample:
     if any(values["waiting"] < 0 for values in holding):
         sums["waiting"] = -1.0  # not known
     sums["lag"] = max((values["lag"] for values in running), default=0.0)
-    reasons = Counter(values["held_back"] for values in running)
+    busy = [values for values in running if values["queued"]] or running  # one that has nothing waits for the others
+    reasons = Counter(values["held_back"] for values in busy)
     sums["held_back"] = reasons.most_common(1)[0][0] if reasons else 0.0
     return sums
 
@@ -202,7 +226,8 @@ def joint_stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for name, value in stats.items():
             if is_number(value):
                 known = number_of(found.get(name))
-                found[name] = max(known, value) if name.endswith(_MAXIMA) else known + value
+                is_most = name.endswith(_MAXIMA) or name.startswith("workers/total/")  # of the last one to leave
+                found[name] = max(known, value) if is_most else known + value
             elif isinstance(value, str) and not is_number(found.get(name)):
                 texts = str(found.get(name, "")).split(", ") if name in found else []
                 found[name] = ", ".join(dict.fromkeys([*texts, value]))

@@ -1,59 +1,46 @@
-"""The HTML of a report.  Everything from the web is escaped, shortened, and shown without control characters."""
+"""The HTML of a report: the console's charts, tables and styles, with their data in it.
+
+The summary is HTML, for readers without scripts; all else is JSON that ``console/page/report.js`` shows.  Everything
+from the web is shortened; the script writes it as text nodes, without characters that could deceive.
+"""
 
 from __future__ import annotations
 
 import json
 from base64 import b64encode
-from functools import cache
 from hashlib import sha256
 from html import escape
-from importlib.resources import files
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.monitor.quantities import counted
-from crawlproject.monitor.report.charts import charts
-from crawlproject.monitor.report.facts import Facts, advice, summary, worker_row
+from crawlproject.frontier.observed_times import quantile
+from crawlproject.monitor.console.page_files import one_script, page_file
+from crawlproject.monitor.quantities import counted, duration
+from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row
 from crawlproject.monitor.series.samples import is_number, number_of
 from crawlproject.monitor.series.snapshot_file import COLUMNS
-from crawlproject.monitor.server_state import STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from crawlproject.monitor.report.charts import Chart
-    from crawlproject.monitor.series.samples import Series
+    from crawlproject.monitor.series.samples import Sample, Series
 
-#: Folders of the library for charts, which the console has too, and of our own files.
-UPLOT, OWN = ("console", "page"), ("report", "static")
+#: Longest text; most rows of a table; points of a curve.
+MAX_TEXT, MAX_ROWS, POINTS = 200, 1000, 400
 
-#: Longest text in a cell; most servers, stats and settings in a table.
-MAX_TEXT, MAX_ROWS = 200, 1000
+#: Modules of the page, those first that others need.
+SCRIPTS = ("format.js", "tables.js", "charts.js", "report.js")
 
-#: Column of the table of servers -> heading, and what it means.
-HEADINGS = {
-    "server": ("Server", "scheme, host and port"),
-    "pages": ("Pages", "pages fetched"),
-    "quality": ("Quality", "sum of the estimated quality of these pages"),
-    "queued": ("Queued", "URLs queued"),
-    "rank": ("Rank", "quality per second that the next session is expected to bring; the best server is next"),
-    "state": ("State", "; ".join(f"{state}: {meaning}" for state, meaning in STATES.items())),
-    "reason": ("Reason", "why it rests, ranks last or was given up"),
-    "failures": ("Failures", "failures in a row"),
-    "best": ("Best", "term of the rank: quality of its best URL"),
-    "batch": ("Batch", "term of the rank: pages expected of its next session"),
-    "connect": ("Connect", "term of the rank: time to connect, seconds"),
-    "respond": ("Respond", "term of the rank: time of a response, seconds"),
-    "bonus": ("Bonus", "term of the rank: expected worth of the links on its next page"),
-    "worth": ("Worth", "term of the rank: factor for copies and mirrors"),
-    "urgency": ("Urgency", "term of the rank: factor for servers with long polite waits"),
-    "session": ("Session", "expected time of the next session, seconds"),
-    "copies": ("Copies", "pages seen elsewhere before"),
+#: Columns of a server in a snapshot -> their names in the console's API.
+SERVER = {
+    **{name: name for name in ("server", "pages", "rank", "state", "failures", "batch", "bonus", "worth", "urgency")},
+    **{"quality": "gathered", "queued": "urls", "reason": "error", "best": "quality", "connect": "connect_time"},
+    **{"respond": "response_time", "session": "session_time", "copies": "copies"},
 }
-
-#: Columns that hold text.
 TEXTS = frozenset(("server", "state", "reason"))
-#: Columns that hold seconds.
-TIMES = frozenset(("connect", "respond", "session"))
+
+#: Kind of times in the snapshot -> its name.
+TIMES = {"connect": "connect", "response": "response", "waits": "wait between two requests to a server"}
 
 
 def page(
@@ -63,36 +50,45 @@ def page(
     workers: Sequence[tuple[str, Facts]] = (),
 ) -> str:
     """The HTML of a report. ``series`` has at least one sample; ``workers``: names and facts of each, if several."""
-    facts = Facts.of(series, snapshot)
-    drawn = charts(facts)
-    styles = _static(*UPLOT, "uPlot.css") + _static(*OWN, "report.css")
-    script = _static(*UPLOT, "uPlot.js") + "\n" + _static(*OWN, "report.js")
-    policy = f"default-src 'none'; style-src '{_hash(styles)}'; script-src '{_hash(script)}'; base-uri 'none'"
-    data = json.dumps([chart.data() for chart in drawn], separators=(",", ":")).replace("<", "\\u003c")
-    notes = [f'<p class="note" role="note">{text(problem)}</p>' for problem in problems]
-    body = [
-        "<header><h1>Report of a crawl</h1></header><main>",
-        *notes,
-        _section("Summary", f"<p>{' '.join(map(text, summary(facts)))}</p>"),
-        _section("What to change", _list(advice(facts))),
-        _section("Workers", _workers(workers)) if workers else "",
-        _section("Over time", "".join(_chart(chart) for chart in drawn if chart.kind == "lines")),
-        _section("What held the crawl back", _pairs("Limit", "Share of the time", _shares(facts))),
-        _section("Times", "".join(_chart(chart) for chart in drawn if chart.kind == "bars") or "<p>None yet.</p>"),
-        _section("Answers, failures, refusals", _answers(facts)),
-        _section("Politeness", _list(_politeness(facts))),
-        _section("Duplicates, mirrors, traps", _pairs("What", "Count", _copies(facts))),
-        _section("Servers", _servers(snapshot)),
-        _section("Settings that differ from their defaults", _settings(snapshot)),
-        "</main>",
-    ]
+    facts = Facts.of(series, snapshot, workers)
+    whole, run = (f" ({scope})" if scope else "" for scope in facts.scopes)
+    rows = snapshot.get("servers")
+    known = rows if isinstance(rows, list) and snapshot.get("columns") == list(COLUMNS) else []
+    data = {
+        "charts": f"Over time{whole}",
+        "servers_title": f"Servers{whole}",
+        "history": _history(facts),
+        "parts": [*_workers(workers), *([_part("Runs", (), _table(runs_rows(facts)))] if facts.runs > 1 else [])],
+        "after": [
+            _part(f"What held the crawl back{whole}", (), _pairs("Limit", "Share of the time", _shares(facts))),
+            _part(f"Times{run}", (), _times(facts)),
+            _answers(facts, run),
+            _part(f"Politeness{run}", _politeness(facts)),
+            _part(f"Duplicates, mirrors, traps{run}", (), _pairs("What", "Count", _copies(facts))),
+            _settings(snapshot, run),
+            *([_part(f"The other servers{whole}", [_rest(snapshot.get("rest"))])] if known else []),
+        ],
+        "servers": [_server(row) for row in known[:MAX_ROWS] if isinstance(row, list) and len(row) == len(COLUMNS)],
+    }
+    told = "".join(f'<p class="note" role="note">{text(problem)}</p>' for problem in problems)
+    told += f"<section><h2>Summary</h2><p>{' '.join(map(text, summary(facts)))}</p></section>"
+    told += f"<section><h2>What to change</h2><ul>{''.join(f'<li>{text(each)}</li>' for each in advice(facts))}</ul>"
+    return _document(page_file("report.html").replace("<!-- summary -->", f"{told}</section>"), data)
+
+
+def _document(body: str, data: Mapping[str, Any]) -> str:
+    styles, library = page_file("uPlot.css") + page_file("console.css"), page_file("uPlot.js")
+    script = one_script(*SCRIPTS)
+    policy = f"default-src 'none'; style-src '{_hash(styles)}'; script-src '{_hash(library)}' '{_hash(script)}'"
+    written = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}; base-uri \'none\'">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>Report of a crawl</title><style>{styles}</style></head><body>{''.join(body)}"
-        f'<script type="application/json" id="charts">{data}</script><script>{script}</script></body></html>\n'
+        f"<title>Report of a crawl</title><style>{styles}</style></head>{body}"
+        f'<script type="application/json" id="data">{written}</script>'
+        f'<script>{library}</script><script type="module">{script}</script></html>\n'
     )
 
 
@@ -102,75 +98,105 @@ def text(value: object) -> str:
     return escape("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in shown))
 
 
-@cache
-def _static(*path: str) -> str:
-    return files("crawlproject.monitor").joinpath(*path).read_text(encoding="utf-8")
-
-
 def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _section(title: str, content: str) -> str:
-    return f"<section><h2>{text(title)}</h2>{content}</section>"
+def _part(title: str, sentences: Iterable[str], *tables: dict[str, Any]) -> dict[str, Any]:
+    return {"title": title, "sentences": [str(each)[: MAX_TEXT * 5] for each in sentences], "tables": tables}
 
 
-def _list(sentences: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{text(each)}</li>' for each in sentences)}</ul>"
+def _table(rows: Sequence[Mapping[str, object]], none: str = "None.") -> dict[str, Any]:
+    """``rows``: heading -> cell, the same headings in each."""
+    cells = [[str(each)[:MAX_TEXT] for each in row.values()] for row in rows[:MAX_ROWS]]
+    return {"names": list(rows[0]) if rows else [], "rows": cells, "none": none}
 
 
-def _table(headings: Iterable[str], rows: Iterable[Sequence[object]], kind: str = "") -> str:
-    """The first cell of each of ``rows`` is its name."""
-    head = "".join(f'<th scope="col">{text(title)}</th>' for title in headings)
-    body = "".join(
-        f'<tr><th scope="row">{text(first)}</th>{"".join(f"<td>{text(each)}</td>" for each in rest)}</tr>'
-        for first, *rest in rows
-    )
-    return f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+def _pairs(name: str, value: str, rows: Mapping[str, object], none: str = "None.") -> dict[str, Any]:
+    return _table([{name: key, value: each} for key, each in rows.items()], none)
 
 
-def _scrolled(label: str, table: str) -> str:
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{text(label)}">{table}</div>'
+def _history(facts: Facts) -> dict[str, Any]:
+    """The points of the charts, as the console's API has them; of time that the crawl ran."""
+    count = len(facts.samples)
+    chosen = range(count) if count <= POINTS else [round(i * (count - 1) / (POINTS - 1)) for i in range(POINTS)]
+    samples = [facts.samples[place] for place in chosen]
+    columns: dict[str, Sequence[float | None]] = {
+        "at": [each["elapsed"] for each in samples],
+        "share": [facts.quality_share(each) for each in samples],
+        "expected": [facts.expected_share(each) for each in samples],
+        "pages_per_second": _rates(samples, "pages"),
+        "bytes_per_second": _rates(samples, "bytes"),
+        **{name: [each[name] for each in samples] for name in ("pages", "sessions", "session_limit", "queued", "cpu")},
+        **{f"servers/{name}": [each[name] for each in samples] for name in ("ready", "resting")},
+        "quality_gathered": [each["gathered"] for each in samples],
+    }
+    if facts.has_topic:
+        columns["relevant"] = [each["relevant"] for each in samples]
+    points = [[_finite(value) for value in row] for row in zip(*columns.values(), strict=True)]
+    return {"names": list(columns), "interval": 1, "points": points, "elapsed": True}
 
 
-def _chart(chart: Chart) -> str:
-    return (
-        f"<figure><figcaption><h3>{text(chart.title)}</h3>"
-        f'<p id="chart-{chart.id}-words">{text(chart.words)}</p></figcaption>'
-        f'<div class="chart" id="chart-{chart.id}" role="img" aria-label="{text(chart.title)}" '
-        f'aria-describedby="chart-{chart.id}-words"></div>'
-        f"<details><summary>Values: {text(chart.title)}</summary>"
-        f"{_scrolled(f'Values: {chart.title}', _table(chart.names, chart.rows()))}</details></figure>"
-    )
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not isfinite(value) else float(f"{value:.5g}")
 
 
-def _pairs(name: str, value: str, rows: Mapping[str, object]) -> str:
-    return _table((name, value), rows.items(), ' class="pairs"') if rows else "<p>None.</p>"
+def _rates(samples: Sequence[Sample], name: str) -> list[float | None]:
+    """Increase per second before each sample."""
+    rates: list[float | None] = []
+    before: Sample = dict.fromkeys(("elapsed", name), 0.0)
+    for sample in samples:
+        seconds = sample["elapsed"] - before["elapsed"]
+        rates.append(max(0.0, sample[name] - before[name]) / seconds if seconds > 0 else None)
+        before = sample
+    return rates
 
 
-def _workers(workers: Sequence[tuple[str, Facts]]) -> str:
-    rows = [{"Worker": name, **worker_row(facts)} for name, facts in workers]
-    table = _table(rows[0], [[*row.values()] for row in rows], ' class="pairs"')
-    number = counted(len(workers), "worker")
-    return f"<p>{text(number)}; the rest of this report has the sums of all.</p>{_scrolled('Workers', table)}"
+def _workers(workers: Sequence[tuple[str, Facts]]) -> list[dict[str, Any]]:
+    if not workers:
+        return []
+    told = f"{counted(len(workers), 'worker')}; the rest of this report has the sums of all."
+    return [_part("Workers", [told], _table([{"Worker": name, **worker_row(facts)} for name, facts in workers]))]
 
 
 def _shares(facts: Facts) -> dict[str, str]:
     return {reason: f"{share:.0%}" for reason, share in facts.held_back().items()}
 
 
-def _answers(facts: Facts) -> str:
+def _times(facts: Facts) -> dict[str, Any]:
+    """Quantiles of each distribution of times."""
+    bounds, rows = facts.snapshot.get("bounds"), []
+    for key, name in TIMES.items():
+        counts = facts.snapshot.get(key)
+        if not isinstance(bounds, list) or not isinstance(counts, list) or len(counts) != len(bounds) + 1:
+            continue
+        if all(map(is_number, counts)) and sum(counts) > 0:
+            found = {title: quantile(counts, share) for title, share in (("Median", 0.5), ("90%", 0.9), ("99%", 0.99))}
+            written = {title: "–" if time is None else _time(time) for title, time in found.items()}
+            rows.append({"What": name, "Number": f"{sum(counts):,.0f}", **written})
+    return _table(rows, "None yet.")
+
+
+def _time(seconds: float) -> str:
+    """``1.3 ms``, ``240 ms``, ``1.8 s``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.3g} ms"
+    return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)
+
+
+def _answers(facts: Facts, run: str) -> dict[str, Any]:
     statuses = {
         name.rpartition("/")[2]: f"{count:,}"
         for name, count in sorted(facts.stats.items())
         if name.startswith("downloader/response_status_count/") and is_number(count)
     }
-    failures = {kind: f"{count:,}" for kind, count in list(facts.failures.items())[:MAX_ROWS]}
+    failures = {kind: f"{count:,}" for kind, count in facts.failures.items()}
     requests = f"{facts.stat('downloader/request_count'):,.0f} requests, robots.txt files among them"
-    return (
-        f"<p>Of the last run{facts.as_of}: {requests}.</p>"
-        f'<div class="columns"><div><h3>Status codes</h3>{_pairs("Status", "Answers", statuses)}</div>'
-        f"<div><h3>Failures, refusals, retries</h3>{_pairs('Kind', 'Count', failures)}</div></div>"
+    return _part(
+        f"Answers, failures, refusals{run}",
+        [f"Of the last run{facts.as_of}: {requests}."],
+        _pairs("Status", "Answers", statuses, "No answer."),
+        _pairs("Failure, refusal, retry", "Count", failures, "No failure."),
     )
 
 
@@ -209,55 +235,26 @@ def _copies(facts: Facts) -> dict[str, str]:
     return {name: f"{count:,.0f}" for name, count in counts.items()}
 
 
-def _servers(snapshot: Mapping[str, Any]) -> str:
-    rows, columns = snapshot.get("servers"), snapshot.get("columns")
-    if not isinstance(rows, list) or columns != list(COLUMNS):
-        return "<p>Not known.</p>"
-    head = "".join(
-        f'<th scope="col" class="{"" if name in TEXTS else "number"}"><button type="button" '
-        f'title="{text(meaning)}">{text(title)}</button></th>'
-        for name, (title, meaning) in HEADINGS.items()
-    )
-    body = "".join(_server(row) for row in rows[:MAX_ROWS] if isinstance(row, list) and len(row) == len(COLUMNS))
-    meanings = "".join(f"<dt>{text(title)}</dt><dd>{text(meaning)}</dd>" for title, meaning in HEADINGS.values())
-    return (
-        f"<p>{text(_rest(snapshot.get('rest'), len(rows)))}</p>"
-        f"<details><summary>What the columns mean</summary><dl>{meanings}</dl></details>"
-        '<p class="search"><label for="search">Search servers</label> '
-        '<input id="search" type="search" autocomplete="off"> <span id="found" role="status"></span></p>'
-        + _scrolled("Servers", f'<table id="servers"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>')
-    )
+def _server(row: Sequence[Any]) -> dict[str, Any]:
+    return {
+        SERVER[name]: str(value)[:MAX_TEXT] if name in TEXTS else number_of(value)
+        for name, value in zip(COLUMNS, row, strict=True)
+    }
 
 
-def _server(row: Sequence[Any]) -> str:
-    cells = []
-    for name, value in zip(COLUMNS, row, strict=True):
-        if name in TEXTS:
-            shown = f"<bdi>{text(str(value)[:MAX_TEXT])}</bdi>"
-            cells.append(f'<th scope="row">{shown}</th>' if name == "server" else f"<td>{shown}</td>")
-        else:
-            number = number_of(value)
-            shown = f"{number:,.3f}" if name in TIMES else f"{number:,.4g}"
-            cells.append(f'<td class="number" data-value="{number!r}">{shown}</td>' if number else "<td></td>")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _rest(rest: object, shown: int) -> str:
+def _rest(rest: object) -> str:
     given = rest if isinstance(rest, dict) else {}
-    counts = {name: number_of(given.get(name)) for name in ("servers", "pages", "quality", "queued")}
-    servers = counts["servers"]
+    servers, pages, quality, queued = (number_of(given.get(name)) for name in ("servers", "pages", "quality", "queued"))
     if not servers:
-        return f"All {shown:,} servers."
+        return "None: the table has all."
     return (
-        f"The {shown:,} servers with the most pages, of the last snapshot. The other {servers:,} have "
-        f"{counts['pages']:,} pages, quality {counts['quality']:,.4g}, {counts['queued']:,} URLs "
-        "queued."
+        f"The table has the servers with the most pages. The other {servers:,} have {pages:,} pages, quality "
+        f"{quality:,.4g}, {queued:,} URLs queued."
     )
 
 
-def _settings(snapshot: Mapping[str, Any]) -> str:
+def _settings(snapshot: Mapping[str, Any], run: str) -> dict[str, Any]:
     settings = snapshot.get("settings")
-    if not isinstance(settings, dict):
-        return "<p>Not known.</p>"
-    order = "<p>Those of the command line first, then the spider's, then the project's.</p>"
-    return order + _pairs("Setting", "Value", dict(list(settings.items())[:MAX_ROWS]))
+    order = "Those of the command line first, then the spider's, then the project's."
+    known = settings if isinstance(settings, dict) else {}
+    return _part(f"Settings that differ from their defaults{run}", [order], _pairs("Setting", "Value", known))

@@ -17,10 +17,11 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
-from crawlproject.monitor.series.snapshot import changed_settings, sample_of, snapshot_of
+from crawlproject.monitor.series.snapshot import changed_settings, run_part, sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
 from crawlproject.options.report import ReportOptions
+from crawlproject.signals import frontier_closing
 from crawlproject.storage.errors import plain_message
 
 if TYPE_CHECKING:
@@ -32,11 +33,9 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
 
-    from crawlproject.crawl_frontier import CrawlFrontier
-
 logger = logging.getLogger(__name__)
 
-#: Seconds between two samples of the figures: forecasts need regular ones.
+#: Seconds between two samples of the figures: rates need regular ones.
 LOOK = 1.0
 
 #: Seconds between two snapshots, 15 ms each; and until the second one, from which on this time doubles.
@@ -55,8 +54,9 @@ class Series:
         self._interval = FIRST_INTERVAL
         self._settings: dict[str, str] = {}
         self._has_failed = False
-        self._crawl: CrawlFrontier | None = None  # kept when the spider is closed
+        self._snapshot: dict[str, Any] | None = None  # of the frontier, when it is about to be closed
         crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closing, frontier_closing)
         crawler.signals.connect(self._closed, signals.spider_closed)
         crawler.signals.connect(self._stopped, signals.engine_stopped)
 
@@ -101,22 +101,34 @@ class Series:
                 self._save()
 
     def _save(self) -> None:
-        crawl = frontier_of(self._crawler) if self._crawl is None else self._crawl
+        snapshot, crawl = self._snapshot, frontier_of(self._crawler)
+        if snapshot is None and crawl is not None:
+            snapshot = snapshot_of(crawl, figures_of(self._crawler).survey)
+        if snapshot is not None:
+            run = run_part(stats_of(self._crawler).get_stats(), self._settings)
+            write_snapshot(self._directory / SNAPSHOT_NAME, snapshot | run)
+
+    def _closing(self) -> None:
+        """What the run leaves, before the frontier is closed: a worker then hands its servers over."""
+        figures, crawl = figures_of(self._crawler), frontier_of(self._crawler)
+        figures.finish()
+        self._add_last(handed_over=False)
         if crawl is not None:
-            snapshot = snapshot_of(
-                crawl, figures_of(self._crawler).survey, stats_of(self._crawler).get_stats(), self._settings
-            )
-            write_snapshot(self._directory / SNAPSHOT_NAME, snapshot)
+            self._snapshot = snapshot_of(crawl, figures.survey)
 
     def _closed(self) -> None:
         if self._task is not None and self._task.running:
             self._task.stop()
-        figures = figures_of(self._crawler)
-        figures.finish_survey()
-        self._crawl = frontier_of(self._crawler)
+        if self._snapshot is None:  # another scheduler
+            self._add_last(handed_over=False)
+        elif figures_of(self._crawler).now().is_worker:
+            self._add_last(handed_over=True)
+
+    def _add_last(self, *, handed_over: bool) -> None:
         if self._writer is not None:
             with self._failing_once():
-                self._writer.add(sample_of(figures.now(fresh=0.0)))
+                sample = sample_of(figures_of(self._crawler).now(fresh=0.0))
+                self._writer.add(sample | {"handed_over": int(handed_over)})
 
     async def _stopped(self) -> None:
         """All stats are there now."""

@@ -37,7 +37,8 @@ MAX_INTERVAL = 2.0**12
 #: Longest line that is read: a longer one is damage.
 MAX_LINE = 10_000
 
-#: Names of the columns of a sample; times in seconds, counts of the run.
+#: Names of the columns of a sample; times in seconds, counts of the run.  "handed_over" is 1 when a worker has left:
+#: its servers and their URLs are other workers', or wait in Redis.
 COLUMNS = (
     "elapsed",
     "pages",
@@ -53,12 +54,14 @@ COLUMNS = (
     "given_up",
     "servers",
     "queued",
+    "blocked",
     "seen",
     "gathered",
     "waiting",
     "cpu",
     "lag",
     "memory",
+    "handed_over",
     "held_back",
 )
 

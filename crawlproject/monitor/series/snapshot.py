@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
     from crawlproject.monitor.figures import Figures
+    from crawlproject.monitor.forecast import Survey
     from crawlproject.monitor.series.samples import Sample
-    from crawlproject.monitor.survey import Survey
 
 #: Longest text kept of a server's key, of an error, of a setting or a stat.
 MAX_TEXT = 120
@@ -52,6 +52,7 @@ def sample_of(figures: Figures) -> Sample:
         "given_up": figures.servers.given_up,
         "servers": figures.servers.known,
         "queued": figures.queued,
+        "blocked": figures.blocked,
         "seen": figures.seen,
         "gathered": figures.quality_gathered,
         "waiting": -1 if figures.quality_queued is None else figures.quality_queued,
@@ -59,6 +60,7 @@ def sample_of(figures: Figures) -> Sample:
         "lag": figures.lag,
         "memory": figures.memory,
         "held_back": HELD_BACK.index(word) if word in HELD_BACK else 0,
+        "handed_over": 0,
     }
 
 
@@ -92,10 +94,8 @@ def _reason(server: Server) -> str:
     return "; ".join(filter(None, (guarded, state_reason(server) or server.last_error)))
 
 
-def snapshot_of(
-    crawl: CrawlFrontier, survey: Survey | None, stats: Mapping[str, Any], settings: Mapping[str, str]
-) -> dict[str, Any]:
-    """Plain values. O(TOP), about 15 ms."""
+def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
+    """Servers and times, as plain values; ``run_part`` has the rest. O(TOP), about 15 ms."""
     frontier, times = crawl.frontier, crawl.times
     top = survey.top if survey is not None else list(frontier.servers)[:TOP]
     rows = [server_row(server, frontier) for server in top if frontier.server(server.key) is server]
@@ -105,11 +105,10 @@ def snapshot_of(
         "servers": len(frontier.servers) - len(rows),
         "pages": max(0, frontier.quality.pages - sums[0]),
         "quality": max(0.0, frontier.quality.gathered - sums[1]),
-        "queued": max(0, len(frontier) - sums[2]),
+        "queued": max(0, len(frontier) + frontier.blocked - sums[2]),
     }
     return {
         "version": VERSION,
-        "at": time.time(),
         "columns": COLUMNS,
         "servers": rows,
         "rest": rest,
@@ -122,6 +121,13 @@ def snapshot_of(
         "shortest_wait": times.shortest_wait if times.waits.total else None,
         "longest_wait": times.waits.longest,
         "too_early": times.too_early,
+    }
+
+
+def run_part(stats: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
+    """Time, stats and settings of the run, as plain values. O(stats)."""
+    return {
+        "at": time.time(),
         "stats": {name[:MAX_TEXT]: _plain(value) for name, value in stats.items()},
         "settings": dict(settings),
     }

@@ -12,23 +12,23 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.console import room
 from crawlproject.monitor.figures import Figures, figures_of
-from crawlproject.monitor.forecast import Forecast, Range
+from crawlproject.monitor.forecast import Forecast
 
 
 @pytest.mark.parametrize(
-    ("forecast", "most"),
+    ("forecast", "told"),
     [
-        (Forecast(None, "", Range(2.0, 3.0, 4.0), 0.5), (2.0, 3.0, 4.0)),
-        (Forecast(None, "too few pages yet", None, None), None),
+        (Forecast(3.0, is_limit=True), (3.0, "", True)),
+        (Forecast(None, "too few pages yet"), (None, "too few pages yet", False)),
     ],
 )
-def test_the_forecast_of_most_of_the_quality(forecast: Forecast, most: Any) -> None:
-    """Its range, if it is known."""
+def test_the_estimate_of_the_end(forecast: Forecast, told: Any) -> None:
+    """Its seconds, or why it is unknown."""
     sampler = SimpleNamespace(now=lambda: Figures(at=0.0, elapsed=1.0, forecast=forecast))
     anything: Any = mock.Mock()
     with mock.patch.object(room, "figures_of", return_value=sampler):
         found = room.CrawlRoom(anything, anything, anything, anything, anything, anything).figures()
-    assert found["most_quality"] == most
+    assert (found["end"], found["why_no_end"], found["is_limit"]) == told
 
 
 def test_a_clock_that_is_set_does_not_move_the_charts(monkeypatch: pytest.MonkeyPatch) -> None:

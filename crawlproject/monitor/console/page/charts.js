@@ -1,33 +1,47 @@
 // The charts: each a figure with a heading, a sentence that tells the same, and a canvas.
-import { bytes, count, el, moment, number } from "./format.js";
+import { bytes, count, el, moment, number, percent, stretch } from "./format.js";
+import { table } from "./tables.js";
 
 const CHARTS = [
+  { title: "Share of the known quality", series: [["share", "this crawl", "one"], ["expected", "breadth-first, expected", "two"]], show: percent },
   { title: "Pages per second", series: [["pages_per_second", "pages/s", "one"]], show: number },
   { title: "Connections", series: [["sessions", "open", "one"], ["session_limit", "allowed", "two"]], show: count },
   { title: "URLs queued and pages fetched", series: [["queued", "queued", "one"], ["pages", "fetched", "two"]], show: count },
   { title: "Quality gathered", series: [["quality_gathered", "quality", "one"]], show: number },
   { title: "Servers", series: [["servers/ready", "ready", "one"], ["servers/resting", "resting", "two"]], show: count },
   { title: "Bytes per second", series: [["bytes_per_second", "received", "one"]], show: bytes },
+  { title: "Pages on the topic", series: [["relevant", "on the topic", "one"]], show: count },
+  { title: "CPU of the process", series: [["cpu", "of one CPU", "one"]], show: percent },
 ];
 const MOST = 700;
 const HEIGHT = 190;
 /** Distances of ticks where there are only whole numbers. */
 const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+/** The same of stretches of time: seconds, minutes, hours, days. */
+const TIMES = [[1, [1, 2, 5, 10, 15, 30]], [60, [1, 2, 5, 10, 15, 30]], [3600, [1, 2, 6, 12]], [86400, [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]]]
+  .flatMap(([unit, counts]) => counts.map((times) => times * unit));
+/** Rows of the table beside a chart. */
+const VALUES = 12;
 
 export class Charts {
-  constructor(place) {
+  /** `last`: what the last point is called in the text of a chart. */
+  constructor(place, last = "now") {
     this.place = place;
+    this.last = last;
+    this.isElapsed = false;
     this.names = [];
     this.columns = [];
     this.interval = 1;
     this.charts = [];
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.build());
+    window.matchMedia("print").addEventListener("change", () => this.build());
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
   /** Begin with the points that the server has kept. */
   load(history) {
     this.names = history.names;
+    this.isElapsed = Boolean(history.elapsed);
     this.interval = history.interval;
     this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
     if (this.charts.length) this.draw(); else this.build();
@@ -52,13 +66,15 @@ export class Charts {
       const text = el("p", {});
       const plotted = el("div", { class: "plot", "aria-hidden": "true" });
       const keys = chart.series.length < 2 ? [] : chart.series.map(([, label, name]) => el("span", { class: "line" }, el("span", { class: `key ${name}` }), label));
-      const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted);
+      const values = el("details", {}, el("summary", {}, `Values: ${chart.title}`));
+      values.addEventListener("toggle", () => { if (values.open) values.replaceChildren(values.firstChild, this.values(chart)); });
+      const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted, values);
       const axis = { stroke: color("quiet"), grid: { stroke: color("chart-grid") }, ticks: { stroke: color("chart-grid") } };
       const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: (plot) => plot.data[0].length === 1 } }));
       const options = {
         width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
-        scales: { x: { range: span }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, values: (_, ticks) => ticks.map((at) => moment(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
+        scales: { x: { range: span, time: !this.isElapsed }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        axes: [{ ...axis, space: 74, incrs: this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
         series: [{}, ...series],
       };
       return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };
@@ -66,6 +82,20 @@ export class Charts {
     this.place.replaceChildren(...this.charts.map((chart) => chart.figure));
     this.resize();
     this.draw();
+  }
+
+  time(at, span) {
+    return this.isElapsed ? stretch(at) : moment(at, span);
+  }
+
+  /** Some points of a chart as a table: the same for those who do not see it. */
+  values(chart) {
+    const [times, ...columns] = this.data(chart);
+    const last = times.length - 1;
+    const places = [...new Set(Array.from({ length: VALUES + 1 }, (_, place) => Math.max(0, Math.round((place * last) / VALUES))))];
+    const names = ["time", ...chart.series.map(([, label]) => label)];
+    const rows = places.map((place) => Object.fromEntries([["time", this.time(times[place], times[last] - times[0])], ...chart.series.map(([, label], at) => [label, chart.show(columns[at][place])])]));
+    return table(names, rows, {}, "nothing yet", `Values: ${chart.title}`);
   }
 
   has(name) {
@@ -81,7 +111,7 @@ export class Charts {
     for (const chart of this.charts) {
       const data = this.data(chart);
       chart.plot.setData(data);
-      chart.text.textContent = chart.series.map(([, label], place) => tell(label, data[place + 1], chart.show)).join("; ");
+      chart.text.textContent = chart.series.map(([, label], place) => tell(label, data[place + 1], chart.show, this.last)).join("; ");
     }
   }
 
@@ -97,9 +127,9 @@ export class Charts {
 const span = (plot, from, to) => (plot.data[0].length === 1 ? [plot.data[0][0] - 30, plot.data[0][0] + 30] : [from, to]);
 
 /** The text alternative of one line. */
-function tell(label, values, show) {
+function tell(label, values, show, last) {
   const known = (values || []).filter((value) => value !== null);
   if (!known.length) return `${label}: nothing yet`;
   const most = known.reduce((one, other) => Math.max(one, other));
-  return `${label}: now ${show(known[known.length - 1])}, at most ${show(most)}`;
+  return `${label}: ${last} ${show(known[known.length - 1])}, at most ${show(most)}`;
 }

@@ -1,29 +1,20 @@
 // The control room's page. All data comes from the JSON API below /api/; see docs/console.md.
 import { Charts } from "./charts.js";
 import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
+import { ServerTable, rankTerms, showDialog, table, tiles } from "./tables.js";
 
 const $ = (id) => document.getElementById(id);
-const PAGE = 50;
 const REFRESH = 5000;
 /** Bytes of the URLs of one request: the console refuses longer bodies. */
 const SEED_BYTES = 90000;
 const charts = new Charts($("charts"));
-const query = { search: "", state: "", sort: "urls", order: "desc", offset: 0 };
-const COLUMNS = [
-  ["server", "server", "server"], ["state", "state", null], ["rank", "rank", "rank"], ["urls", "URLs", "urls"],
-  ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],
-  ["failures", "failures", "failures"], ["next", "next in", "next"], ["why", "why", null],
-];
 /** Name in the API, heading, and how a value is shown; names are strangers' text. */
 const WORKERS = [
   ["worker", "worker", null], ["pages", "pages", count], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
   ["sent", "links sent", count], ["received", "links received", count], ["partitions", "partitions", count],
   ["lag", "saved", ago], ["lease", "lease ends in", seconds], ["actions", "last action", count],
 ];
-/** Columns of other tables that are words. */
-const TEXTS = ["what", "worker"];
 let token = "";
-let total = 0;
 let ended = false;
 let lines = -1;
 let stream = null;
@@ -102,41 +93,36 @@ function showFigures(figures) {
   for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(figures.closing);
   $("held").hidden = !figures.held_back;
   $("held").textContent = figures.held_back ? `What holds the crawl back: ${clean(figures.held_back)}` : "";
-  const servers = (name) => figures[`servers/${name}`];
-  const tiles = [
-    ["Pages", count(figures.pages)],
+  const inState = (name) => figures[`servers/${name}`];
+  const shown = [
+    ["Pages of this run", count(figures.pages)],
     ["Pages/s now", number(figures.pages_per_second)],
     ["Pages/s mean", number(figures.mean_pages_per_second)],
     ["Received/s", bytes(figures.bytes_per_second)],
     ["Connections", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
     ["URLs queued", count(figures.queued)],
+    ["Of these blocked", figures.blocked ? count(figures.blocked) : undefined],
     ["URLs seen", count(figures.seen)],
     ["Quality gathered", number(figures.quality_gathered)],
     ["Of what is known", percent(figures.quality_share)],
-    ["80% of what is known", gathered(figures.most_quality)],
-    ["Ends", ends(figures)],
+    [figures.is_limit ? "Limit reached" : "Queue fetched", ends(figures)],
     ["Failures", failures(figures.failures)],
-    ["Servers", count(servers("known"))],
-    ["Ready", count(servers("ready"))],
-    ["Resting", count(servers("resting"))],
-    ["Waiting", servers("waiting") ? count(servers("waiting")) : undefined],
-    ["Leased", count(servers("leased"))],
-    ["Given up", count(servers("given_up"))],
+    ["Servers", count(inState("known"))],
+    ["Ready", count(inState("ready"))],
+    ["Resting", count(inState("resting"))],
+    ["Waiting", inState("waiting") ? count(inState("waiting")) : undefined],
+    ["Leased", count(inState("leased"))],
+    ["Given up", count(inState("given_up"))],
     ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],
     ["Memory", bytes(figures.memory)],
   ].filter(([, value]) => value !== undefined && value !== "–");
-  fill($("figures"), tiles.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
+  fill($("figures"), shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
 }
 
-function range(found) {
-  if (!found) return undefined;
-  const [from, to] = [found[0], found[2]].map(seconds);
-  return (from === to ? `in ${to}` : `in ${from} to ${to}`).replace("in now", "in 0 s");
+function ends(figures) {
+  if (figures.end !== null && figures.end !== undefined) return `in about ${seconds(figures.end).replace("now", "0 s")}`;
+  return figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined;
 }
-
-const gathered = (most) => (most && most[2] <= 0 ? "gathered" : range(most));
-
-const ends = (figures) => range(figures.end) || (figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined);
 
 function failures(found) {
   const kinds = Object.entries(found || {});
@@ -252,72 +238,16 @@ function take(name, event) {
 
 // Servers
 
-function heads() {
-  $("servers").tHead.rows[0].replaceChildren(...COLUMNS.map(([name, title, sort]) => {
-    const isSorted = sort !== null && sort === query.sort;
-    const arrow = isSorted ? (query.order === "desc" ? " ▼" : " ▲") : "";
-    const aria = isSorted ? (query.order === "desc" ? "descending" : "ascending") : null;
-    const inner = sort === null ? title : el("button", { type: "button", onclick: () => sortBy(sort) }, title + arrow);
-    return el("th", { scope: "col", "aria-sort": aria, class: isText(name) ? "text" : null }, inner);
-  }));
-}
-
-const isText = (name) => ["server", "state", "why"].includes(name);
-
-function sortBy(sort) {
-  const isText = sort === "server" || sort === "next";
-  if (query.sort === sort) query.order = query.order === "desc" ? "asc" : "desc";
-  else Object.assign(query, { sort, order: isText ? "asc" : "desc" });
-  query.offset = 0;
-  showServers();
-}
-
-let asking = false;
-async function showServers() {
-  if (asking) return;
-  asking = true;
-  try {
-    const parameters = new URLSearchParams({ ...query, limit: PAGE });
-    const found = await ask(`servers?${parameters}`);
-    if (ended) return;
-    total = found.total;
-    heads();
-    const shown = found.rows.length;
-    $("servers-caption").textContent = shown
-      ? `${count(found.offset + 1)} to ${count(found.offset + shown)} of ${count(total)} servers that match, of ${count(found.known)}`
-      : `No server of ${count(found.known)} matches`;
-    $("servers").tBodies[0].replaceChildren(...found.rows.map(row));
-    $("first").disabled = $("previous").disabled = query.offset === 0;
-    $("next").disabled = $("last").disabled = query.offset + PAGE >= total;
-  } catch (error) {
-    if (!(error instanceof Refused) && !ended) tell(error.message, true);
-  } finally {
-    asking = false;
-  }
-}
-
-function row(server) {
-  const cells = {
-    server: el("button", { type: "button", onclick: () => showServer(server.server), dir: "ltr" }, clean(server.server)),
-    state: server.state,
-    rank: number(server.rank),
-    urls: count(server.urls),
-    quality: number(server.quality),
-    pages: count(server.pages),
-    response_time: seconds(server.response_time),
-    failures: count(server.failures),
-    next: seconds(server.next),
-    why: alien([server.guarded && `guarded: ${server.guarded}`, server.error].filter(Boolean).join("; ")),
-  };
-  return el("tr", {}, ...COLUMNS.map(([name]) => el("td", { class: name === "why" ? "text long" : isText(name) ? "text" : null }, cells[name])));
-}
+const servers = new ServerTable(
+  (query) => ask(`servers?${new URLSearchParams(query)}`),
+  (server) => showServer(server.server),
+  (error) => { if (!(error instanceof Refused) && !ended) tell(error.message, true); },
+);
 
 async function showServer(key) {
   try {
     const found = await ask(`server?${new URLSearchParams({ key })}`);
-    $("server-title").replaceChildren(alien(key));
-    $("server-body").replaceChildren(...serverParts(found));
-    if (!$("server").open) $("server").showModal();
+    showDialog(key, serverParts(found));
   } catch (error) {
     if (!(error instanceof Refused)) tell(error.message, true);
   }
@@ -334,22 +264,13 @@ function serverParts(server) {
     ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
     ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],
   ];
-  const rank = [
-    ["Rank", number(server.rank)], ["URLs of the next session", count(server.batch)], ["Their quality", number(server.batch_quality)],
-    ["Best quality", number(server.best_quality)], ["Bonus: what its links bring", number(server.bonus)],
-    ["Urgency", number(server.urgency)], ["Worth: factor for copies", number(server.worth)],
-    ["Connect time", seconds(server.connect_time)], ["Response time", seconds(server.response_time)],
-    ["Time of a page", seconds(server.page_time)], ["Time of the session", seconds(server.session_time)],
-    ["Crawl-delay", seconds(server.crawl_delay).replace("now", "none")], ["Minimum delay", seconds(server.request_delay).replace("now", "none")],
-  ];
-  const list = (pairs) => el("dl", { class: "tiles" }, ...pairs.map(([title, value]) => el("div", {}, el("dt", {}, title), el("dd", {}, alien(value)))));
   return [
     el("div", { class: "buttons" },
       server.blocked_by === name ? button("Unblock", "unblock", { name }) : button("Block", "block", { name }, "danger"),
       button("Delay 60 s", "delay", { name, seconds: 60 }),
       server.delayed_by === name ? button("No delay", "delay", { name, seconds: 0 }) : null,
       button("Release from guard", "release", { name })),
-    el("h3", {}, "State"), list(terms), el("h3", {}, "Rank, term by term"), list(rank),
+    el("h3", {}, "State"), tiles(terms), el("h3", {}, "Rank, term by term"), rankTerms(server),
     el("h3", {}, "Best URLs"),
     table(["quality", "priority", "depth", "url"], server.best, { quality: number }, "no URL is queued"),
     el("h3", {}, "Last answers"),
@@ -358,15 +279,6 @@ function serverParts(server) {
     server.robots === null ? el("p", {}, "not known: not asked for yet, or unavailable")
       : el("pre", { tabindex: "0" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
   ];
-}
-
-function table(names, rows, shows, none) {
-  if (!rows.length) return el("p", {}, none);
-  const kind = (name) => (name === "url" || name === "error" ? "url" : TEXTS.includes(name) ? "text" : null);
-  const cell = (name, value) => el("td", { class: kind(name) }, alien(shows[name] ? shows[name](value) : value ?? "–"));
-  return el("div", { class: "scroll", tabindex: "0" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col", class: kind(name) ? "text" : null }, name)))),
-    el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name) => cell(name, values[name])))))));
 }
 
 // Workers
@@ -411,7 +323,7 @@ async function act(path, body) {
   try {
     const done = await ask(path, body);
     tell(done.done + (done.kept ? "" : " (until this process ends)"));
-    showServers();
+    servers.show();
     if (done.number) watchApplied(done.number);
     return done;
   } catch (error) {
@@ -467,20 +379,10 @@ function connect() {
     await addSeeds(urls);
     $("seeds").value = urls.join("\n"); // those that were not sent
   });
-  on("search", () => {
-    Object.assign(query, { search: $("search-text").value, state: $("search-state").value, offset: 0 });
-    showServers();
-  });
   on("login", () => {
     sessionStorage.setItem("token", $("token").value.trim());
     location.reload();
   });
-  const turn = (id, offset) => $(id).addEventListener("click", () => { query.offset = Math.max(0, offset()); showServers(); });
-  turn("first", () => 0);
-  turn("previous", () => query.offset - PAGE);
-  turn("next", () => query.offset + PAGE);
-  turn("last", () => Math.floor(Math.max(0, total - 1) / PAGE) * PAGE);
-  $("server-close").addEventListener("click", () => $("server").close());
   document.addEventListener("visibilitychange", () => { if (document.hidden && stream) stream.abort(); });
 }
 
@@ -496,15 +398,15 @@ async function start() {
   }
   $("spider").textContent = clean(state.spider);
   document.title = `Crawl ${clean(state.spider)}`;
-  $("search-state").append(...state.states.map((name) => el("option", { value: name }, name)));
+  servers.states(state.states);
   showFigures(state.figures);
   showOrders(state.orders);
   follow();
-  showServers();
+  servers.show();
   let hasWorkers = await showWorkers().catch(() => false);
   setInterval(async () => {
     if (ended || document.hidden) return;
-    if ($("refresh").checked) showServers();
+    if ($("refresh").checked) servers.show();
     if (hasWorkers) hasWorkers = await showWorkers().catch(() => true);
   }, REFRESH);
 }

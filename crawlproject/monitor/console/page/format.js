@@ -57,6 +57,16 @@ export const ago = (value) => (value === null || value === undefined ? "–" : `
 
 export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)}%`);
 
+/** A stretch of time beside an axis: `30 s`, `1:30 min`, `2 h`. */
+export function stretch(value) {
+  if (value < 60) return `${+value.toFixed(1)} s`;
+  if (value >= 86400) return `${+(value / 86400).toFixed(1)} d`;
+  const [size, unit] = value < 3600 ? [60, "min"] : [3600, "h"];
+  const sixtieths = Math.round((60 * value) / size);
+  const [whole, rest] = [Math.floor(sixtieths / 60), sixtieths % 60];
+  return rest ? `${whole}:${String(rest).padStart(2, "0")} ${unit}` : `${whole} ${unit}`;
+}
+
 /** Hours and minutes, of a stretch of more than two days the date. */
 export function moment(at, stretch) {
   const date = new Date(at * 1000);
