@@ -9,6 +9,7 @@ not lead on from there.  If the page leads on, to neighbours of the far address,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -91,8 +92,10 @@ def far_addresses(url: str, other: str) -> list[Far]:
 
 def _is_of_date(path: str, changed: list[int]) -> bool:
     """Whether the year, month or day is what changes."""
-    if any(each.start() <= at < each.end() + 6 for each in _date.finditer(path) for at in changed):
-        return True
+    for each in _date.finditer(path):
+        place = bisect_left(changed, each.start())
+        if place < len(changed) and changed[place] < each.end() + 6:
+            return True
     mark = path.find("?")
     return (mark >= 0 and _of_date(path, mark) is not None) or any(_is_year(path, at) for at in changed)
 
