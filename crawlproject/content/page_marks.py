@@ -83,7 +83,7 @@ _attribute = re.compile(
     r"(?:\"([^\"]{1,2000})|'([^']{1,2000})|([^ \t\n\"'>]{1,200}))",
     re.IGNORECASE,
 ).finditer
-_script = re.compile(r"<script[^>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
+_script = re.compile(r"<script[^<>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
 _id = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])")
 _ids = _id.findall
 _plain_words = re.compile(r"[^\W_]+").findall
@@ -220,12 +220,12 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
     pieces: list[tuple[int, list[str]]] = []
     count = 0
     for piece in data.split(SEPARATOR):
-        words = _words(piece)
+        words = _words(piece)[: MAX_WORDS - count]
         if not words:
             continue
         pieces.append((crc32(_no_digits.sub("", piece).strip().encode("utf-8", "surrogatepass")), words))
         count += len(words)
-        if count > MAX_WORDS:
+        if count >= MAX_WORDS:
             break
     _leave_out_grids(pieces)
     kept = [(shape, left) for shape, words in pieces if (left := _without_dates(words, explained))]
