@@ -51,6 +51,8 @@ _FAR_START, _FAR_DIGITS = "90", 5
 #: Most repetitions, and characters, added to a path that repeats itself.
 _REPETITIONS, _MAX_GROWTH = 3, 200
 _NAME = "zqx"
+#: Characters of addresses by which their order in time is found; a page has many links.
+_MAX_COMPARED = 500
 
 _parts = re.compile(r"[0-9]+|[^0-9/?&=;#]+|[/?&=;#]").findall
 _hash = re.compile(r"(?<![0-9a-z])(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{6,}(?![0-9a-z])", re.IGNORECASE)
@@ -64,7 +66,8 @@ _of_date = re.compile(r"(?:^|[?&;_-])[a-z]*(?:year|yr|month|mon|week|day|date)[a
 
 def direction(url: str, other: str) -> int:
     """In which direction ``other`` is from the canonical ``url``: UP or DOWN in time, both if that says nothing."""
-    path, target = url[url.find("/", 8) :], other[url.find("/", 8) :]
+    start = url.find("/", 8)
+    path, target = url[start:][:_MAX_COMPARED], other[start:][:_MAX_COMPARED]
     if not _is_of_date(path, list(_changed(path, target))):
         return UP | DOWN
     return UP if _date_of(target) >= _date_of(path) else DOWN
