@@ -66,7 +66,7 @@ _words = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
 _digits = re.compile(r"\d+").findall
 _no_digits = re.compile(r"\d+")
 _full_date = re.compile(
-    r"(?<![\d.,:/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d.,:/-])"
+    r"(?<![\d.,:/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d|[.,:/-]\d)"
     r"|\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
 )
 
