@@ -46,7 +46,7 @@ def test_settings_are_read_as_text_too() -> None:
         ("GUARD_MAX_OWN_URLS", "x"),
         ("GUARD_PATTERN_COPIES", 1.5),
         ("GUARD_SERVER_COPIES", -0.1),
-        ("GUARD_ASKS", "perhaps"),
+        ("GUARD_PROBES", "perhaps"),
     ],
 )
 def test_wrong_value_is_refused(name: str, value: object) -> None:
