@@ -138,7 +138,9 @@ def test_hash_of_what_a_page_shows() -> None:
     assert shown_hash(one) != shown_hash(one._replace(text="other"))
 
 
-@pytest.mark.parametrize("piece", ["a1 ", "a", "1", "1.", "1.x", "\x1f", "a\x1f", "Ａ１ ", "1 2 3 ", "\ud800 ", "2020-05-"])
+@pytest.mark.parametrize(
+    "piece", ["a1 ", "a", "1", "1.", "1.x", "\x1f", "a\x1f", "Ａ１ ", "1 2 3 ", "\ud800 ", "2020-05-"]
+)
 def test_time_is_bounded(piece: str) -> None:
     """For any text, by its length."""
     text = piece * 10**6

@@ -58,7 +58,9 @@ class ServerGuard:
         guard = cls()
         guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
         guard.vain_in_a_row, guard.waiting = state.count("vain_in_a_row", 0), state.count("waiting", 0)
-        guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns")[:MAX_PATTERNS])}
+        guard.patterns = {
+            pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns")[:MAX_PATTERNS])
+        }
         guard.spent = state.texts("dropped")[-MAX_PATTERNS:]
         guard.closed = dict(map(_closed_row, state.items("closed")[:MAX_PATTERNS]))
         guard.products = dict(map(_product_row, state.items("products")[:MAX_PRODUCTS]))
