@@ -7,7 +7,7 @@ from setuptools import Extension, setup
 CHECKED = {"language_level": 3, "boundscheck": True, "wraparound": False}
 PARTS = [
     Extension(f"crawlproject_native.{name}", [f"crawlproject_native/{name}.pyx"], extra_compile_args=["-O2", "-g0"])
-    for name in ("links", "marks", "nesting", "shingles", "tags")
+    for name in ("links", "nesting", "shingles", "tags")
 ]
 
 setup(ext_modules=cythonize(PARTS, compiler_directives=CHECKED, force=True))  # copies have any times

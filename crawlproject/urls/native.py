@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 #: Of the extension, whose own number changes whenever a result changes; another one is not used.
-INTERFACE = 1
+INTERFACE = 2
 
 
 def _installed() -> ModuleType | None:

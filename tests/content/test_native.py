@@ -1,4 +1,4 @@
-"""The extension in C computes what Python does: marks and shingles of any text."""
+"""The extension in C computes what Python does: shingles of any text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.content import page_marks, plain_shingles
+from crawlproject.content import plain_shingles
 from crawlproject.content.plain_shingles import LONGEST, PIECE
 from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.native import NATIVE
@@ -52,30 +52,6 @@ HOSTILE: dict[str, Callable[[], str]] = {
 }
 
 
-def in_c(text: str, address: str) -> set[int]:
-    """The marks by the extension."""
-    data = text.encode("utf-8", "surrogatepass")
-    return page_marks._marks_of_text(data, page_marks_address(address))
-
-
-def in_python(text: str, address: str) -> set[int]:
-    """The marks by Python."""
-    return page_marks.marks_of_text(text.encode("utf-8", "surrogatepass"), page_marks_address(address))
-
-
-def page_marks_address(address: str) -> bytes:
-    return address.lower().encode("utf-8", "surrogatepass").translate(page_marks._PARTS)
-
-
-@given(TEXTS.map("".join), TEXTS.map("".join))
-@example("1.5a 2.5 3-4 5:6 x7.8 9.", "")
-@example(f"é1 1é{SEPARATOR}a1b{SEPARATOR}1", f"/é1{SEPARATOR}a?b=100")
-def test_marks_are_those_of_python(text: str, address: str) -> None:
-    """Of any text, at any address; in the same case as well."""
-    assert in_c(text.lower(), address) == in_python(text.lower(), address)
-    assert in_c(text, address) == in_python(text, address)
-
-
 @given(TEXTS.map("".join))
 def test_shingles_are_those_of_python(text: str) -> None:
     """Number, bins and sum."""
@@ -86,9 +62,6 @@ def test_shingles_are_those_of_python(text: str) -> None:
 def test_hostile_texts(name: str) -> None:
     """The same results, and no text holds up the crawl."""
     text = HOSTILE[name]()
-    assert in_c(text, "") == in_python(text, "")
-    assert in_c("a 1", text) == in_python("a 1", text)
-    assert cpu_seconds(lambda: lambda: in_c(text, text)) < 0.25
     short = text[:LONGEST]
     assert NATIVE.summary(short) == plain_shingles.summary(short)
 
@@ -102,14 +75,9 @@ def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
 
 def test_only_texts_are_taken() -> None:
     """A TypeError, as from Python code, for anything else; nothing crashes."""
-    marks = NATIVE.TextMarks([b"may"])
     for call in (
-        lambda: marks("text", b""),
-        lambda: marks(b"text", None),
-        lambda: marks(bytearray(b"text"), b""),
         lambda: NATIVE.summary(b"text"),
         lambda: NATIVE.summary(None),
-        lambda: NATIVE.TextMarks(None),
     ):
         with pytest.raises(TypeError):
             call()
