@@ -15,7 +15,7 @@ from crawlproject.frontier.state import StateReader
 SIZE = 100 - PER_PATTERN
 
 
-def pattern(name: str, size: int, *, same: int = 1) -> Pattern:
+def pattern(name: str, size: int, *, same: int = 0) -> Pattern:
     """A pattern with so many marks."""
     return Pattern(name, listed=1, same=same, dry=same, first=array("I", range(0, 2 * size, 2)))
 
@@ -55,7 +55,7 @@ def test_what_was_stored_is_counted() -> None:
     rows = [pattern(f"/{name}/#", SIZE, same=same).to_state() for name, same in (("a", 3), ("b", 1), ("c", 2))]
     server = Server("http://a.example", UrlQueue(by_quality=True, window=1), 1)
     server.guard = ServerGuard.from_state(StateReader("guard", {"patterns": rows}))
-    guard = Guard(GuardLimits(), lambda _: None)
+    guard = Guard(GuardLimits(), lambda _: None, lambda _: False)
     guard.restored(server)
     assert guard.budget.held == 300
     assert sum(each.size for each in server.guard.patterns.values()) == 3 * SIZE
