@@ -135,7 +135,7 @@ def test_all_expressions_are_found() -> None:
     assert names >= {
         "crawlproject.urls.canonical._plain_link",
         "crawlproject.urls.parse_budget._tags",
-        "crawlproject.frontier.guard.visit_ids._parameters",
+        "crawlproject.frontier.guard.idle_parts._path_parameter",
         "crawlproject.middlewares.robots._MAX_AGE",
     }
     assert len(names) >= 35

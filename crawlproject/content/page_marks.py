@@ -66,7 +66,7 @@ _words = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
 _digits = re.compile(r"\d+").findall
 _no_digits = re.compile(r"\d+")
 _full_date = re.compile(
-    r"(?<![\d/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/-])"
+    r"(?<![\d.,:/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d|[.,:/-]\d)"
     r"|\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
 )
 
@@ -83,7 +83,7 @@ _attribute = re.compile(
     r"(?:\"([^\"]{1,2000})|'([^']{1,2000})|([^ \t\n\"'>]{1,200}))",
     re.IGNORECASE,
 ).finditer
-_script = re.compile(r"<script[^>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
+_script = re.compile(r"<script[^<>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
 _id = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])")
 _ids = _id.findall
 _plain_words = re.compile(r"[^\W_]+").findall

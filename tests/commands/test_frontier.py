@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.guard.watched_patterns import ServerGuard
+from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore

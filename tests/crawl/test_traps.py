@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
 from crawlproject.frontier.guard.additions import Additions
 from crawlproject.frontier.guard.other_names import Family
 from crawlproject.frontier.guard.watched_patterns import GuardLimits
+
 from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import run_on

@@ -2,88 +2,121 @@
 
 from __future__ import annotations
 
-from zlib import crc32
+import json
 
 import pytest
 
-from crawlproject.frontier.guard.idle_parts import VERSION, IdleParts
+from crawlproject.frontier.guard.idle_parts import MAX_PAGES, MAX_PARTS, VERSION, IdleParts
 from crawlproject.frontier.state import StateReader
 
 SITE = "http://a.example"
+COPIES = IdleParts.MIN_COPIES
 
 
-def learned(*forms: str, pages: int = 9, shown: str = "{page}") -> IdleParts:
-    """What is learned from so many pages, each under all ``forms`` of its address, with the text ``shown``."""
-    idle = IdleParts()
-    for page in range(pages):
-        for visit, form in enumerate(forms):
-            url = SITE + form.format(page=page, id=f"{page:04x}{visit}f3c9a77b")
-            text = shown.format(page=page, visit=visit)
-            idle.learn(url, None, is_page=True, shown=lambda text=text: crc32(text.encode()))
-    return idle
+def shown(text: object) -> int:
+    """What a page shows."""
+    return hash(text) & 0xFFFFFFFF
+
+
+def taught(*forms: str, copies: int = COPIES) -> IdleParts:
+    """After so many pages ``/p/N`` and their copies at each of ``forms``."""
+    parts = IdleParts()
+    for number in range(copies):
+        url = f"{SITE}/d/p-{number}x"
+        parts.learn(url, None, is_page=True, shown=lambda n=number: shown(n))  # type: ignore[misc]
+        for form in forms:
+            other = SITE + form.format(n=f"p-{number}x", id=f"a{number}b2c3d4e5")
+            parts.learn(other, url, is_page=True, shown=lambda n=number: shown(n))  # type: ignore[misc]
+    return parts
 
 
 @pytest.mark.parametrize(
-    ("form", "without"),
+    ("form", "url", "without"),
     [
-        ("/p/{page}?sid={id}", "/p/{page}"),
-        ("/p/{page}?a=1&ref={id}", "/p/{page}?a=1"),
-        ("/p/{page};session={id}", "/p/{page}"),
-        ("/s/{id}/p/{page}", "/s/p/{page}"),
-        ("/(S({id}))/p/{page}", "/p/{page}"),
+        ("/d/{n}?print=1", "/d/z?print=1", "/d/z"),
+        ("/d/{n}?sid={id}", "/q?a=1&sid=zz&b=2", "/q?a=1&b=2"),
+        ("/d/{n};sid={id}", "/d/z;sid=11?a=1", "/d/z?a=1"),
+        ("/{id}/d/{n}", "/77aabbcc11/d/z", "/d/z"),
+        ("/d/{n}/raw", "/d/z/raw", "/d/z"),
+        ("/d/{n}.ics", "/d/z.ics", "/d/z"),
     ],
 )
-def test_ids_of_visits(form: str, without: str) -> None:
-    """In parameters and folders: two values show one page."""
-    idle = learned(form, form)
-    url = SITE + form.format(page=77, id="00c0ffee99")
-    assert idle.without(url) == SITE + without.format(page=77)
-    assert not idle.is_version(url, set().__contains__)
-    assert idle.is_version(url, {idle.without(url) + VERSION}.__contains__)
+def test_a_part_that_copies_show_to_be_idle(form: str, url: str, without: str) -> None:
+    """After eight copies, not after seven."""
+    assert taught(form, copies=COPIES - 1).is_empty
+    parts = taught(form)
+    assert not parts.is_empty
+    assert parts.without(SITE + url) == SITE + without
+    assert parts.is_version(SITE + url, (SITE + without).__eq__)
+    assert not parts.is_version(SITE + url, lambda _: False)
 
 
-def test_several_parameters_at_once() -> None:
-    """Where a link stands, and its number."""
-    form = "/p/{page}?from={id}&pos={id}"
-    assert learned(form, form).without(f"{SITE}/p/7?from=x&pos=y") == f"{SITE}/p/7"
-
-
-@pytest.mark.parametrize("form", ["/record?id={id}", "/record/{id}", "/p/{page}?lang={id}", "/{id}"])
-def test_what_selects_pages_is_not_idle(form: str) -> None:
-    """Each value shows another text."""
-    idle = learned(form, form, pages=40, shown="{page} {visit}")
-    url = SITE + form.format(page=3, id="00c0ffee99")
-    assert idle.without(url) == url
+def test_several_parts_at_once() -> None:
+    """All are left out."""
+    parts = taught("/d/{n}?print=1", "/d/{n}?sid={id}")
+    assert parts.without(f"{SITE}/x?sid=9&a=1&print=1") == f"{SITE}/x?a=1"
 
 
 def test_an_id_as_the_last_segment_is_that_of_a_page() -> None:
-    """Even if all pages show the same text: it may be in a file, or drawn by a script."""
-    idle = learned("/doc/{id}", "/doc/{id}", shown="Paper")
-    assert idle.without(f"{SITE}/doc/00c0ffee99") == f"{SITE}/doc/00c0ffee99"
+    """It is never left out."""
+    assert taught("/d/{id}/{n}").without(f"{SITE}/d/77aabbcc11") == f"{SITE}/d/77aabbcc11"
 
 
-def test_data_beside_a_page() -> None:
-    """Answers that are no pages: each page's address with .ics."""
-    idle = IdleParts()
-    for page in range(9):
-        idle.learn(f"{SITE}/event/{page}.ics", None, is_page=False, shown=int)
-    assert idle.is_version(f"{SITE}/event/99.ics", {f"{SITE}/event/99"}.__contains__)
-    assert not idle.is_version(f"{SITE}/event/98.ics", {f"{SITE}/event/99"}.__contains__)
+def test_a_part_that_pages_refute_is_not_idle() -> None:
+    """Pages that show something else than the page without it."""
+    parts = taught("/d/{n}?view=1")
+    for number in range(COPIES):
+        url = f"{SITE}/e/{number}"
+        parts.learn(url, None, is_page=True, shown=lambda n=number: shown(("e", n)))  # type: ignore[misc]
+        parts.learn(f"{url}?view=1", None, is_page=True, shown=lambda n=number: shown(("v", n)))  # type: ignore[misc]
+    assert parts.is_empty
+
+
+def test_of_several_versions_the_first_is_none() -> None:
+    """It may be the only address of its page."""
+    parts, seen = taught("/d/{n}?print=1"), set[str]()
+    is_version = parts.sorter(seen.__contains__, seen.add)
+    urls = [f"{SITE}/new?print=1", f"{SITE}/new?print=2", f"{SITE}/plain"]
+    assert [is_version(url) for url in urls] == [False, True, False]
+    assert seen == {f"{SITE}/new{VERSION}"}
 
 
 def test_a_restart_changes_nothing() -> None:
-    """What was learned, and the pages that may refute it."""
-    idle = learned("/p/{page}?sid={id}", "/p/{page}?sid={id}")
-    again = IdleParts.from_state(StateReader("x", idle.to_state()))
-    assert again.to_state() == idle.to_state()
-    assert again.without(f"{SITE}/p/7?sid=1") == f"{SITE}/p/7"
+    """In the middle of the evidence as well."""
+    for copies in (COPIES - 1, COPIES):
+        parts = taught("/d/{n}?print=1", copies=copies)
+        state = json.loads(json.dumps(parts.to_state()))
+        back = IdleParts.from_state(StateReader("parts", state))
+        assert back.to_state() == parts.to_state()
+        assert back.is_empty == parts.is_empty
+        assert back.without(f"{SITE}/z?print=1") == parts.without(f"{SITE}/z?print=1")
 
 
 @pytest.mark.parametrize(
     "state",
-    [{"parts": [["?a", 1]]}, {"parts": [["?a", 1, -1]]}, {"parts": 7}, {"pages": 7}, {"pages": "é"}, {"pages": "a"}],
+    [
+        {"parts": [["?a", 1]]},
+        {"parts": [["?a", 1, -1]]},
+        {"parts": [[1, 1, 1]]},
+        {"parts": [], "pages": "é"},
+        {"parts": [], "pages": "AAA"},
+        {"parts": [], "pages": 3},
+        {"parts": 3},
+    ],
 )
-def test_a_damaged_state_is_refused(state: object) -> None:
-    """As a ValueError."""
+def test_a_damaged_state_is_a_value_error(state: dict[str, object]) -> None:
+    """And nothing else."""
     with pytest.raises(ValueError, match=r"."):
-        IdleParts.from_state(StateReader("x", state))
+        IdleParts.from_state(StateReader("parts", state))
+
+
+def test_memory_is_bounded() -> None:
+    """However many parts and pages a server has."""
+    parts = IdleParts()
+    for number in range(3 * MAX_PARTS):
+        for page in range(12):
+            url = f"{SITE}/d/{page}?p{number}=1&q{number}=2"
+            parts.learn(url, f"{SITE}/d/{page}", is_page=True, shown=lambda: 1)
+    state = parts.to_state()
+    assert len(state["parts"]) <= MAX_PARTS
+    assert len(state["pages"]) <= 4 * (4 * MAX_PAGES // 3 + 1)

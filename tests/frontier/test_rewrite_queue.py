@@ -92,8 +92,9 @@ def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
 
 def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier]) -> None:
     """Patterns, visit ids, and which servers rank last."""
-    from crawlproject.frontier.guard.judge import Guard
     from crawlproject.frontier.guard.watched_patterns import GuardLimits
+
+    from crawlproject.frontier.guard.judge import Guard
 
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])

@@ -7,13 +7,13 @@ from array import array
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
 from crawlproject.frontier.guard.additions import Additions
-from crawlproject.frontier.guard.copies import CopyRun, SharedPages
 from crawlproject.frontier.guard.other_names import Family, OtherNames
 from crawlproject.frontier.guard.visit_ids import VisitIds
 from crawlproject.frontier.guard.watched_patterns import Pattern, ServerGuard
+
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
+from crawlproject.frontier.guard.copies import CopyRun, SharedPages
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.expectation import Expectations

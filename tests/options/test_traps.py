@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from scrapy.settings import Settings
 
-from crawlproject.frontier.guard.watched_patterns import GuardLimits
+from crawlproject.frontier.guard.patterns import GuardLimits
 from crawlproject.options.traps import TrapOptions
 from crawlproject.urls.traps import TrapRules
 
@@ -42,11 +42,11 @@ def test_settings_are_read_as_text_too() -> None:
         ("TRAPS_YEARS_BACK", -5),
         ("GUARD_ENABLED", "perhaps"),
         ("GUARD_MAX_SAME", -1),
-        ("GUARD_MAX_DATES", None.__class__),
+        ("GUARD_MAX_WAITING", None.__class__),
         ("GUARD_MAX_OWN_URLS", "x"),
         ("GUARD_PATTERN_COPIES", 1.5),
         ("GUARD_SERVER_COPIES", -0.1),
-        ("GUARD_SERVER_REFUSED", "x"),
+        ("GUARD_PROBES", "perhaps"),
     ],
 )
 def test_wrong_value_is_refused(name: str, value: object) -> None:

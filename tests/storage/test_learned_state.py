@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import Settings
@@ -17,7 +18,6 @@ from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.copies import MIN_SHARED
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit
-from crawlproject.frontier.guard.watched_patterns import GuardLimits
 from crawlproject.options.links import LinkOptions
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore

@@ -9,6 +9,7 @@ not lead on from there.  If the page leads on, to neighbours of the far address,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,6 +51,8 @@ _FAR_START, _FAR_DIGITS = "90", 5
 #: Most repetitions, and characters, added to a path that repeats itself.
 _REPETITIONS, _MAX_GROWTH = 3, 200
 _NAME = "zqx"
+#: Characters of addresses by which their order in time is found; a page has many links.
+_MAX_COMPARED = 500
 
 _parts = re.compile(r"[0-9]+|[^0-9/?&=;#]+|[/?&=;#]").findall
 _hash = re.compile(r"(?<![0-9a-z])(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{6,}(?![0-9a-z])", re.IGNORECASE)
@@ -63,7 +66,8 @@ _of_date = re.compile(r"(?:^|[?&;_-])[a-z]*(?:year|yr|month|mon|week|day|date)[a
 
 def direction(url: str, other: str) -> int:
     """In which direction ``other`` is from the canonical ``url``: UP or DOWN in time, both if that says nothing."""
-    path, target = url[url.find("/", 8) :], other[url.find("/", 8) :]
+    start = url.find("/", 8)
+    path, target = url[start:][:_MAX_COMPARED], other[start:][:_MAX_COMPARED]
     if not _is_of_date(path, list(_changed(path, target))):
         return UP | DOWN
     return UP if _date_of(target) >= _date_of(path) else DOWN
@@ -72,6 +76,8 @@ def direction(url: str, other: str) -> int:
 def far_addresses(url: str, other: str) -> list[Far]:
     """Far addresses of the kind of the canonical ``url`` and ``other``, which both exist; at most two. O(length)."""
     start = url.find("/", 8)
+    if start < 0 or other.find("/", 8) < 0:
+        return []
     root, path, target = url[:start], url[start:], other[start:]
     growth = _growth(path, target)
     if growth:
@@ -91,8 +97,10 @@ def far_addresses(url: str, other: str) -> list[Far]:
 
 def _is_of_date(path: str, changed: list[int]) -> bool:
     """Whether the year, month or day is what changes."""
-    if any(each.start() <= at < each.end() + 6 for each in _date.finditer(path) for at in changed):
-        return True
+    for each in _date.finditer(path):
+        place = bisect_left(changed, each.start())
+        if place < len(changed) and changed[place] < each.end() + 6:
+            return True
     mark = path.find("?")
     return (mark >= 0 and _of_date(path, mark) is not None) or any(_is_year(path, at) for at in changed)
 

@@ -58,7 +58,7 @@ _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
 
 #: Between the names that the last segment, or a parameter, combines.
-_combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,][^/]*\Z", re.IGNORECASE).search
+_combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,]", re.IGNORECASE).search
 
 
 _digit = re.compile(r"[0-9]").search
@@ -298,7 +298,7 @@ class Guard:
     @staticmethod
     def _plain_name(url: str) -> str:
         name = pattern_of(url) or NAMES + folder_of(url)
-        return name + COMBINED if _combines(url) else name
+        return name + COMBINED if _combines(url, url.rfind("/") + 1) else name
 
     def standing_out(self, server: Server) -> str:
         """Reason for ranking ``server`` last: copies; empty if none. O(1)."""

@@ -143,7 +143,7 @@ class Pattern:
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
     def to_state(self) -> list[Any]:
-        """As plain values: name, end, what was asked, ten counts in the order of the fields, noise, and the marks.
+        """As plain values: name, end, what was asked, ten counts, noise, and the marks.
 
         Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
         """
@@ -155,6 +155,7 @@ class Pattern:
             str(end),
             asked,
             self.asked_again,
+            self.grown,
             *counts,
             sorted(self.noise),
             [_packed(marks) for marks in kept],
@@ -169,7 +170,7 @@ class Pattern:
             marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
             places = frozenset(noise[:MAX_NOISE])
             state = End(end)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, KeyError) as error:
             raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
         if type(name) is not str or any(
             type(count) is not int or count < 0 for count in (asked, grown, *counts, *places)
@@ -285,10 +286,10 @@ class Pattern:
     def is_kept(self) -> bool:
         """Whether its waiting URLs are fetched however many pages show nothing new.
 
-        So they are unless it may have no end, its last pages equal others, or its addresses combine what others name.
+        So they are unless it may have no end, or its addresses combine what others name.
         """
         may_end = self.end not in (End.ENDLESS, End.OPEN)
-        return may_end and self.vain < GuardLimits.VAIN_FROM and not self.combines and product_of(self.name) is None
+        return may_end and not self.combines and product_of(self.name) is None
 
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""

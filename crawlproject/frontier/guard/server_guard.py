@@ -58,9 +58,11 @@ class ServerGuard:
         guard = cls()
         guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
         guard.vain_in_a_row, guard.waiting = state.count("vain_in_a_row", 0), state.count("waiting", 0)
-        guard.patterns = {pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns"))}
-        guard.spent = state.texts("dropped")
-        guard.closed = dict(map(_closed_row, state.items("closed")))
+        guard.patterns = {
+            pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns")[:MAX_PATTERNS])
+        }
+        guard.spent = state.texts("dropped")[-MAX_PATTERNS:]
+        guard.closed = dict(map(_closed_row, state.items("closed")[:MAX_PATTERNS]))
         guard.products = dict(map(_product_row, state.items("products")[:MAX_PRODUCTS]))
         parts = state.part("idle_parts")
         if parts is not None:
