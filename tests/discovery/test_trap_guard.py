@@ -1,19 +1,26 @@
-"""The trap guard with stores of earlier versions, and with pages judged in steps."""
+"""The trap guard with pages judged in steps."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import DownloadFailedError
+from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends.choice import open_backend
 from crawlproject.backends.protocol import Backend
 from crawlproject.backends.recrawl import pack_again
+from crawlproject.content.page_marks import PageAddresses, PageContent, PageText, page_content
+from crawlproject.discovery.page_reading import answer_of
+from crawlproject.discovery.probes import Probes
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.few_lines import MAX_LINES
 from crawlproject.dupefilter import SeenDupeFilter
@@ -29,25 +36,21 @@ def backend_of(crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter) -> Ba
     return open_backend(crawler, FrontierOptions.of(crawler), frontier, seen)
 
 
+async def no_answer(request: Request) -> Response:
+    raise DownloadFailedError
+
+
+def nothing(_: PageAddresses) -> PageContent:
+    return page_content(SITE, PageText())
+
+
 def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
     crawler = get_crawler()
     seen = SeenDupeFilter.from_crawler(crawler)
-    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend_of(crawler, frontier, seen))
+    probes = Probes(no_answer, partial(answer_of, seen.canonicalizer), crawler.stats)
+    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend_of(crawler, frontier, seen), probes)
     assert guard is not None
     return guard, crawler.stats
-
-
-def test_server_ranked_last_for_a_removed_reason_is_released() -> None:
-    """\"slower\" stands in stores of an earlier version."""
-    frontier = Frontier(BestPrefix(), Politeness())
-    reasons = {"http://slow.example": "slower", "http://copy.example": "copies", "http://refused.example": "refused"}
-    frontier.push([Entry(f"{key}/") for key in reasons])
-    for key, reason in reasons.items():
-        server = frontier.server(key)
-        assert server is not None
-        frontier.servers.rank_last(server, reason)
-    guard_over(frontier)
-    assert [server.demoted_because for server in frontier.servers] == ["", "copies", "refused"]
 
 
 def test_a_pattern_that_revives_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -57,7 +60,7 @@ def test_a_pattern_that_revives_is_logged_once(caplog: pytest.LogCaptureFixture)
     guard, stats = guard_over(frontier)
     caplog.set_level(logging.DEBUG)
     for spent in ["/p/#"] * 5 + [f"/{number}/#" for number in range(100)]:
-        page = guard._guard.page(f"{SITE}/p/0", frozenset)
+        page = guard._guard.page(f"{SITE}/p/0", nothing)
         assert page is not None
         page.spent = [spent]
         guard.judge(page, [])
@@ -74,7 +77,7 @@ def test_pattern_is_dropped_once_if_its_page_is_judged_in_steps() -> None:
     frontier = Frontier(BestPrefix(), Politeness())
     frontier.push([Entry(f"{SITE}/p/{number}") for number in range(3)])
     guard, stats = guard_over(frontier)
-    page = guard._guard.page(f"{SITE}/p/0", frozenset)
+    page = guard._guard.page(f"{SITE}/p/0", nothing)
     assert page is not None
     page.spent = ["/p/#"]
     for _ in range(3):
@@ -97,7 +100,7 @@ async def _drop_a_pattern_of_pages_fetched_before(tmp_path: Path) -> None:
     frontier.push([Entry(f"{SITE}/2020/01/{day:02}", payload=again if day % 2 else None) for day in range(1, 9)])
     guard = TrapGuard.from_crawler(crawler, frontier, seen, backend)
     assert guard is not None
-    page = guard._guard.page(f"{SITE}/2020/02/01", frozenset)
+    page = guard._guard.page(f"{SITE}/2020/02/01", nothing)
     assert page is not None
     page.spent = ["/@"]
     guard.judge(page, [])

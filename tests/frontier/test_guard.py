@@ -45,7 +45,6 @@ def walk(page_of: Callable[[str], Shown | None], limits: GuardLimits = LIMITS, m
 PATIENT = GuardLimits(max_waiting=0)
 
 
-@pytest.mark.xfail(strict=True, reason="max_waiting drops a pattern with an end whose last ten pages are equal")
 def test_equal_pages_with_an_end_are_fetched_whole() -> None:
     """With the default limits."""
     assert len(walk(chain(600)).fetched) == 601

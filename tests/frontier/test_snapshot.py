@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from array import array
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from crawlproject.frontier.guard.additions import Additions
-from crawlproject.frontier.guard.other_names import Family, OtherNames
-from crawlproject.frontier.guard.visit_ids import VisitIds
-from crawlproject.frontier.guard.watched_patterns import Pattern, ServerGuard
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
+from crawlproject.frontier.guard.far import End
+from crawlproject.frontier.guard.idle_parts import IdleParts
+from crawlproject.frontier.guard.patterns import PAGES, Pattern
+from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.backlog import Backlog
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.expectation import Expectations
@@ -54,7 +55,7 @@ def attributes(thing: Any, but: tuple[str, ...] = ()) -> Any:
     """Its attributes, recursively with those of nested objects."""
     if isinstance(thing, dict):
         return [(key, attributes(value)) for key, value in thing.items()]
-    if isinstance(thing, bool | int | float | str | list | tuple | set | array | None):
+    if isinstance(thing, bool | int | float | str | list | tuple | set | frozenset | array | deque | None):
         return thing
     return type(thing), {name: attributes(getattr(thing, name)) for name in names_of(thing) if name not in but}
 
@@ -92,21 +93,23 @@ def file_kinds() -> FileKinds:
     return filled(FileKinds(), _answers={"png images": 2, "jpg w": -1})
 
 
-def visit_ids() -> VisitIds:
-    return filled(VisitIds(), learned=["sid"], cleared=["tid"], derived=("_candidates",))
+def idle_parts() -> IdleParts:
+    return filled(
+        IdleParts(), _counts={"?hl": [12, 1], "/raw": [3, 0]}, _idle={"?hl"}, _pages=array("I", [7, 2**32 - 1])
+    )
 
 
 def pattern() -> Pattern:
-    counts = {"own": 1, "votes": 2, "listed": 3, "news": 4, "same": 5, "dry": 6, "pages": 7, "copies": 8}
-    return filled(Pattern("/p/#"), name="/q?", marks=array("I", [2, 2**32 - 1]), **counts)
+    counts = {"own": 1, "votes": 2, "listed": 3, "news": 4, "same": 5, "dry": 6, "pages": 7, "copies": 8, "grown": 2}
+    marks = {"first": array("I", [2, 2**32 - 1]), "others": deque([array("I", [3])], PAGES)}
+    asked = {"end": End.ENDLESS, "asked": 1, "asked_again": True, "noise": frozenset((4, 9))}
+    return filled(Pattern("/p/#"), ("example",), name="/q?", **counts, **marks, **asked)
 
 
 def guard() -> ServerGuard:
-    values = {"closed": {"/q?edit": 3}, "refused": 1, "listed": 2, "spent": ["/r"], "visit_ids": visit_ids()}
-    families = {"/t?pid=#": Family(declared=100, copies=60, confirmed=30, leading=2, own=1)}
-    names = filled(OtherNames(), _families=families, _has_some=True)
-    additions = filled(Additions(), _counts={"?hl": [12, 1], "/raw": [3, 0]}, _idle={"?hl"})
-    return filled(ServerGuard(), patterns={"/q?": pattern()}, other_names=names, additions=additions, **values)
+    values = {"closed": {"/q?edit": 3}, "refused": 1, "spent": ["/r"], "idle_parts": idle_parts(), "waiting": 4}
+    counts = {"vain": 2, "vain_in_a_row": 3, "products": {"/s?": ["/s?a&b"]}}
+    return filled(ServerGuard(), patterns={"/q?": pattern()}, **values, **counts)
 
 
 #: Class -> how one is filled, and how it comes back.
@@ -117,7 +120,7 @@ BY_SERVER: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "CopyRun": (copy_run, lambda state: CopyRun.from_state(StateReader("x", state))),
     "SharedPages": (shared_pages, lambda state: SharedPages.from_state(StateReader("x", state))),
     "FileKinds": (file_kinds, lambda state: FileKinds.from_state(StateReader("x", state))),
-    "VisitIds": (visit_ids, lambda state: VisitIds.from_state(StateReader("x", state))),
+    "IdleParts": (idle_parts, lambda state: IdleParts.from_state(StateReader("x", state))),
     "Pattern": (pattern, Pattern.from_state),
     "ServerGuard": (guard, lambda state: ServerGuard.from_state(StateReader("x", state))),
 }
@@ -296,18 +299,17 @@ WRONG: list[tuple[str, Any]] = [
     ("shared_pages.pages", {B: "3"}),
     ("file_kinds.answers", {"png": -2}),
     ("guard.patterns", ["/p/#"]),
-    ("guard.patterns", [["/p/#", 1, 2, 3, 4, 5, 6, 7, 8, "not base64!"]]),
-    ("guard.patterns", [["/p/#", 1, 2, 3, 4, 5, 6, 7, 8, "QUI="]]),
-    ("guard.patterns", [["/p/#", 1, 2, 3, 4, 5, 6, 7, -8, ""]]),
-    ("guard.patterns", [["/p/#", 1, 2, 3, 4, 5, 6, 7, ""]]),
+    ("guard.patterns", [["/p/#", "", 0, False, 0, 1, 2, 3, 4, 5, 6, 8, 9, [], ["not base64!"]]]),
+    ("guard.patterns", [["/p/#", "", 0, False, 0, 1, 2, 3, 4, 5, 6, 8, 9, [], ["QUI="]]]),
+    ("guard.patterns", [["/p/#", "", 0, False, 0, 1, 2, 3, 4, 5, 6, 8, -9, [], []]]),
+    ("guard.patterns", [["/p/#", "maybe", 0, False, 0, 1, 2, 3, 4, 5, 6, 8, 9, [], []]]),
+    ("guard.patterns", [["/p/#", "", 0, False, 0, 1, 2, 3, 4, 5, 6, 8, [], []]]),
     ("guard.patterns", [7]),
     ("guard.dropped", "/p/#"),
     ("guard.closed", [["/q?edit", -1]]),
-    ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4]]),
-    ("guard.other_names", [["/t?pid=#", 1, 2, 3, 4, -1]]),
-    ("guard.additions", [["/raw", 1]]),
-    ("guard.additions", [["/raw", 1, -1]]),
-    ("guard.visit_ids.learned", {}),
+    ("guard.idle_parts", {"parts": [["/raw", 1]]}),
+    ("guard.idle_parts", {"parts": [["/raw", 1, -1]]}),
+    ("guard.products", [[7]]),
 ]
 
 

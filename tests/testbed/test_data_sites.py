@@ -10,9 +10,9 @@ from http.client import HTTPConnection
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from testbed.data_sites.server import DataWeb
 
 from testbed.data_sites import PLAIN, REDIRECT, Site, real_sites, traps
+from testbed.data_sites.server import DataWeb
 from testbed.in_thread import in_thread
 
 REAL, TRAPS = real_sites(), traps()
@@ -52,6 +52,7 @@ def walk(site: Site, beyond: int) -> tuple[set[str], set[str]]:
     return found, seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REAL)
 def test_every_real_page_is_found_by_links(name: str) -> None:
     """From the home page; a site with an end has nothing but its pages and what its budget is for."""
@@ -62,6 +63,7 @@ def test_every_real_page_is_found_by_links(name: str) -> None:
     assert site.is_endless or len(found - site.real) <= site.budget
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRAPS)
 def test_a_trap_has_more_addresses_than_its_budget(name: str) -> None:
     """Beside real pages that are all found."""
@@ -72,6 +74,7 @@ def test_a_trap_has_more_addresses_than_its_budget(name: str) -> None:
     assert len(seen) > len(site.real) + site.budget
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SITES)
 def test_every_real_page_is_unique(name: str) -> None:
     """Without noise and the targets of links, no two pages of a site are the same; each is the same each time."""
@@ -84,6 +87,7 @@ def test_every_real_page_is_unique(name: str) -> None:
     assert [site.quiet(path) for path in sorted(site.real)[:5]] == pages[:5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SITES)
 def test_only_noise_differs_from_request_to_request(name: str) -> None:
     """A site without noise says the same each time; one with noise or tokens does not."""

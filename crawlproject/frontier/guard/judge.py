@@ -352,7 +352,7 @@ class GuardedPage:
     """
 
     __slots__ = (
-        *("_content", "_content_of", "_guard", "_is_copy", "_is_equal", "_is_known", "_is_new", "_links", "_name"),
+        *("_content", "_content_of", "_guard", "_is_copy", "_is_known", "_is_new", "_links", "_name"),
         *("_product", "_url", "_was_last", "_watched", "questions", "server", "spent"),
     )
 
@@ -379,7 +379,6 @@ class GuardedPage:
         self._was_last = visit.was_last
         self._links = visit.links
         self._is_new = True
-        self._is_equal = False
         self._watched: Pattern | None = None  # its pattern, or the product that it belongs to
         known = server.guard
         if known is None and product_of(name) is not None:
@@ -423,7 +422,6 @@ class GuardedPage:
         """Learn from the page's ``new`` links; returns those that wait. O(length) each."""
         guard, limits = self._guard, self._guard.limits
         sideways: list[str] = []
-        has_links = False  # new ones, to other pages
         others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
         own = 0
@@ -443,12 +441,11 @@ class GuardedPage:
                 if known is not None and known.is_closed(name):
                     last.add(url)
             else:
-                has_news, has_links = self._leads_to(name) or has_news, True
+                has_news = self._leads_to(name) or has_news
                 if known.waits(name, limits) if known is not None else is_doubted(name):
                     last.add(url)
                 elif known is not None and name in known.patterns and not known.patterns[name].is_wanted():
                     others.add(url)
-        self._is_equal = self._is_equal and not has_links
         has_news = self._count(own, sideways, has_news=has_news)
         pattern = self._watched
         if pattern is None:
@@ -532,7 +529,6 @@ class GuardedPage:
         else:
             difference = pattern.difference(self._content.marks(pattern.noise))
             self._is_new = difference >= MIN_NEW
-        self._is_equal = difference == 0
 
     def _neighbours(self) -> list[str]:
         """Other addresses of its pattern that it links to."""
@@ -565,7 +561,7 @@ class GuardedPage:
         is_news = self._is_new or has_news
         pattern = self._watched
         if pattern is not None:
-            pattern.count(own=own, is_new=self._is_new, has_news=has_news, is_equal=self._is_equal)
+            pattern.count(own=own, is_new=self._is_new, has_news=has_news)
             self._guard.budget.keep(pattern)
             if is_news:
                 known.revive(pattern.name)

@@ -74,8 +74,6 @@ class GuardLimits:
     ASKED_FROM: ClassVar[int] = 40
     #: Pages from which it is requested if addresses grow from page to page.
     GROWN_FROM: ClassVar[int] = 3
-    #: Consecutive pages that equal another one from which even a pattern with an end may be dropped.
-    VAIN_FROM: ClassVar[int] = 10
     #: Patterns of several parameters from which their script is judged as a whole.
     PRODUCT_FROM: ClassVar[int] = 3
     #: Pages of a pattern, all of them closed to robots, from which its URLs wait.
@@ -121,10 +119,9 @@ class Pattern:
     #: Pages whose links were judged; those among them that showed something new.
     listed: int = 0
     news: int = 0
-    #: Consecutive pages without news; without new text; equal to another one.
+    #: Consecutive pages without news; without new text.
     same: int = 0
     dry: int = 0
-    vain: int = 0
     #: Pages whose content was compared with the whole crawl; copies among them.
     pages: int = 0
     copies: int = 0
@@ -147,7 +144,7 @@ class Pattern:
 
         Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
         """
-        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.vain, self.pages, self.copies]
+        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
         kept = [self.first, *self.others] if self.repeats_itself else []
         end, asked = (End.UNKNOWN, 0) if self.end is End.ASKED else (self.end, self.asked)
         return [
@@ -166,7 +163,7 @@ class Pattern:
         """Inverse of ``to_state``; raises ValueError for anything else."""
         try:
             name, end, asked, asked_again, grown, *counts, noise, texts = cast("list[Any]", row)
-            own, votes, listed, news, same, dry, vain, pages, copies = counts
+            own, votes, listed, news, same, dry, pages, copies = counts
             marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
             places = frozenset(noise[:MAX_NOISE])
             state = End(end)
@@ -175,8 +172,8 @@ class Pattern:
         if type(name) is not str or any(
             type(count) is not int or count < 0 for count in (asked, grown, *counts, *places)
         ):
-            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, nine counts, noise and marks")
-        pattern = cls(name, own, votes, listed, news, same, dry, vain, pages, copies, state)
+            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, eight counts, noise and marks")
+        pattern = cls(name, own, votes, listed, news, same, dry, pages, copies, state)
         pattern.asked, pattern.asked_again, pattern.noise, pattern.grown = asked, asked_again is True, places, grown
         if marks:
             pattern.first = marks[0]
@@ -224,18 +221,16 @@ class Pattern:
             self.first = self.first + _sorted(fresh, MAX_MARKS)
         return len(fresh) if self.listed else len(fresh) + MIN_NEW
 
-    def count(self, *, own: int, is_new: bool, has_news: bool, is_equal: bool) -> None:
+    def count(self, *, own: int, is_new: bool, has_news: bool) -> None:
         """Count a page with ``own`` links to the pattern.
 
-        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.  ``is_equal``: its text
-        was that of another page.
+        ``is_new``: its text was new.  ``has_news``: one of its links may lead to something new.
         """
         self.listed += 1
         self.own += own
         self.news += is_new or has_news
         self.dry = 0 if is_new else self.dry + 1
         self.same = 0 if is_new or has_news else self.same + 1
-        self.vain = self.vain + 1 if is_equal else 0
 
     def wants_far(self, *, grows: bool) -> bool:
         """Whether it is time to ask whether it has an end, in a direction not asked for yet.
