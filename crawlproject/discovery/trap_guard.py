@@ -14,6 +14,7 @@ from crawlproject.content.page_marks import PageText, page_content, shown_hash
 from crawlproject.discovery.page_reading import content_of, is_html, text_of
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.frontier import REWRITE_STEP
+from crawlproject.frontier.guard.idle_parts import VERSION
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
 from crawlproject.frontier.guard.patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames
@@ -199,6 +200,10 @@ class TrapGuard:
                 self._guard.limits.max_waiting,
             )
             self._stats.inc_value("guard/in_vain")
+            self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
+            return
+        if spent == VERSION:
+            logger.debug("%s: its other addresses of known pages are dropped", server.key)
             self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
             return
         pattern = server.key + spent

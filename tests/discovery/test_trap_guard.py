@@ -25,6 +25,8 @@ from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.download.few_lines import MAX_LINES
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.frontier.guard.server_guard import ServerGuard
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage.fetched import FetchedPage
@@ -66,7 +68,7 @@ def test_a_pattern_that_revives_is_logged_once(caplog: pytest.LogCaptureFixture)
         guard.judge(page, [])
     lines = [each for each in caplog.records if "shows nothing new" in each.getMessage() and each.levelname == "INFO"]
     assert [line.getMessage() for line in lines if "/p/#" in line.getMessage()] == [
-        f"{SITE}/p/# shows nothing new: its URLs are dropped"
+        f"{SITE}/p/# has no end and shows nothing new: its URLs are dropped"
     ]
     assert 1 < len(lines) <= MAX_LINES
     assert stats.get_value("guard/patterns") == 105
@@ -97,12 +99,15 @@ async def _drop_a_pattern_of_pages_fetched_before(tmp_path: Path) -> None:
     seen = SeenDupeFilter.from_crawler(crawler)
     backend = backend_of(crawler, frontier, seen)
     again = pack_again(FetchedPage(fetched=1))
-    frontier.push([Entry(f"{SITE}/2020/01/{day:02}", payload=again if day % 2 else None) for day in range(1, 9)])
-    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend)
+    urls = ((f"{SITE}/2020/01/{day:02}", again if day % 2 else None) for day in range(1, 9))
+    frontier.push([Entry(url, priority=DEMOTED, payload=payload) for url, payload in urls])
+    probes = Probes(no_answer, partial(answer_of, seen.canonicalizer), crawler.stats)
+    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
     assert guard is not None
     page = guard._guard.page(f"{SITE}/2020/02/01", nothing)
     assert page is not None
-    page.spent = ["/@"]
+    page.server.guard = page.server.guard or ServerGuard()
+    page.spent = ["/@@"]
     guard.judge(page, [])
     assert crawler.stats.get_value("guard/dropped") == 4
     assert sorted(entry.url[-1] for entry in frontier.server(SITE).urls.abandon(SITE)) == ["1", "3", "5", "7"]

@@ -108,7 +108,7 @@ def pattern() -> Pattern:
 
 def guard() -> ServerGuard:
     values = {"closed": {"/q?edit": 3}, "refused": 1, "spent": ["/r"], "idle_parts": idle_parts(), "waiting": 4}
-    counts = {"vain": 2, "vain_in_a_row": 3, "products": {"/s?": ["/s?a&b"]}}
+    counts = {"vain": 2, "vain_in_a_row": 3, "versions": 6, "products": {"/s?": ["/s?a&b"]}}
     return filled(ServerGuard(), patterns={"/q?": pattern()}, **values, **counts)
 
 

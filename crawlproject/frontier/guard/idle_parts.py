@@ -71,7 +71,7 @@ class IdleParts:
                     idle._counts[part] = [copies, others]
                     idle._judge(part)
                 case _:
-                    raise ValueError(f"idle parts: must be a text and two counts each: {str(row)[:60]}")
+                    raise ValueError(f"idle_parts.parts: must be a text and two counts each: {str(row)[:60]}")
         data = b64decode(state.text("pages", ""), validate=True)[: 4 * MAX_PAGES]
         idle._pages = array(
             "I", [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data) // 4 * 4, 4)]

@@ -336,6 +336,8 @@ class Guard:
         """
         if entry.priority not in WAITING or server.guard is None:
             return False
+        if spent == VERSION:
+            return entry.priority == OTHER_NAME
         name = self.name_of(entry.url)
         if spent:
             return name == spent
@@ -393,7 +395,7 @@ class GuardedPage:
     def refuses_some(self) -> bool:
         """Whether it may refuse links. O(1)."""
         known = self.server.guard
-        return known is not None and (bool(known.spent) or self._is_full or self._is_vain)
+        return known is not None and (bool(known.spent) or self._is_full or self._is_vain or self._has_versions)
 
     def refuses(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is neither followed nor added to the seen-set.
@@ -413,8 +415,9 @@ class GuardedPage:
             is_wanted = pattern is None or pattern.is_wanted()
             waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
             waits = waits or known.waits(name, self._guard.limits)
-            is_version = known.idle_parts.is_version(url, self._guard.is_known)
-            is_refused = is_version or (waits and not is_kept and known.idle_parts.without(url) == url)
+            is_refused = waits and not is_kept and known.idle_parts.without(url) == url
+        if not is_refused and self._has_versions:
+            is_refused = known.idle_parts.is_version(url, self._guard.is_known)
         known.refused += is_refused
         return is_refused
 
@@ -499,6 +502,12 @@ class GuardedPage:
     @property
     def _is_full(self) -> bool:
         return self._watched is not None and self._watched.is_full(self._guard.limits)
+
+    @property
+    def _has_versions(self) -> bool:
+        """Whether enough waiting pages of the server were known under another address."""
+        known = self.server.guard
+        return known is not None and 0 < self._guard.limits.max_versions <= known.versions
 
     @property
     def _is_vain(self) -> bool:
@@ -594,12 +603,15 @@ class GuardedPage:
     def _count_vain(self, known: ServerGuard, *, is_news: bool) -> None:
         """Count a waiting page that showed nothing new, and drop what has no end, or has waited in vain."""
         guard, pattern = self._guard, self._watched
-        if self._was_last:
-            is_version = self._was_last == OTHER_NAME and known.idle_parts.without(self._url) != self._url
-            is_vain = is_version or (self._is_copy if pattern is None else not is_news)
+        if self._was_last == OTHER_NAME and known.idle_parts.without(self._url) != self._url:
+            known.versions += 1
+            if known.versions == guard.limits.max_versions:
+                self.spent.append(VERSION)
+        elif self._was_last:
+            is_vain = self._is_copy if pattern is None else not is_news
             if not is_vain:
                 known.vain_in_a_row = 0
-            elif pattern is None or is_version or not pattern.is_kept():
+            elif pattern is None or not pattern.is_kept():
                 known.vain_in_a_row += 1
                 if known.vain_in_a_row == guard.limits.max_waiting:
                     self.spent.append("")

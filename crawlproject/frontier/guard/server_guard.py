@@ -20,7 +20,18 @@ MAX_PRODUCTS = 16
 class ServerGuard:
     """A server's watched patterns, its idle parts, and the number of refused URLs."""
 
-    __slots__ = ("closed", "idle_parts", "patterns", "products", "refused", "spent", "vain", "vain_in_a_row", "waiting")
+    __slots__ = (
+        "closed",
+        "idle_parts",
+        "patterns",
+        "products",
+        "refused",
+        "spent",
+        "vain",
+        "vain_in_a_row",
+        "versions",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
@@ -31,6 +42,8 @@ class ServerGuard:
         self.vain = 0
         #: Waiting pages without news since the last one with some.
         self.vain_in_a_row = 0
+        #: Waiting pages that are known under another address.
+        self.versions = 0
         #: Queued URLs that wait until all others are fetched; the frontier counts them.
         self.waiting = 0
         self.spent: list[str] = []  # dropped patterns
@@ -45,6 +58,7 @@ class ServerGuard:
             "refused": self.refused,
             "vain": self.vain,
             "vain_in_a_row": self.vain_in_a_row,
+            "versions": self.versions,
             "waiting": self.waiting,
             "patterns": [pattern.to_state() for pattern in self.patterns.values()],
             "dropped": self.spent,
@@ -58,6 +72,7 @@ class ServerGuard:
         guard = cls()
         guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
         guard.vain_in_a_row, guard.waiting = state.count("vain_in_a_row", 0), state.count("waiting", 0)
+        guard.versions = state.count("versions", 0)
         guard.patterns = {
             pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns")[:MAX_PATTERNS])
         }
@@ -146,7 +161,7 @@ def _product_row(row: object) -> tuple[str, list[str]]:
     match row:
         case [str() as script, *names] if all(type(name) is str for name in names):
             return script, cast("list[str]", names)
-    raise ValueError(f"not a script with combinations of parameters: {str(row)[:60]}")
+    raise ValueError(f"products: not a script with combinations of parameters: {str(row)[:60]}")
 
 
 def _closed_row(row: object) -> tuple[str, int]:
