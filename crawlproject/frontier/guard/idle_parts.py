@@ -1,6 +1,6 @@
 """Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
 
-Evidence is a copy of a page whose address is the same but for one part.  A part that eight copies have shown to be
+Evidence is a copy of a page whose address is the same but for one part.  A part that six copies have shown to be
 idle, and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be
 the only way to a page.
 """
@@ -42,7 +42,7 @@ _path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
 class IdleParts:
     """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
 
-    MIN_COPIES: ClassVar[int] = 8
+    MIN_COPIES: ClassVar[int] = 6
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
     #: of the pages may be copies where a parameter selects one of two languages.
     EXCEPTIONS: ClassVar[float] = 0.25

@@ -123,11 +123,11 @@ class Answer(NamedTuple):
 class CrawlShare:
     """Bounds what a crawl spends on endless patterns that never showed any news.
 
-    A hundredth of the crawl's pages, and ``LEAST``.  With it, a calendar is followed for ``GuardLimits.max_same`` pages
+    A two-hundredth of the crawl's pages, at least ``LEAST``.  With it, a calendar is followed for ``GuardLimits.max_same`` pages
     until its first event, else for ``LEAST_SAME``.
     """
 
-    LEAST, SHARE = 50, 0.01
+    LEAST, SHARE = 24, 0.005
 
     def __init__(self) -> None:
         self.pages = 0

@@ -57,7 +57,7 @@ class GuardLimits:
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
     max_waiting: int = 80
     #: Waiting pages of a server that are known under another address, after which its other ones are dropped.
-    max_versions: int = 8
+    max_versions: int = 4
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
