@@ -123,7 +123,8 @@ class Answer(NamedTuple):
 class CrawlShare:
     """Bounds what a crawl spends on endless patterns that never showed any news.
 
-    A two-hundredth of the crawl's pages, at least ``LEAST``.  With it, a calendar is followed for ``GuardLimits.max_same`` pages
+    A two-hundredth of the crawl's pages, at least ``LEAST``.
+    With it, a calendar is followed for ``GuardLimits.max_same`` pages
     until its first event, else for ``LEAST_SAME``.
     """
 
