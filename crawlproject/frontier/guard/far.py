@@ -61,7 +61,7 @@ _date = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})(?=[/_-]?(?:0?[1-9]|1[0-2])(?!
 _year = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 _number = re.compile(r"[0-9]+")
 _seconds = re.compile(r"1[0-9]{9}(?:[0-9]{3})?")
-_of_date = re.compile(r"(?:^|[?&;_-])[a-z]*(?:year|yr|month|mon|week|day|date)[a-z]*=", re.IGNORECASE).search
+_of_date = re.compile(r"(?:^|[?&;_-])[a-z]{0,12}(?:year|yr|month|mon|week|day|date)[a-z]{0,8}=", re.IGNORECASE).search
 
 
 def direction(url: str, other: str) -> int:
