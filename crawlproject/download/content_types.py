@@ -42,7 +42,7 @@ _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _type = re.compile(rb"[ \t\r\n]*(" + _TOKEN + rb"/" + _TOKEN + rb")(?![^ \t\r\n;(])").match
 _charset = re.compile(rb"charset[ \t]*=[ \t]*[\"']?[ \t]*([\w.:-]+)", re.IGNORECASE).search
 #: A comma between two types; those in quoted values are none. Linear.
-_parts = re.compile(rb"(?:\"(?:[^\"\\]|\\.)*+(?:\"|\Z)|[^,\"])++", re.DOTALL).findall
+_parts = re.compile(rb"(?:\"(?:[^\"\\]|\\.|(?!))*+(?:\"|\Z)|[^,\"]|(?!))++", re.DOTALL).findall
 
 #: What HTML begins with; a blank or ">" follows. MIME Sniffing Standard, section 7.1.
 _html = re.compile(
@@ -56,7 +56,7 @@ _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
 _PDF = b"%PDF-"
 #: The root element, after what may stand before it. Linear: each part begins otherwise, and gives nothing up.
 _root = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\][\t\n\r ]*+)?>)*+"
+    rb"(?:\xef\xbb\xbf)?(?:[\t\n\r ]++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*+(?:\[[^\]]*+\][\t\n\r ]*+)?>|(?!))*+"
     rb"<([^<>]*+)",
     re.DOTALL,
 ).match

@@ -154,8 +154,8 @@ def test_deny_file_is_read_and_checked(tmp_path: Path) -> None:
     path.write_text("\ufeff# not these\nexample.org  # asked us\n\nb.example:8080\n", encoding="utf-8")
     options = LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
     assert options.denied == {"example.org", "b.example:8080"}
-    path.write_text("http://example.org/x")
-    with pytest.raises(ValueError, match=r"^FRONTIER_DENY_FILE=.*'http://example.org/x'"):
+    path.write_text("no domain!")
+    with pytest.raises(ValueError, match=r"^FRONTIER_DENY_FILE=.*'no domain!'"):
         LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
 
 
