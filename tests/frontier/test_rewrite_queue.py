@@ -91,27 +91,26 @@ def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
 
 
 def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier]) -> None:
-    """Patterns, visit ids, and which servers rank last."""
-    from crawlproject.frontier.guard.watched_patterns import GuardLimits
-
+    """Patterns, what was dropped, and which servers rank last."""
+    from crawlproject.content.page_marks import PageText, page_content
     from crawlproject.frontier.guard.judge import Guard
+    from crawlproject.frontier.guard.patterns import GuardLimits
 
     frontier = opened()
     frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])
-    guard = Guard(GuardLimits(), frontier.server)
-    shown = frozenset([2, 4, 6])
+    guard = Guard(GuardLimits(), frontier.server, lambda _: False)
+    shown = page_content(A, PageText("Nothing to see"))
     for number in (1, 2):
-        guard.page(f"{A}/item/{number}", lambda: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
+        guard.page(f"{A}/item/{number}", lambda _: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
     frontier.server(A).guard.spend("/edit?t")
-    frontier.server(A).guard.visit_ids.learned = ["visit"]
     frontier.servers.learn_content(A, copy=True)
     frontier.servers.rank_last(frontier.server(A), "copies")
     known = frontier.server(A).guard.to_state()["patterns"]
     frontier = opened()
     server = frontier.server(A)
-    assert known == server.guard.to_state()["patterns"] == [["/item/#", 4, 0, 2, 1, 2, 2, 0, 0, "AgAAAAQAAAAGAAAA"]]
-    assert server.guard.patterns["/item/#"].marks.tolist() == [2, 4, 6]
-    assert (server.guard.spent, server.guard.visit_ids.learned) == (["/edit?t"], ["visit"])
+    assert known == server.guard.to_state()["patterns"]
+    assert (server.guard.patterns["/item/#"].own, server.guard.patterns["/item/#"].same) == (4, 1)
+    assert server.guard.spent == ["/edit?t"]
     assert (server.pages, server.copies, server.demoted_because) == (1, 1, "copies")
     assert next(url for url, _ in fetch_all(frontier)) == f"{B}/"
     assert frontier.server(B).guard is None
