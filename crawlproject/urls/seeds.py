@@ -42,7 +42,7 @@ def read_seeds(lines: Iterable[str]) -> Iterator[Seed | BadSeed]:
     line ends are ignored.  Lazy; O(length).
 
     >>> list(read_seeds(["# seeds", "example.org/a\\t0.5"]))
-    [Seed(line=2, url='http://example.org/a', quality=0.5)]
+    [Seed(line=2, url='http://example.org/a', quality=0.5, had_user=False)]
     """
     canonicalizer = Canonicalizer()
     for number, line in enumerate(lines, start=1):
