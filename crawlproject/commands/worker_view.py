@@ -121,7 +121,7 @@ class Progress:
 
     @property
     def own_pages(self) -> int:
-        """Pages of this run; all if the crawl began anew meanwhile."""
+        """Pages of this run, or all pages if the crawl was started again from nothing."""
         return self.pages - self._before if self.pages >= self._before else self.pages
 
     def add(self, info: Info, pages: int, now: float) -> None:

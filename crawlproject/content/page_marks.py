@@ -125,7 +125,7 @@ def shown_hash(url: str, page: PageText) -> int:
     shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values)).lower()
     if ids:
         shown = _id.sub(lambda found: "" if found[0] in ids else found[0], shown)
-    return crc32(shown.encode("utf-8", "surrogatepass"))
+    return _mark(shown)
 
 
 class PageContent:
@@ -151,29 +151,21 @@ class PageContent:
             if place in noise:
                 continue
             for word in words:
-                found.add(crc32(f"{before} {word}".encode("utf-8", "surrogatepass")))
+                found.add(_mark(f"{before} {word}"))
                 before = word
-        for folder, name in self._files:
-            if folder not in noise:
-                found.update(crc32(f"{name}{n}".encode("utf-8", "surrogatepass")) for n in range(MARKS_OF_A_PICTURE))
+        found |= self._files_marks(noise)
         before = "="
         for place, word in self._hidden:
             if place not in noise:
-                found.add(crc32(f"{before} {word}".encode("utf-8", "surrogatepass")))
+                found.add(_mark(f"{before} {word}"))
                 before = word
-        return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
+        return _least(found)
 
     def pieces(self, noise: AbstractSet[int] = frozenset()) -> Marks:
         """A mark for each element with text, whatever stands beside it, and for each file. O(words)."""
-        found = {
-            crc32(" ".join(words).encode("utf-8", "surrogatepass"))
-            for at, words in self._placed(noise)
-            if at not in noise
-        }
-        for folder, name in self._files:
-            if folder not in noise:
-                found.update(crc32(f"{name}{n}".encode("utf-8", "surrogatepass")) for n in range(MARKS_OF_A_PICTURE))
-        return frozenset(found if len(found) <= MAX_MARKS else sorted(found)[:MAX_MARKS])
+        found = {_mark(" ".join(words)) for place, words in self._placed(noise) if place not in noise}
+        found |= self._files_marks(noise)
+        return _least(found)
 
     def noise(self, again: PageContent, known: AbstractSet[int] = frozenset()) -> frozenset[int]:
         """The places whose text differs when the same address is requested ``again``. O(words)."""
@@ -185,6 +177,10 @@ class PageContent:
                 break
             noise |= found
         return frozenset(noise if len(noise) <= MAX_NOISE else sorted(noise)[:MAX_NOISE])
+
+    def _files_marks(self, noise: AbstractSet[int]) -> set[int]:
+        names = (name for folder, name in self._files if folder not in noise)
+        return {_mark(f"{name}{n}") for name in names for n in range(MARKS_OF_A_PICTURE)}
 
     def _by_place(self, noise: AbstractSet[int]) -> dict[int, list[list[str]]]:
         found: dict[int, list[list[str]]] = {}
@@ -212,8 +208,8 @@ _MOST_IN_A_ROW = 16
 
 
 def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) -> PageContent:
-    """The content of the page at ``url``, which has these ``links``.
-    O(length) within the limits: 0.5 ms for 1,000 words.
+    """The content of the page at ``url``, which has these ``links``. O(length) within the limits: 0.5 ms for 1,000
+    words.
     """
     own = _address(url)
     explained = frozenset(_words(own)) | _near_numbers(own)
@@ -230,16 +226,14 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
         words = _words(piece)[: MAX_WORDS - count]
         if not words:
             continue
-        pieces.append((crc32(_no_digits.sub("", piece).strip().encode("utf-8", "surrogatepass")), words))
+        pieces.append((_mark(_no_digits.sub("", piece).strip()), words))
         count += len(words)
         if count >= MAX_WORDS:
             break
     _leave_out_grids(pieces)
     kept = [(shape, left) for shape, words in pieces if (left := _without_dates(words, explained))]
     files = [_file(name.lower(), explained) for name, _ in zip(page.media, range(MAX_FILES), strict=False)]
-    words_of = (
-        (crc32(f"={name}".encode()), word) for name, value in page.hidden for word in _plain_words(value.lower())
-    )
+    words_of = ((_mark(f"={name}"), word) for name, value in page.hidden for word in _plain_words(value.lower()))
     unexplained = (each for each in words_of if each[1] not in explained)
     return PageContent(kept, files, list(islice(unexplained, MAX_HIDDEN)))
 
@@ -254,6 +248,14 @@ def hidden_parts(html: str) -> Iterator[tuple[str, str]]:
         left -= len(found[1])
         if left <= 0:
             return
+
+
+def _mark(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _least(marks: set[int]) -> Marks:
+    return frozenset(marks if len(marks) <= MAX_MARKS else sorted(marks)[:MAX_MARKS])
 
 
 def _address(url: str) -> str:

@@ -22,7 +22,6 @@ from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
 from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
-from crawlproject.urls import server_key
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class TrapGuard:
         self._probes = probes
         self._released: ServerNames[bool] = ServerNames()  # by the operator
         self._guard = Guard(options.limits, frontier.server, seen.url_is_seen, self._is_released, options.rules)
-        self._work: deque[tuple[Iterator[int], str]] = deque()
+        self._work: deque[Iterator[int]] = deque()
         self._told: LRUCache[str, bool] = LRUCache(PATTERNS_REMEMBERED)
         self._lines, self._last_lines = FewLines(logger), FewLines(logger)
         self.load([server.key for server in frontier.servers])
@@ -126,7 +125,11 @@ class TrapGuard:
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
         for spent in dropped:
             self._drop(page.server, spent)
-            entries = [entry for entry in entries if not (page.is_own(entry.url) and self._is_dropped(entry, spent))]
+            entries = [
+                entry
+                for entry in entries
+                if not (page.is_own(entry.url) and self._is_dropped(page.server, entry, spent))
+            ]
         questions, page.questions = page.questions, []
         for question in questions:
             self._probes.ask(self._guard, page.server, question, self._answered)
@@ -148,9 +151,8 @@ class TrapGuard:
         Called while a page is processed, because the crawl cannot end then.
         """
         while self._work:
-            steps, stat = self._work.popleft()
-            for dropped in steps:
-                self._stats.inc_value(stat, dropped)
+            for dropped in self._work.popleft():
+                self._stats.inc_value("guard/dropped", dropped)
                 yield
 
     def led_back(self, request: Request) -> None:
@@ -200,27 +202,27 @@ class TrapGuard:
                 self._guard.limits.max_waiting,
             )
             self._stats.inc_value("guard/in_vain")
-            self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
-            return
-        if spent == VERSION:
+        elif spent == VERSION:
             logger.debug("%s: its other addresses of known pages are dropped", server.key)
-            self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
-            return
-        pattern = server.key + spent
-        if pattern in self._told:  # it revives when its URLs are found again
+        else:
+            self._tell(server.key + spent)
+            self._stats.inc_value("guard/patterns")
+        self._rewrite(server, lambda entry: self._without(server, spent, entry))
+
+    def _tell(self, pattern: str) -> None:
+        """Log that a pattern is dropped; it revives when its URLs are found again."""
+        if pattern in self._told:
             logger.debug("%s shows nothing new again: its URLs are dropped", pattern)
         else:
             self._told[pattern] = True
             self._lines.log(logging.INFO, "%s has no end and shows nothing new: its URLs are dropped", pattern)
-        self._stats.inc_value("guard/patterns")
-        self._rewrite(server, lambda entry: self._without(spent, entry), "guard/dropped")
 
-    def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None], stat: str) -> None:
+    def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None]) -> None:
         """Judge the queued URLs of ``server``: few at once, many in ``work``."""
         if len(server.urls) <= REWRITE_STEP:
-            self._stats.inc_value(stat, sum(self._frontier.rewrite_queue(server, judge)))
+            self._stats.inc_value("guard/dropped", sum(self._frontier.rewrite_queue(server, judge)))
         else:
-            self._work.append((self._frontier.rewrite_queue(server, judge), stat))
+            self._work.append(self._frontier.rewrite_queue(server, judge))
 
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
@@ -292,18 +294,16 @@ class TrapGuard:
             return ranked(entry)
 
         self._frontier.servers.changed(server)
-        self._rewrite(server, judge, "guard/dropped")
+        self._rewrite(server, judge)
 
-    def _without(self, spent: str, entry: Entry) -> Entry | None:
+    def _without(self, server: Server, spent: str, entry: Entry) -> Entry | None:
         """The queued ``entry``; None if it is dropped with the pattern ``spent``. Pages of earlier runs stay."""
-        if self._backend.is_refetched(entry) or not self._is_dropped(entry, spent):
+        if self._backend.is_refetched(entry) or not self._is_dropped(server, entry, spent):
             return entry
         self._backend.dropped(entry)
-        server = self._frontier.server(server_key(entry.url))
-        if server is not None and server.guard is not None:
+        if server.guard is not None:
             server.guard.waiting = max(0, server.guard.waiting - 1)
         return None
 
-    def _is_dropped(self, entry: Entry, spent: str) -> bool:
-        server = self._frontier.server(server_key(entry.url))
-        return server is not None and self._backend.is_link(entry) and self._guard.is_dropped(server, entry, spent)
+    def _is_dropped(self, server: Server, entry: Entry, spent: str) -> bool:
+        return self._backend.is_link(entry) and self._guard.is_dropped(server, entry, spent)

@@ -6,6 +6,9 @@ new object, so values may be added without a new version.
 
 from __future__ import annotations
 
+import sys
+from array import array
+from base64 import b64decode, b64encode
 from sys import float_info
 from typing import TYPE_CHECKING, Any
 
@@ -113,3 +116,21 @@ def _are_numbers(value: object, count: int) -> bool:
 def _quoted(value: object) -> str:
     text = repr(value)
     return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+
+
+def packed(hashes: array[int]) -> str:
+    """Hashes of 32 bits as text: base64, the lowest byte first. O(length)."""
+    return b64encode(_little_endian(hashes).tobytes()).decode()
+
+
+def unpacked(text: str) -> array[int]:
+    """Inverse of ``packed``; raises ValueError, or TypeError, for anything else."""
+    return _little_endian(array("I", b64decode(text, validate=True)))
+
+
+def _little_endian(hashes: array[int]) -> array[int]:
+    """``hashes`` converted to or from the store's byte order; ``hashes`` itself on most machines."""
+    if sys.byteorder == "big":
+        hashes = hashes[:]
+        hashes.byteswap()
+    return hashes

@@ -73,7 +73,7 @@ class Forecaster:
         self._counts: deque[Counts] = deque()
 
     def halt(self, now: float, why_not: str) -> Forecast:
-        """No request may start now, so nothing can be said, and the rate is measured anew afterwards."""
+        """No request may start now: there is no estimate, and the rate is measured again afterwards."""
         self._began = now if self._began is None else self._began
         self._counts.clear()
         return Forecast(None, why_not)

@@ -205,7 +205,7 @@ def _compare(path: str) -> Answer:
 
 
 def _exports(path: str) -> Answer:
-    """A calendar each month of which can be had as plain text."""
+    """A calendar that offers each month as plain text, too."""
     found = re.fullmatch(r"(/cal/[0-9]{4}-[0-9]{2})(\?ical=1)?", path)
     answer = CALENDARS["calendar"].area(f"/calendar/{found[1][5:].replace('-', '/')}/") if found else None
     if found and found[2] and answer:

@@ -1,4 +1,4 @@
-"""What people do, vote, eat and play: small vocabularies, combined anew on each page."""
+"""What people do, vote, eat and play: each page combines the words of a small vocabulary in another way."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from crawlproject.urls import Canonicalizer
-from crawlproject.urls.pattern import is_of_dates, pattern_of, script_of
+from crawlproject.urls.pattern import folder_of, pattern_of, script_of
 from tests.urls.conftest import PROPERTY, url_like
 
 PATTERNS = {
@@ -20,12 +20,12 @@ PATTERNS = {
     "/f/deadbeef/x": None,
     "/f/3F2504E0-4f89-41d3-bead-0305e82c3301/x": "/f/#/x",
     "/calendar/2003/01/": "/calendar/@",
-    "/calendar/2003/01/31": "/calendar/@",
+    "/calendar/2003/01/31": "/calendar/@@",
     "/calendar/2003-01": "/calendar/@",
     "/2003/01/31/title": "/#/title",
     "/diary/day.php?year=2003&month=1&day=31": "/diary/?@",
     "/diary/month.php?month=1&year=2003": "/diary/?@",
-    "/diary/month.php?month=1&year=2003&room=4": "/diary/?@&room",
+    "/diary/month.php?month=1&year=2003&room=4": "/diary/month.php?@&room",
     "/bin/edit/Main/User?t=1;nowysiwyg=1": "/bin/edit/*?nowysiwyg&t",
     "/bin/edit/Sandbox?nowysiwyg=0;t=2": "/bin/edit/*?nowysiwyg&t",
     "/list?page=2": "/list?page",
@@ -38,16 +38,18 @@ def test_pattern(path: str) -> None:
     assert pattern_of(f"http://h.example{path}") == PATTERNS[path]
 
 
-def test_dates_alone() -> None:
-    """Only if nothing else varies."""
-    names = ["/calendar/@", "/diary/?@", "/diary/?@&room", "/room#/@", "/@/x", "/item/#"]
-    assert [is_of_dates(name) for name in names] == [True, True, False, False, False, False]
+@pytest.mark.parametrize(
+    ("path", "folder"), [("/", "/*"), ("/about", "/*"), ("/wiki/", "/*"), ("/Wiki/Abc", "/wiki/*"), ("/a/b/c/", "/a/*")]
+)
+def test_folders(path: str, folder: str) -> None:
+    """The first one, if anything is in it."""
+    assert folder_of(f"http://h.example{path}") == folder
 
 
 def test_scripts() -> None:
     """Patterns with parameters belong to one script, except for dates."""
-    names = ["/shop?page", "/shop?page&sort", "/bin/edit/*?t", "/item/#", "/diary/?@&room", "/?p"]
-    assert [script_of(name) for name in names] == ["/shop?", "/shop?", "/bin/edit/*?", None, None, "/?"]
+    names = ["/shop?page", "/shop?page&sort", "/bin/edit/*?t", "/item/#", "/diary/?@", "/diary/d?@&room", "/?p"]
+    assert [script_of(name) for name in names] == ["/shop?", "/shop?", "/bin/edit/*?", None, None, "/diary/d?", "/?"]
 
 
 @PROPERTY

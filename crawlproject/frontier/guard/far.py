@@ -76,7 +76,7 @@ def direction(url: str, other: str) -> int:
 def far_addresses(url: str, other: str) -> list[Far]:
     """Far addresses of the kind of the canonical ``url`` and ``other``, which both exist; at most two. O(length)."""
     start = url.find("/", 8)
-    if start < 0 or other.find("/", 8) < 0:
+    if start < 0 or other.find("/", 8) < 0 or url == other:
         return []
     root, path, target = url[:start], url[start:], other[start:]
     growth = _growth(path, target)

@@ -1,17 +1,18 @@
 """Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
 
-Evidence is a copy of a page whose address is the same but for one part.  A part that six copies have shown to be
-idle, and few pages have refuted, makes no address wait unless the page is known under another one: what is idle may be
-the only way to a page.
+The evidence is two pages that show the same, with addresses that differ in one part only.  Six such copies show that
+the part is idle, unless many pages refute it.  An address with an idle part waits only if its page is known under
+another address, because it may be the only way to the page.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
+
+from crawlproject.frontier.state import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +59,7 @@ class IdleParts:
         """As plain values: each part with its counts, the pages."""
         return {
             "parts": [[part, *counts] for part, counts in self._counts.items()],
-            "pages": b64encode(b"".join(each.to_bytes(4, "little") for each in self._pages)).decode(),
+            "pages": packed(self._pages),
         }
 
     @classmethod
@@ -72,10 +73,7 @@ class IdleParts:
                     idle._judge(part)
                 case _:
                     raise ValueError(f"idle_parts.parts: must be a text and two counts each: {str(row)[:60]}")
-        data = b64decode(state.text("pages", ""), validate=True)[: 4 * MAX_PAGES]
-        idle._pages = array(
-            "I", [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data) // 4 * 4, 4)]
-        )
+        idle._pages = unpacked(state.text("pages", ""))[:MAX_PAGES]
         return idle
 
     @property

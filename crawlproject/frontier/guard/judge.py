@@ -56,11 +56,8 @@ MAX_NEIGHBOURS = 100
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
-
 #: Between the names that the last segment, or a parameter, combines.
 _combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,]", re.IGNORECASE).search
-
-
 _digit = re.compile(r"[0-9]").search
 
 
@@ -123,9 +120,8 @@ class Answer(NamedTuple):
 class CrawlShare:
     """Bounds what a crawl spends on endless patterns that never showed any news.
 
-    A two-hundredth of the crawl's pages, at least ``LEAST``.
-    With it, a calendar is followed for ``GuardLimits.max_same`` pages
-    until its first event, else for ``LEAST_SAME``.
+    A two-hundredth of the crawl's pages, at least ``LEAST``.  While some is left, a calendar is followed for
+    ``GuardLimits.max_same`` pages until its first event, else for ``LEAST_SAME``.
     """
 
     LEAST, SHARE = 24, 0.005
@@ -179,8 +175,8 @@ class Guard:
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called
-        only if its pattern is watched.
+        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called only if its
+        pattern is watched.
         """
         server = self._judged(url)
         if server is None:
@@ -213,11 +209,9 @@ class Guard:
         if end is not End.ENDLESS and len(question.far) > 1:
             return question._replace(far=question.far[1:])
         pattern.end = end
-        if end is End.FINITE:
-            if not pattern.repeats_itself:
-                pattern.forget()
+        if end is End.FINITE and not pattern.repeats_itself:
+            pattern.forget()
             self.budget.keep(pattern)
-            return None
         return None
 
     def is_sprawling(self, server: Server, name: str) -> bool:
@@ -344,7 +338,7 @@ class Guard:
             return name == spent
         if entry.priority == OTHER_NAME or server.guard.idle_parts.without(entry.url) != entry.url:
             return entry.priority == OTHER_NAME  # else it may be the only address of its page
-        pattern = server.guard.patterns.get(name)
+        pattern = server.guard.judging(name)
         return pattern is None or not pattern.is_kept()
 
 
@@ -411,7 +405,7 @@ class GuardedPage:
         is_refused = name in known.spent and (not self._is_new or is_doubted(name))
         is_refused = is_refused or (self._is_full and name == self._name)
         if not is_refused and self._is_vain:
-            pattern = known.patterns.get(name)
+            pattern = known.judging(name)
             is_kept = pattern is not None and pattern.is_kept()
             is_wanted = pattern is None or pattern.is_wanted()
             waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
@@ -564,9 +558,7 @@ class GuardedPage:
         if sideways and self._watched is None:
             self._watch()
         known = self.server.guard
-        if known is None:
-            return has_news
-        if self._is_known:
+        if known is None or self._is_known:
             return has_news
         is_news = self._is_new or has_news
         pattern = self._watched

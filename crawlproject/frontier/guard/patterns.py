@@ -6,14 +6,13 @@ Memory: at most ``MAX_PATTERNS`` patterns per server; each keeps the marks of it
 
 from __future__ import annotations
 
-import sys
 from array import array
-from base64 import b64decode, b64encode
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from crawlproject.frontier.guard.far import DOWN, UP, End
+from crawlproject.frontier.state import packed, unpacked
 from crawlproject.urls.pattern import script_of
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class Pattern:
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
     def to_state(self) -> list[Any]:
-        """As plain values: name, end, what was asked, ten counts, noise, and the marks.
+        """As plain values: name, end, what was asked, nine counts, noise, and the marks.
 
         Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
         """
@@ -157,7 +156,7 @@ class Pattern:
             self.grown,
             *counts,
             sorted(self.noise),
-            [_packed(marks) for marks in kept],
+            [packed(marks) for marks in kept],
         ]
 
     @classmethod
@@ -166,14 +165,13 @@ class Pattern:
         try:
             name, end, asked, asked_again, grown, *counts, noise, texts = cast("list[Any]", row)
             own, votes, listed, news, same, dry, pages, copies = counts
-            marks = [_little_endian(array("I", b64decode(text, validate=True))) for text in texts[: PAGES + 1]]
+            marks = [unpacked(text) for text in texts[: PAGES + 1]]
             places = frozenset(noise[:MAX_NOISE])
             state = End(end)
         except (TypeError, ValueError, KeyError) as error:
             raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
-        if type(name) is not str or any(
-            type(count) is not int or count < 0 for count in (asked, grown, *counts, *places)
-        ):
+        whole = (asked, grown, *counts, *places)
+        if type(name) is not str or any(type(count) is not int or count < 0 for count in whole):
             raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, eight counts, noise and marks")
         pattern = cls(name, own, votes, listed, news, same, dry, pages, copies, state)
         pattern.asked, pattern.asked_again, pattern.noise, pattern.grown = asked, asked_again is True, places, grown
@@ -286,7 +284,7 @@ class Pattern:
         So they are unless it may have no end, or its addresses combine what others name.
         """
         may_end = self.end not in (End.ENDLESS, End.OPEN)
-        return may_end and not self.combines and product_of(self.name) is None
+        return may_end and not self.combines and not self.name.endswith((COMBINED, "?"))
 
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
@@ -307,15 +305,3 @@ class Pattern:
 
 def _sorted(marks: Marks, most: int) -> array[int]:
     return array("I", sorted(marks)[:most])
-
-
-def _packed(marks: array[int]) -> str:
-    return b64encode(_little_endian(marks).tobytes()).decode()
-
-
-def _little_endian(marks: array[int]) -> array[int]:
-    """``marks`` converted to or from the store's byte order; ``marks`` itself on most machines."""
-    if sys.byteorder == "big":
-        marks = marks[:]
-        marks.byteswap()
-    return marks

@@ -107,6 +107,12 @@ class ServerGuard:
             names.append(name)
         return script if len(names) >= GuardLimits.PRODUCT_FROM else None
 
+    def judging(self, name: str) -> Pattern | None:
+        """The pattern ``name``, or the product that it belongs to: in it its pages are compared. O(1)."""
+        script = product_of(name)
+        is_product = script is not None and len(self.products.get(script, ())) >= GuardLimits.PRODUCT_FROM
+        return self.patterns.get(script if script is not None and is_product else name)
+
     def waits(self, name: str, limits: GuardLimits) -> bool:
         """Whether URLs of the pattern ``name`` wait wherever they are found.
 

@@ -122,9 +122,15 @@ class Facts:
         return self.end["relevant"] > 0 or "topic/pages" in self.stats
 
     def harvest(self) -> str:
-        """How many of the pages are relevant, in words."""
+        """How many of the pages are relevant, and when half of them were there."""
         relevant, pages = self.end["relevant"], self.end["pages"]
-        return f"Of {counted(round(pages), 'page')}, {relevant:,.0f} are on the topic ({relevant / max(1, pages):.1%})"
+        found = (
+            f"Of {counted(round(pages), 'page')}, {relevant:,.0f} are on the topic ({relevant / max(1, pages):.1%})."
+        )
+        if not relevant:
+            return found
+        half = next(each["elapsed"] for each in self.samples if each["relevant"] >= relevant / 2)
+        return f"{found} Half of them were there after {exact_duration(half)}."
 
     def quality_share(self, sample: Sample) -> float | None:
         """Quality gathered by then, of all that is known in the end."""
@@ -201,7 +207,7 @@ def summary(facts: Facts) -> list[str]:
     if run:
         found.append(f"Of these, {counted(round(facts.latest_pages), 'page')} in the {run}.")
     if facts.has_topic:
-        found.append(f"{facts.harvest()}.")
+        found.append(facts.harvest())
     share = facts.quality_share(end)
     if share is not None:
         most = facts.most_at(0.8)
