@@ -1,3 +1,5 @@
+# cython: language_level=3, boundscheck=True, wraparound=False
+# Every index is checked, so that no page can make it read or write other memory.
 """``_marks_of_text`` of ``crawlproject/content/page_marks.py`` in C."""
 
 from cpython cimport array
@@ -7,6 +9,12 @@ from libc.string cimport memcmp
 import array
 from os import urandom
 from zlib import crc32 as _crc32
+
+cdef extern from *:
+    const unsigned int SOURCE_CHECKSUM
+
+#: Checksum of this file when it was compiled (setup.py).
+SOURCE = SOURCE_CHECKSUM
 
 cdef extern from *:
     """
