@@ -1,10 +1,29 @@
-"""For scrapyd-deploy, which builds its egg with setup.py; everything else is in pyproject.toml."""
+"""The parts that are compiled to C, where that is possible; everything else is in pyproject.toml."""
 
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - older ones read this far
     sys.exit("crawlproject needs Python 3.11 or newer, this is %s" % sys.version.split()[0])  # noqa: UP031
 
-from setuptools import setup
+from pathlib import Path
+from zlib import crc32
 
-setup()
+from setuptools import Extension, setup
+
+#: Without a compiler, Cython or Python's headers, Python computes the same (crawlproject/urls/native).
+PARTS = ("shingles",)
+
+
+def part(name):
+    source = f"crawlproject/urls/native/{name}.pyx"
+    return Extension(
+        f"crawlproject.urls.native.{name}",
+        [source],
+        optional=True,
+        define_macros=[("SOURCE_CHECKSUM", f"{crc32(Path(source).read_bytes())}u")],
+        extra_compile_args=["-g0"],
+    )
+
+
+# scrapyd reads an egg where it lies, which no compiled module can be loaded from.
+setup(ext_modules=[] if "bdist_egg" in sys.argv else [part(name) for name in PARTS])

@@ -25,7 +25,6 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.engine import download_delay_of
 from crawlproject.monitor.brief_log import shorten_lists
-from crawlproject.monitor.json_log import use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
@@ -173,6 +172,8 @@ class FrontierAddon:
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:
+            from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
+
             use_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()

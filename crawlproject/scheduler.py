@@ -17,7 +17,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
-from crawlproject.download.process_memory import LastingObjects
+from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
@@ -47,6 +47,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.errors import StoreError
+from crawlproject.urls.native import PARTS, compiled
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> Deferred[None] | None:
         """Connect the signals, open the backend and the dupefilter."""
         self._lasting.open()
+        parts = ", ".join(f"{part} {'in Python' if compiled(part) is None else 'in C'}" for part in PARTS)
+        logger.debug("What can be compiled: %s", parts or "nothing here")
         connect = self._crawler.signals.connect
         connect(self._discovery.robots_parsed, signals.robots_parsed)
         connect(self._discovery.answered, signals.response_received)

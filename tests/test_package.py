@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from crawlproject.urls.native import PARTS, compiled
 from testbed.web import WebSpec, running_web
 from tests.processes import HUNG
 
@@ -45,8 +46,8 @@ HEAVY = (
     "extruct",
     "dateparser",
 )
-#: Of the extras and of the extension in C.
-MISSING = (*HEAVY, "crawlproject_native")
+#: Of the extras, and what is compiled.
+MISSING = (*HEAVY, *(f"crawlproject.urls.native.{part}" for part in PARTS))
 #: Modules that a crawl imports when it needs them: a store, Redis, metrics, a page to compare, consoles, words.
 UNUSED_AT_FIRST = {
     *HEAVY,
@@ -91,7 +92,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("archives")
     ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "var")
     copy = Path(shutil.copytree(ROOT, folder / "checkout", ignore=ignored, symlinks=True))
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy))
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(copy), CFLAGS="-O0")
     return folder
 
 
@@ -146,7 +147,7 @@ for name in ("scrapy.crawler", "ada_url", "cachetools", "dns.asyncresolver", "re
 for entry in entry_points(group="scrapy.commands"):
     if not entry.value.startswith("crawlproject."):
         entry.load()
-assert not [name for name in sys.modules if name.startswith("crawlproject.")]
+assert not [name for name, module in sys.modules.items() if name.startswith("crawlproject.") and module]
 assert "twisted.internet.reactor" not in sys.modules
 gc.freeze()
 gc.enable()
@@ -209,7 +210,7 @@ def turns(site: Path) -> Iterator[Turns]:
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[Turns]:
-    """A checkout where no module of an extra is installed, nor the extension in C."""
+    """A checkout where no module of an extra is installed, and nothing is compiled."""
     with Turns(*MISSING, PYTHONPATH=str(ROOT), SCRAPY_SETTINGS_MODULE="crawlproject.settings") as turns:
         yield turns
 
@@ -221,7 +222,7 @@ def commands_shown(shown: str) -> list[str]:
 def test_requirements_are_those_of_the_package() -> None:
     """requirements.txt is the package with all extras; what only an extra needs stands in requirements-dev.txt."""
     assert len(requirements("requirements.txt")) == len(set(requirements("requirements.txt")))
-    assert EXTRAS["all"] == ["crawlproject[fast,records,redis,render,repository,simulation,topic]"]
+    assert EXTRAS["all"] == ["crawlproject[records,redis,render,repository,simulation,topic]"]
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
@@ -241,6 +242,14 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
         metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
     assert "crawlproject/commands/templates/site.tmpl" in content
     assert {name.split("/")[0].partition("-")[0] for name in content} == {"crawlproject"}
+    for part in PARTS:
+        assert f"crawlproject/urls/native/{part}.pyx" in content
+        built = [
+            name for name in content if name.startswith(f"crawlproject/urls/native/{part}.") and name.endswith(".so")
+        ]
+        assert len(built) == 1 or compiled(part) is None  # where there is a compiler
+    assert not [name for name in (*names, *content) if name.endswith(".c")]
+    assert not [name for name in names if name.endswith(".so")]
     for field in ("Summary", "Author", "License-Expression", "License-File", "Requires-Python", "Keywords"):
         assert metadata[field], field
     assert metadata["Description-Content-Type"] == "text/markdown"
@@ -349,7 +358,7 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Tu
 
 
 def test_the_default_crawl_needs_no_extra(bare: Turns, tmp_path: Path) -> None:
-    """The README's crawl, with JOBDIR, duplicates exact and near, and metrics, without numpy and the rest."""
+    """The README's crawl, with JOBDIR, duplicates exact and near, and metrics, without compiled parts and the rest."""
     out = tmp_path / "pages.jsonl"
     with running_web(SMALL) as web:
         crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", str(out), "-s", f"JOBDIR={tmp_path}/job")
@@ -357,7 +366,7 @@ def test_the_default_crawl_needs_no_extra(bare: Turns, tmp_path: Path) -> None:
     pages = [json.loads(line)["url"] for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert re.search(rf"^duplicates: .*\bpages {len(pages)}\b", log, re.MULTILINE)
-    assert "DUPLICATES_NEAR takes ten times the CPU without numpy: pip install 'crawlproject[fast]'" in log
+    assert "DUPLICATES_NEAR takes twenty times the CPU without its part in C" in log
     assert "Traceback" not in log
 
 

@@ -8,20 +8,21 @@ One pass over the shingles, compared with one per hash function in classic MinHa
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
 from string import digits, punctuation
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.content import plain_shingles
 from crawlproject.content.plain_shingles import BINS
 from crawlproject.seen.fingerprint import bytes_fingerprint
-from crawlproject.urls.native import NATIVE
+from crawlproject.urls.native import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Whether shingles are computed in C or by numpy.
-IS_FAST = NATIVE is not None or find_spec("numpy") is not None
+#: Whether shingles are computed in C.
+_IN_C = compiled("shingles")
+IS_FAST = _IN_C is not None
+_summary: Callable[[str], tuple[int, bytes, int]] = plain_shingles.summary if _IN_C is None else _IN_C.summary
 
 #: Pages with fewer shingles get no sketch: one changed word changes four shingles, more than a twentieth of them.
 MIN_SHINGLES = 64
@@ -56,25 +57,12 @@ class PageSketch(NamedTuple):
 
         ``pictures``: names of its images.
         """
-        count, bins, total = _summary()(text)
+        count, bins, total = _summary(text)
         if count < MIN_SHINGLES:
             return None
         shown = pictures if count < FEW_WORDS else ""
         heading = _key(f"{title}\n{shown}\n{_without_dates(text.split(None, OPENING)[:OPENING])}") if title else 0
         return cls(bins, heading, _key(title) if title else 0, total ^ _key(shown))
-
-
-@cache
-def _summary() -> Callable[[str], tuple[int, bytes, int]]:
-    """``summary``; imported for the first page: a crawl that compares none does not need numpy."""
-    if NATIVE is not None:
-        in_c: Callable[[str], tuple[int, bytes, int]] = NATIVE.summary
-        return in_c
-    if IS_FAST:
-        from crawlproject.content.shingles import summary
-    else:
-        from crawlproject.content.plain_shingles import summary
-    return summary
 
 
 def similarity(one: bytes | bytearray, other: bytes | bytearray) -> float:

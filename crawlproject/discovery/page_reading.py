@@ -49,13 +49,11 @@ def markup(response: TextResponse) -> str:
     return html
 
 
-def read_page(response: TextResponse, *, with_text: bool = False, with_tree: bool = False) -> PageLinks:
+def read_page(response: TextResponse, *, with_text: bool = False) -> PageLinks:
     """The result of ``extract`` for a page, cached; parsed again only if its text was not extracted yet. O(length)."""
     page = _read.get(response)
     if page is None or (with_text and page.text is None):
-        page = extract(
-            markup(response), response.url, with_text=with_text, with_tree=with_tree, encoding=response.encoding
-        )
+        page = extract(markup(response), response.url, with_text=with_text, encoding=response.encoding)
         _read[response] = page
     return page
 
@@ -90,11 +88,6 @@ def saved_text(body: bytes) -> str:
     page = HtmlResponse("http://example.org/", body=body)
     encoding = charsets.of_markup(page._body_declared_encoding())
     return (page if encoding is None else page.replace(encoding=encoding)).text
-
-
-def wants_tree(crawler: Crawler) -> bool:
-    """Whether the spider reads the tree of pages; then the first parse must keep it."""
-    return bool(getattr(crawler.spider, "with_tree", False))
 
 
 def wants_text(crawler: Crawler) -> bool:

@@ -6,39 +6,29 @@ Importing this module registers codecs: the labels that Python does not know, an
 from __future__ import annotations
 
 import codecs
-import re
+from encodings import normalize_encoding
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from w3lib.encoding import resolve_encoding
+import webencodings
+from w3lib.encoding import DEFAULT_ENCODING_TRANSLATION, resolve_encoding
+from webencodings.labels import LABELS
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-#: Python's codec -> labels of the standard that Python does not know, as ``codecs`` passes them on.
-_LABELS = {
-    "big5": "cn_big5 x_x_big5",
-    "cp874": "dos_874",
-    "cp949": "cseuckr csksc56011987 iso_ir_149 ks_c_5601_1989 ksc_5601 windows_949",
-    "euc_jp": "cseucpkdfmtjapanese x_euc_jp",
-    "gb18030": "csgb2312 gb_2312 x_gbk",
-    "iso8859_6": "csiso88596e csiso88596i",
-    "iso8859_7": "sun_eu_greek",
-    "iso8859_8": "csiso88598e csiso88598i logical visual",
-    "iso8859_15": "csisolatin9",
-    "koi8_r": "koi koi8",
-    "koi8_u": "koi8_ru",
-    "mac_cyrillic": "x_mac_cyrillic x_mac_ukrainian",
-    "mac_roman": "csmacintosh mac x_mac_roman",
-    "utf_8": "unicode_1_1_utf_8 unicode11utf8 unicode20utf8 x_unicode20utf8",
-    "utf_16_be": "unicodefffe",
-    "utf_16_le": "csunicode iso_10646_ucs_2 ucs_2 unicode unicodefeff",
+#: Labels of the standard that webencodings does not know yet -> Python's codecs.
+_NEWER = {
+    **dict.fromkeys(("unicode11utf8", "unicode20utf8", "x_unicode20utf8"), "utf-8"),
+    "unicodefffe": "utf-16-be",
+    **dict.fromkeys(("csunicode", "iso_10646_ucs_2", "ucs_2", "unicode", "unicodefeff"), "utf-16-le"),
 }
-_CODECS = {label: name for name, labels in _LABELS.items() for label in labels.split()}
-_iso_8859 = re.compile("(?:iso_?)?8859_?([0-9]{1,2})(?:_[ei])?").fullmatch
-_windows = re.compile("x_(cp125[0-8])").fullmatch
-#: ISO 8859 -> the supersets that browsers use.
-_SUPERSETS = {"iso8859_1": "cp1252", "iso8859_9": "cp1254", "iso8859_11": "cp874"}
+#: Labels of the standard, as ``codecs`` passes them on -> Python's codecs.
+_CODECS = _NEWER | {
+    normalize_encoding(label): DEFAULT_ENCODING_TRANSLATION.get(name, name)
+    for label, name in ((label, webencodings.lookup(label).codec_info.name) for label in LABELS)
+    if name not in ("replacement", "x-user-defined")
+}
 
 #: Python's Japanese codecs -> those registered here, which know the characters of NEC and IBM: ①, ㈱, Ⅲ.
 _JAPANESE = {"euc_jp": "cp51932", "iso2022_jp": "cp50221"}
@@ -83,12 +73,8 @@ def _known(codec: str | None) -> str | None:
 
 def _search(label: str) -> codecs.CodecInfo | None:
     name = _CODECS.get(label)
-    if match := _iso_8859(label):
-        name = _SUPERSETS.get(f"iso8859_{int(match[1])}", f"iso8859_{int(match[1])}")
-    elif match := _windows(label):
-        name = match[1]
     if name is not None:
-        return None if name == label else codecs.lookup(name)
+        return None if normalize_encoding(name) == label else codecs.lookup(name)
     return next((_japanese(python, ours) for python, ours in _JAPANESE.items() if label == ours), None)
 
 

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from crawlproject.download.process_memory import trim
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,11 +25,7 @@ ON_LOOP = 4_000_000
 
 async def off_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call ``function`` in the thread, after the calls queued before it, and return its result. About 0.1 ms."""
-    loop = asyncio.get_running_loop()
-    try:
-        return await loop.run_in_executor(_thread(), partial(function, *args, **kwargs))
-    finally:
-        _thread().submit(trim)
+    return await asyncio.get_running_loop().run_in_executor(_thread(), partial(function, *args, **kwargs))
 
 
 @lru_cache(maxsize=1)

@@ -13,11 +13,10 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.page_reading import is_html, read_page, wants_tree
+from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.extras import install_command
 from crawlproject.options.frontier import FrontierOptions
 from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.seen import bytes_fingerprint
@@ -58,7 +57,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
     def _opened(self) -> None:
         """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
-            logger.info("DUPLICATES_NEAR takes ten times the CPU without numpy: %s", install_command("fast"))
+            logger.info("DUPLICATES_NEAR takes twenty times the CPU without its part in C, which needs a C compiler")
         try:
             self._contents.open()
         except (ValueError, OSError) as error:
@@ -99,7 +98,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
 
     def _first_like(self, url: str, response: TextResponse) -> str | None:
         assert self._near is not None
-        page = read_page(response, with_text=True, with_tree=wants_tree(self._crawler))
+        page = read_page(response, with_text=True)
         sketch = PageSketch.of(page.title, page.text or "", page.pictures)
         if sketch is None:
             self._stats.inc_value("duplicates/short")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse, TextResponse, XmlResponse
 from w3lib.encoding import read_bom, resolve_encoding
 
-from crawlproject.discovery.page_reading import is_html, read_page, wants_text, wants_tree
+from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.download import charsets
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.content_types import OF_PAGES, declared, parser_of
+from crawlproject.download.cycles import search_cycles_rarely
 from crawlproject.download.off_loop import LARGE, off_loop
-from crawlproject.download.process_memory import return_freed_memory, search_cycles_rarely
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.meta import BY_TYPE
 
@@ -39,10 +39,6 @@ MAX_CHARACTERS, MAX_DECODED = 12_000_000, 36_000_000
 #: Memory for decoding a large page, in bytes per byte of the body: all pieces and the whole text.
 _DECODING = 2
 
-#: Characters of a page whose tree is kept for the spider, and the tree's bytes for each on real pages (hostile: 40). Of
-#: a longer page the spider makes its own tree, which takes no memory while the page waits.
-MAX_WITH_TREE, _TREE = 1_000_000, 5
-
 #: Bytes of a large page used to guess an undeclared encoding.
 _SAMPLE = 1 << 19
 
@@ -53,7 +49,6 @@ class LargePageMiddleware(CrawlerMiddleware):
     Answers of any size that browsers read as pages become an ``HtmlResponse``
     (:mod:`~crawlproject.download.content_types`), and all have the encoding that browsers choose
     (:mod:`~crawlproject.download.charsets`): an unknown one is ignored, even if it is a codec of Python.
-    The first parse keeps the tree if the spider reads it, or the page would be parsed twice.
     The memory used counts in the budget for bodies, so that large ones are decoded one at a time.
     Stats: ``charset/unknown``, ``charset/garbage`` (pages cut after ``MAX_UNDECODED`` invalid characters,
     ``MAX_CHARACTERS``, or ``MAX_DECODED`` bytes of text).
@@ -62,7 +57,6 @@ class LargePageMiddleware(CrawlerMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._budget = crawl_budget(crawler)
-        return_freed_memory()
         search_cycles_rarely()
         self._with_text = wants_text(crawler)
 
@@ -117,9 +111,8 @@ class LargePageMiddleware(CrawlerMiddleware):
         if not is_whole:
             self._stats.inc_value("charset/garbage")
         if 200 <= response.status < 300 and (self._with_text or request.meta.get(BY_TYPE)):
-            with_tree = wants_tree(self._crawler) and len(response.text) <= MAX_WITH_TREE
-            page = await off_loop(read_page, response, with_text=self._with_text, with_tree=with_tree)
-            share.grow(sys.getsizeof(page.text) + (_TREE * len(response.text) if page.tree is not None else 0))
+            page = await off_loop(read_page, response, with_text=self._with_text)
+            share.grow(sys.getsizeof(page.text))
 
 
 def _decode(response: TextResponse) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import time
 from typing import TYPE_CHECKING
 
+from pythonjsonlogger.core import RESERVED_ATTRS
+from pythonjsonlogger.json import JsonFormatter
 from scrapy.utils.log import get_scrapy_root_handler
 
 if TYPE_CHECKING:
@@ -14,31 +14,20 @@ if TYPE_CHECKING:
 
     from crawlproject.options.monitor import MonitorOptions
 
-#: Characters of a message and of a traceback.
-MAX_TEXT = 20_000
-
-#: Attributes of a record that become members: lists and objects that programs read.
-EXTRAS = ("stats",)
+#: Names of a record's attributes in the log. Others that somebody gave it, such as ``stats``, keep theirs.
+_NAMES = {"levelname": "level", "name": "logger", "exc_info": "exception", "stack_info": "stack"}
 
 
-class JsonFormatter(logging.Formatter):
-    """``{"time": ..., "level": ..., "logger": ..., "message": ...}``, and ``exception`` if there is one."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One line; never raises for a record that the standard formatter accepts."""
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        found = {
-            "time": f"{seconds}.{int(record.msecs):03d}Z",
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.getMessage()[:MAX_TEXT],
-        }
-        found |= {name: getattr(record, name) for name in EXTRAS if hasattr(record, name)}
-        if record.exc_info:
-            found["exception"] = self.formatException(record.exc_info)[-MAX_TEXT:]
-        if record.stack_info:
-            found["stack"] = record.stack_info[-MAX_TEXT:]
-        return json.dumps(found, default=str, ensure_ascii=False)
+def json_formatter() -> JsonFormatter:
+    """``{"level": ..., "logger": ..., "message": ..., "time": ...}``, and ``exception`` if there is one."""
+    return JsonFormatter(
+        "{levelname}{name}{message}",
+        style="{",
+        timestamp="time",
+        rename_fields=_NAMES,
+        json_ensure_ascii=False,
+        reserved_attrs=[*RESERVED_ATTRS, "spider"],
+    )
 
 
 def use_json(settings: BaseSettings, options: MonitorOptions) -> None:
@@ -58,7 +47,7 @@ def use_json(settings: BaseSettings, options: MonitorOptions) -> None:
         handler = logging.FileHandler(options.log_file, mode, options.log_encoding)
     else:
         handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(json_formatter())
     handler.setLevel(options.log_level)
     logging.root.setLevel(logging.NOTSET)
     logging.root.addHandler(handler)

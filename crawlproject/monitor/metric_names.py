@@ -69,7 +69,6 @@ METRICS: tuple[Metric, ...] = (
     _counter("dns_failures", "failed DNS look-ups", "dns/failures/", "kind"),
     _counter("outages", "times that this machine's network or name servers did not work", "frontier/outages"),
     _counter("throttled", "times that the limit on sessions was lowered", "monitor/throttled"),
-    _counter("records_drift", "fields of records that are no longer found", "records/drift"),
     _counter("console_actions", "actions of the operator", "console/actions"),
     _counter("log_lines", "lines of the log", "log_count/", "level"),
     _gauge("sessions", "open sessions"),

@@ -35,8 +35,6 @@ class RecordOptions(Options):
     keys: Mapping[str, tuple[str, ...]]
     #: Modules and packages with page objects.
     pages: tuple[str, ...]
-    #: Where shares of fields are kept between crawls; None: in the database, or nowhere.
-    drift_file: Path | None
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -56,7 +54,6 @@ class RecordOptions(Options):
             patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
             keys=_keys(reader),
             pages=pages,
-            drift_file=job / "records-drift.json" if job else None,
         )
 
 

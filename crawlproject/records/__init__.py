@@ -2,9 +2,9 @@
 
 Rules are read from TOML files (``rule_file``) into the dataclasses of ``rules``; ``reading`` applies them to a page;
 ``page_objects`` applies page objects by domain.  ``database`` keeps records in SQL tables, ``writer`` feeds it from a
-journal off the event loop.  ``drift`` notices fields that are no longer found.
+journal off the event loop.
 
-Only ``intake``, ``drift_watch``, ``pipeline``, ``page_objects`` and ``feeds`` know Scrapy.  Libraries of the extra
+Only ``intake``, ``pipeline``, ``page_objects`` and ``feeds`` know Scrapy.  Libraries of the extra
 ``records`` are imported where they are used.  Not here: the spider ``site`` (``spiders/``) and ``scrapy rules``
 (``commands/``).
 """

@@ -38,8 +38,6 @@ MAX_COLUMNS = 500
 #: Seconds to wait for a connection, and for SQLite's lock; milliseconds for a statement of PostgreSQL.
 CONNECT_TIMEOUT, STATEMENT_TIMEOUT = 5, 60_000
 
-SHARES = "crawl_field_shares"
-
 _TYPES: dict[Kind, sa.types.TypeEngine[Any]] = {
     Kind.BOOLEAN: sa.Boolean(),
     Kind.INTEGER: sa.BigInteger(),
@@ -134,36 +132,6 @@ class Database:
         if len(rows) >= _ALL_REFUSED and self._refused_by_constraints >= len(rows):
             raise _TableError(refused[0][1])
         return refused
-
-    def shares(self) -> list[tuple[str, str, str, float, float]]:
-        """Shares of fields that an earlier crawl saved (``Drift.past_rows``); none if the table cannot be used."""
-        found = self._on_shares(lambda connection: connection.execute(sa.select(_shares)).all())
-        return [(site, record, name, pages, count) for site, record, name, pages, count in found or ()]
-
-    def save_shares(self, rows: Iterable[tuple[str, str, str, float, float]]) -> None:
-        """Replace the shares of the fields in ``rows``."""
-        names = [column.name for column in _shares.columns]
-        values = [dict(zip(names, row, strict=True)) for row in rows]
-        if not values or SHARES in self._aside:
-            return
-        insert = self._insert(_shares)
-        insert = insert.on_conflict_do_update(
-            index_elements=names[:3], set_={name: insert.excluded[name] for name in names[3:]}
-        )
-        self._on_shares(lambda connection: connection.execute(insert, values))
-
-    def _on_shares(self, work: Callable[[sa.Connection], T]) -> T | None:
-        """The result of ``work`` on the table of shares; None if the table cannot be used: it is set aside."""
-        try:
-            with self._engine.begin() as connection:
-                _shares.create(connection, checkfirst=True)
-                return work(connection)
-        except exc.SQLAlchemyError as error:
-            if not _is_of_table(error):
-                raise AwayError(_reason(error)) from error
-            logger.error("The table %s cannot be used (%s): shares of fields are not kept", SHARES, _reason(error))
-            self._aside[SHARES] = _reason(error)
-            return None
 
     def close(self) -> None:
         self._engine.dispose()
@@ -261,14 +229,6 @@ class Database:
             elif not self._is_sqlite:  # whose columns take any value
                 change = f"ALTER COLUMN {quote(column)} TYPE {type_} USING {quote(column)}::{type_}"
                 connection.execute(sa.text(f"ALTER TABLE {quote(name)} {change}".replace(":", r"\:")))
-
-
-_shares = sa.Table(
-    SHARES,
-    sa.MetaData(),
-    *(sa.Column(name, sa.Text(), primary_key=True) for name in ("site", "record", "field")),
-    *(sa.Column(name, sa.Double(), nullable=False) for name in ("pages", "found")),
-)
 
 
 class _TableError(Exception):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.records.quick_css import quick_css
 from crawlproject.records.rules import FieldRule
 from crawlproject.records.selectors import (
     LINEAR,
@@ -60,7 +59,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
     table = table_at(fields, name)
     chosen = selector(table)
     is_list, is_required = table.take("many", bool, False), table.take("required", bool, False)
-    default, is_text = table.any("default"), table.any("type") in (None, "text")
+    default = table.any("default")
     nested: tuple[FieldRule, ...] = ()
     convert = None
     if table.has("fields"):
@@ -71,7 +70,7 @@ def _field(fields: Table, name: str, depth: int) -> FieldRule:
             table.end()
             raise missing_selector(table)
     table.end()
-    return FieldRule(name, chosen, convert, is_list, is_text, is_required, default, nested)
+    return FieldRule(name, chosen, convert, is_list, is_required, default, nested)
 
 
 def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
@@ -153,19 +152,13 @@ def selector(table: Table) -> Selector | None:
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=compiled,
         cost=LINEAR if compiled is None else cost_of(compiled.path),
-        quick=quick_css(given["css"]) if "css" in given else None,
         attribute=given.get("attr"),
         path=_compiled(table, "json", given["json"], json_path) if "json" in given else None,
         regex=_compiled(table, "regex", given["regex"], regular_expression) if "regex" in given else None,
     )
-    if compiled is None:
+    if compiled is None or chosen.cost != LINEAR or not compiled.path.startswith(("//", "descendant-or-self::")):
         return chosen
-    is_found_first = compiled.path.startswith(("//", "descendant-or-self::")) and chosen.cost == LINEAR
-    if is_found_first:
-        compiled = xpath(f"({compiled.path})[1]")
-    elif chosen.quick is None:
-        return chosen
-    return replace(chosen, first=replace(chosen, markup=compiled, is_first=True))
+    return replace(chosen, first=replace(chosen, markup=xpath(f"({compiled.path})[1]")))
 
 
 def _compiled(table: Table, key: str, expression: str, compile_it: Callable[[str], Any]) -> Any:

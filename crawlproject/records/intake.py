@@ -1,28 +1,29 @@
-"""Reads the records of a crawl's pages by rules, counts what was not found, and reports drift."""
+"""Reads the records of a crawl's pages by rules, counts what was not found, and names rules that find nothing."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from scrapy import signals
 from scrapy.http import TextResponse
-from selectolax.lexbor import LexborNode
 
 from crawlproject.discovery.page_reading import markup
 from crawlproject.discovery.page_reading import read_page as read_links
 from crawlproject.download.content_types import OF_PAGES, parser_of
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
-from crawlproject.records.drift_watch import DriftWatch
 from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
-from crawlproject.records.record import Record
+from crawlproject.records.record import record_class
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.records.record import Record
     from crawlproject.records.rules import Problem, Reading, SiteRules
     from crawlproject.records.selectors import Selector
 
@@ -45,8 +46,7 @@ def source_of(response: Response) -> Source | None:
         return None
     kind = parser_of(response)
     if kind in OF_PAGES:
-        page = read_links(response)
-        return Source(markup(response), response.url, base=page.base, tree=page.tree)
+        return Source(markup(response), response.url, base=read_links(response).base)
     return Source(response.text, response.url, kind="html" if kind == "other" else kind)
 
 
@@ -59,12 +59,16 @@ class RecordIntake:
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = stats_of(crawler)
-        self._drift = DriftWatch.of(crawler)
         self._logged: set[tuple[str, str, str]] = set()
+        self._sites: dict[str, SiteRules] = {}
+        #: Site and kind of record -> pages read for it, and the fields that were on one of them.
+        self._pages: Counter[tuple[str, str]] = Counter()
+        self._found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        crawler.signals.connect(self._close, signals.spider_closed)
 
     async def read(self, source: Source, site: SiteRules) -> list[Record]:
         """The records of a page. One that is large or slow to read is read off the event loop."""
-        self._drift.site(site)
+        self._sites[site.name] = site
         rules = site.records_on(source.url)
         if not rules:
             return []
@@ -99,11 +103,24 @@ class RecordIntake:
         if reading.is_cut:
             self._stats.inc_value("records/pages_cut")
             self._note(site.name, rule.name, "cut", f"reading {url:.200} took too long; the rest of it is not read")
-        self._drift.page(site, rule, reading.found)
+        self._pages[site.name, rule.name] += 1
+        self._found[site.name, rule.name] |= reading.found
+        make = record_class(site.name, rule.name)
         return [
-            Record({"record": rule.name, "url": url, **row}, site=site.name, keys_of=rule.key, place=place)
+            make({"record": rule.name, "url": url, **row}, site=site.name, keys_of=rule.key, place=place)
             for place, row in enumerate(reading.rows)
         ]
+
+    def _close(self) -> None:
+        """Name the rules that found nothing on any page of this crawl."""
+        for site in self._sites.values():
+            for rule in site.records:
+                pages, found = self._pages[site.name, rule.name], self._found[site.name, rule.name]
+                missing = ", ".join(field.name for field in rule.fields if field.name not in found)
+                if not pages:
+                    logger.warning("%s: %s: no page has a URL that its patterns in pages match", site.name, rule.name)
+                elif missing:
+                    logger.warning("%s: %s: found on none of %d pages: %.500s", site.name, rule.name, pages, missing)
 
     def _count_problem(self, site: str, problem: Problem) -> None:
         self._stats.inc_value(STATS[problem.kind])
@@ -120,13 +137,11 @@ class RecordIntake:
 def _select(source: Source, selector: Selector) -> list[Any]:
     if source.cost(selector.cost) > OFF_LOOP:
         raise ValueError("too slow for a page of this shape, not used")
-    return selector.select(source.root_for_links(selector))
+    return selector.select(source.root())
 
 
 def _href(found: Any) -> Any:
-    """The reference of what a selector found: a text, or an element of lxml or of lexbor."""
-    if isinstance(found, LexborNode):
-        return found.attributes.get("href")
+    """The reference of what a selector found: a text, or an element."""
     return found.get("href") if hasattr(found, "get") else found
 
 

@@ -17,7 +17,6 @@ from crawlproject.engine import end_crawl, stats_of
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.records.database import Database
-from crawlproject.records.drift_watch import DriftWatch
 from crawlproject.records.journal import Journal
 from crawlproject.records.kinds import digest_of, with_text_keys
 from crawlproject.records.record import Record, Row, sql_name
@@ -25,7 +24,6 @@ from crawlproject.records.writer import Writer
 from crawlproject.requests.meta import KEEP
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -141,22 +139,9 @@ class DatabasePipeline:
 
     def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
-        watch = DriftWatch.of(self._crawler)
-        if not watch.is_kept_in_file:
-            self._writer.earlier_shares.add_done_callback(self._add_shares)
-        else:
-            self._writer.earlier_shares.set_result([])
         self._writer.start()
 
-    def _add_shares(self, read: Future[Any]) -> None:
-        assert self._loop is not None
-        self._loop.call_soon_threadsafe(DriftWatch.of(self._crawler).drift.add_past, read.result())
-
     async def _close(self) -> None:
-        watch = DriftWatch.of(self._crawler)
-        watch.close()
-        if not watch.is_kept_in_file:
-            self._writer.shares = watch.drift.past_rows()
         is_empty = await asyncio.to_thread(self._writer.close)
         if not is_empty:
             pending = self._journal.count()

@@ -1,4 +1,4 @@
-"""Applies rules to a page: plain CSS to lexbor's tree, which the crawl has parsed already; all else to libxml2's.
+"""Applies rules to a page, in libxml2's tree of it.
 
 A hostile page can make selectors slow: ``p ~ p`` takes 4.7 s for 3,000 paragraphs, as libxml2 needs cubic time for it,
 and nothing interrupts it.  So a selector with a ``Cost`` is used only on pages whose shape allows it; all others take
@@ -12,18 +12,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
-from selectolax.lexbor import LexborNode
 
-from crawlproject.records.nesting import Same
-from crawlproject.records.quick_css import html5_root, lacks_break
 from crawlproject.records.rules import FieldRule, Problem, Reading
 from crawlproject.records.selectors import LINEAR, MAX_SOURCE, JsonText
 from crawlproject.urls import resolve
 from crawlproject.urls.parse_budget import affordable_parts
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
-
     from crawlproject.records.rules import RecordRule
     from crawlproject.records.selectors import Cost, Selector
 
@@ -62,10 +57,6 @@ class OutOfTimeError(Exception):
     """Reading a page took more CPU time than allowed, or gave more than ``MAX_VALUES``."""
 
 
-class _BreaksError(Exception):
-    """lexbor's tree lacks a line break in a text that is wanted."""
-
-
 class Source:
     """A page to read: its text, parsed at the first use. One of them per page."""
 
@@ -76,9 +67,7 @@ class Source:
         *,
         kind: str = "html",
         base: str | None = None,
-        tree: LexborHTMLParser | None = None,
     ) -> None:
-        """``tree``: of the whole page, if it is parsed already."""
         self.url = url
         self._text = text
         #: html, xml or json.
@@ -86,10 +75,6 @@ class Source:
         self._base = base
         self._root: Any = None
         self._costs: dict[Cost, float] = {LINEAR: 0.0}
-        self._tree = tree
-        self._html5: LexborNode | None = None
-        self._has_html5 = kind == "html" and (tree is not None or len(text) < SMALL)
-        self._same = Same(0)
 
     @property
     def is_small(self) -> bool:
@@ -129,49 +114,11 @@ class Source:
             self._root = JsonText(self._text) if self._kind == "json" else _tree(self._text, self._kind)
         return self._root
 
-    def root_for(self, rule: RecordRule) -> Any:
-        """The tree that a rule is applied to: lexbor's if that gives the same as ``root``."""
-        is_quick = rule.is_quick and self._is_same(rule.is_moved_by_tables, rule.is_moved_by_paragraphs)
-        return self.html5() if is_quick else self.root()
-
-    def root_for_links(self, selector: Selector) -> Any:
-        """The tree in which ``selector`` finds links: lexbor's if that gives the same as ``root``."""
-        quick = selector.quick
-        is_quick = (
-            quick is not None
-            and self._is_same(quick.is_moved_by_tables, quick.is_moved_by_paragraphs)
-            and not (self.lacks_breaks and (quick.reads_breaks or selector.is_refined))
-        )
-        return self.html5() if is_quick else self.root()
-
-    def _is_same(self, is_moved_by_tables: bool, is_moved_by_paragraphs: bool) -> bool:
-        """Whether selectors that tables or paragraphs may move find the same in ``html5`` as in ``root``."""
-        return (
-            self.html5() is not None
-            and not (is_moved_by_tables and Same.BUT_PARTS in self._same)
-            and not (is_moved_by_paragraphs and Same.BUT_PARAGRAPHS in self._same)
-        )
-
-    def html5(self) -> LexborNode | None:
-        """The root of lexbor's tree; None for a page that it may read differently, and for a large one."""
-        if self._has_html5 and self._html5 is None:
-            self._html5, self._same = html5_root(self._text, self._tree)
-            self._has_html5 = self._html5 is not None
-        return self._html5
-
-    @property
-    def lacks_breaks(self) -> bool:
-        """Whether ``html5`` may lack line breaks."""
-        return Same.BUT_BREAKS in self._same
-
     def base(self) -> str:
         """The URL that references are relative to."""
         if self._base is None:
-            root, href = self._html5 or self.root(), None
-            if isinstance(root, LexborNode):
-                element = root.css_first("base[href]")
-                href = None if element is None else element.attributes["href"]
-            elif isinstance(root, etree._Element) and self._kind == "html":
+            root, href = self.root(), None
+            if isinstance(root, etree._Element) and self._kind == "html":
                 element = root.find(".//base[@href]")
                 href = None if element is None else element.get("href")
             self._base = (href and resolve(href, self.url)) or self.url
@@ -222,11 +169,7 @@ def read_page(source: Source, rules: list[RecordRule], seconds: float = OFF_LOOP
     for rule in rules:
         reading = Reading(rule)
         try:
-            try:
-                _Reader(source, reading, clock, seconds, source.root_for(rule)).read()
-            except _BreaksError:
-                reading = Reading(rule)
-                _Reader(source, reading, clock, seconds, source.root()).read()
+            _Reader(source, reading, clock, seconds).read()
         except OutOfTimeError:
             if seconds == ON_LOOP:
                 raise
@@ -262,17 +205,15 @@ class _Clock:
 class _Reader:
     """Reads the records of one kind from a page."""
 
-    def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float, root: Any) -> None:
+    def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float) -> None:
         self._source = source
         self._reading = reading
         self._clock = clock
         self._seconds = seconds
-        self._root = root
-        self._is_quick = isinstance(root, LexborNode)
-        self._lacks_breaks = self._is_quick and source.lacks_breaks
+        self._root = source.root()
 
     def read(self) -> None:
-        """Fill the reading. Raises OutOfTimeError; what was read until then is kept. Raises _BreaksError."""
+        """Fill the reading. Raises OutOfTimeError; what was read until then is kept."""
         rule, root = self._reading.rule, self._root
         if root is None:
             return
@@ -308,7 +249,7 @@ class _Reader:
         if field.selector is None:
             return self._converted(field, [node], name)
         first = field.selector.first
-        if not field.is_list and first is not None and (self._is_quick or first.markup is not field.selector.markup):
+        if not field.is_list and first is not None:
             values = self._converted(field, self._select(first, node, name), name)
             if values:
                 return values
@@ -334,8 +275,6 @@ class _Reader:
 
     def _value(self, field: FieldRule, found: Any, name: str) -> Any:
         assert field.convert is not None
-        if self._lacks_breaks:
-            self._check_breaks(found, is_text=field.is_text)
         try:
             return field.convert(found, self._source.base())
         except (ValueError, OverflowError, TypeError) as error:
@@ -345,31 +284,16 @@ class _Reader:
     def _select(self, selector: Selector, node: Any, name: str) -> list[Any]:
         if selector.markup is None and selector.path is None and node is self._root:
             node = self._source.text  # a regular expression alone reads the page as it was sent
-        if not self._is_quick and self._source.cost(selector.cost) > self._seconds:
+        if self._source.cost(selector.cost) > self._seconds:
             if self._seconds == ON_LOOP:
                 raise OutOfTimeError
             self._note(name, "selector", f"{selector.text}: too slow for a page of this shape, not used")
             return []
-        if self._lacks_breaks and selector.quick is not None and selector.quick.reads_breaks:
-            raise _BreaksError
         try:
-            found = selector.elements(node)
-            if self._lacks_breaks and selector.is_refined:
-                for one in found:
-                    self._check_breaks(one)
-            found = selector.refined(found)
-        except _BreaksError:
-            raise
+            return selector.select(node)
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(name, "selector", f"{selector.text}: {type(error).__name__}: {error}")
             return []
-        return found
-
-    @staticmethod
-    def _check_breaks(found: Any, *, is_text: bool = False) -> None:
-        """Raise _BreaksError if the text of ``found`` may lack a line break."""
-        if isinstance(found, LexborNode) and lacks_break(found, is_text=is_text):
-            raise _BreaksError
 
     def _note(self, name: str, kind: str, reason: str) -> None:
         """The same problem counts once for a page."""

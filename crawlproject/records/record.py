@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
@@ -29,6 +30,12 @@ class Record(dict[str, Any]):
         self.place = place
         #: Of the page's request: a record that cannot be kept keeps its page queued.
         self.meta: dict[str, Any] | None = None
+
+
+@lru_cache(maxsize=4096)
+def record_class(site: str, kind: str) -> type[Record]:
+    """``Record``, named by site and kind: Spidermon counts the fields of each class of items."""
+    return type(sql_name(f"{site}_{kind}"), (Record,), {"__slots__": ()})
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Reads rule files (TOML, docs/site-rules.md). A wrong file is refused in one line that names file, line and key."""
+"""Reads rule files (TOML, docs/site-rules.md). A wrong file is refused in one line that names file and key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from crawlproject.download.rendering.steps import wish
 from crawlproject.records.fields import field_rules, key_of, name_of, table_at, whole_selector
 from crawlproject.records.rules import RecordRule, RuleSet, SiteRules, domain_of
 from crawlproject.records.table import RuleError, Table, dotted
-from crawlproject.records.toml_lines import error_line, line_of
 from crawlproject.urls import LinkFilter, UrlPatterns, resolve
 from crawlproject.urls.server_key import server_name
 
@@ -27,7 +26,7 @@ _is_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}").fullmatch
 def read_rules(path: str | Path) -> RuleSet:
     """The rules in a file, or in all files ``*.toml`` of a folder.
 
-    Raises ValueError in one line: ``FILE, line N: KEY: REASON``.
+    Raises ValueError in one line: ``FILE: KEY: REASON``.
     """
     path = Path(path)
     try:
@@ -45,11 +44,8 @@ def read_rules(path: str | Path) -> RuleSet:
         for kind, known, values in (("domain", owners, site.domains), ("name", names, (site.name,))):
             for value in values:
                 if value in known:
-                    raise _located(
-                        file,
-                        text,
-                        RuleError((f"{kind}s" if kind == "domain" else kind,), f"{value} is in {known[value]}, too"),
-                    )
+                    key = f"{kind}s" if kind == "domain" else kind
+                    raise ValueError(f"{file}: {key}: {value} is in {known[value]}, too")
                 known[value] = file
         sites.append(site)
     return RuleSet(sites)
@@ -60,20 +56,13 @@ def read_site(text: str, file: Path) -> SiteRules:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        reason = str(error).partition(" (at ")[0]
-        line = error_line(error, text)
-        written = text.split("\n")[line - 1].strip()
-        raise ValueError(f"{file}, line {line}: {reason}: {written:.80}") from error
+        raise ValueError(f"{file}: {error}") from error
     except RecursionError as error:
         raise ValueError(f"{file}: too many lists within each other") from error
     try:
         return _site(Table(data), file.stem)
     except RuleError as error:
-        raise _located(file, text, error) from error
-
-
-def _located(file: Path, text: str, error: RuleError) -> ValueError:
-    return ValueError(f"{file}, line {line_of(text, error.path)}: {error}")
+        raise ValueError(f"{file}: {error}") from error
 
 
 def _text(file: Path) -> str:

@@ -9,7 +9,7 @@ from crawlproject.urls import UrlPatterns, host_of, server_key
 from crawlproject.urls.server_key import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from crawlproject.records.selectors import Selector
 
@@ -27,8 +27,6 @@ class FieldRule:
     convert: Callable[[Any, str], Any] | None
     #: A list of all values instead of the first one.
     is_list: bool = False
-    #: Whether it is a text, whose white space is collapsed.
-    is_text: bool = False
     is_required: bool = False
     default: Any = None
     #: Fields within each match of the selector.
@@ -46,22 +44,6 @@ class RecordRule:
     #: One record for each match; None: one for the page.
     rows: Selector | None = None
     pages: UrlPatterns = NO_PATTERNS
-    #: Whether all selectors are plain CSS, or none of markup: then the tree of the crawl is read (``quick_css``).
-    is_quick: bool = field(init=False)
-    #: Whether a table on the page may change what they find there.
-    is_moved_by_tables: bool = field(init=False)
-    #: The same for an empty paragraph.
-    is_moved_by_paragraphs: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        is_whole = self.rows is None
-        is_quick = (is_whole or _is_quick(self.rows, is_whole=True)) and _are_quick(self.fields, is_whole=is_whole)
-        object.__setattr__(self, "is_quick", is_quick)
-        every = [
-            one.quick for one in (self.rows, *_selectors(self.fields)) if one is not None and one.quick is not None
-        ]
-        object.__setattr__(self, "is_moved_by_tables", any(one.is_moved_by_tables for one in every))
-        object.__setattr__(self, "is_moved_by_paragraphs", any(one.is_moved_by_paragraphs for one in every))
 
     def is_on(self, url: str) -> bool:
         """Whether the page with the canonical ``url`` has such records, by its URL."""
@@ -93,27 +75,6 @@ class SiteRules:
         if self.deny.match(url):
             return False
         return not self.allow or self.allow.match(url) or any(rule.pages.match(url) for rule in self.records)
-
-
-def _selectors(fields: Iterable[FieldRule]) -> Iterator[Selector | None]:
-    for one in fields:
-        yield one.selector
-        yield from _selectors(one.fields)
-
-
-def _is_quick(selector: Selector | None, *, is_whole: bool) -> bool:
-    """``is_whole``: whether it is applied to the whole page."""
-    if selector is None or selector.markup is None:
-        return True
-    return selector.quick is not None and (is_whole or selector.quick.is_relative)
-
-
-def _are_quick(fields: Iterable[FieldRule], *, is_whole: bool) -> bool:
-    return all(
-        _is_quick(field.selector, is_whole=is_whole)
-        and _are_quick(field.fields, is_whole=is_whole and not field.selector)
-        for field in fields
-    )
 
 
 class RuleSet:

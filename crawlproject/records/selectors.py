@@ -18,9 +18,6 @@ from cssselect import SelectorError
 from jmespath.exceptions import JMESPathError
 from lxml import etree
 from parsel.csstranslator import HTMLTranslator
-from selectolax.lexbor import LexborNode
-
-from crawlproject.records.quick_css import QuickCss, attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,37 +120,23 @@ class Selector:
     cost: Cost = LINEAR
     #: The same for the first element only, which is found without looking further; None if that is no gain.
     first: Selector | None = None
-    #: ``markup`` for lexbor's tree, if that gives the same.
-    quick: QuickCss | None = None
-    #: Whether only the first element is wanted, in lexbor's tree.
-    is_first: bool = False
 
     def select(self, node: Any) -> list[Any]:
-        """The matches in ``node``: an element of lxml or lexbor, a ``JsonText``, a JSON value, or a text.
+        """The matches in ``node``: an element, a ``JsonText``, a JSON value, or a text.
 
         They are elements, texts or JSON values, at most ``MAX_MATCHES``.  Raises what its library raises.
         """
-        return self.refined(self.elements(node))
-
-    def refined(self, found: list[Any]) -> list[Any]:
-        """``found``, by JSON path and regular expression."""
+        found = self._elements(node)
         if self.path is not None:
             found = [value for one in found for value in _listed(self.path.search(_json(one)))]
         if self.regex is not None:
             found = [match for one in found for match in _matches(self.regex, text_of(one))]
         return found[:MAX_MATCHES]
 
-    @property
-    def is_refined(self) -> bool:
-        """Whether it has a JSON path or a regular expression."""
-        return self.path is not None or self.regex is not None
-
-    def elements(self, node: Any) -> list[Any]:
+    def _elements(self, node: Any) -> list[Any]:
         """The matches of CSS or XPath; without them ``node``."""
         if self.markup is None:
             return [node]
-        if isinstance(node, LexborNode):
-            return self._quick_elements(node)
         if not isinstance(node, etree._Element):
             return []
         found = self.markup(node)
@@ -165,18 +148,11 @@ class Selector:
         values = (one.get(self.attribute) for one in found if isinstance(one, etree._Element))
         return [value for value in values if value is not None]
 
-    def _quick_elements(self, node: LexborNode) -> list[Any]:
-        assert self.quick is not None
-        found = self.quick.select(node, is_first=self.is_first)[:MAX_MATCHES]
-        return found if self.attribute is None else attributes(found, self.attribute)
-
 
 def text_of(value: Any) -> str:
     """The text of a match, at most ``MAX_SOURCE`` characters."""
     if isinstance(value, str):
         return value[:MAX_SOURCE]
-    if isinstance(value, LexborNode):
-        return str(value.text())[:MAX_SOURCE]
     if isinstance(value, etree._Element):
         return str(_string(value))[:MAX_SOURCE]
     if isinstance(value, JsonText):
@@ -191,7 +167,7 @@ def text_of(value: Any) -> str:
 def _json(value: Any) -> Any:
     if isinstance(value, JsonText):
         return value.value()
-    return JsonText(text_of(value)).value() if isinstance(value, (str, etree._Element, LexborNode)) else value
+    return JsonText(text_of(value)).value() if isinstance(value, (str, etree._Element)) else value
 
 
 def _listed(value: Any) -> list[Any]:

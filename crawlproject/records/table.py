@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from crawlproject.records.toml_lines import Path
+#: Keys of tables, and places in lists.
+Path: TypeAlias = tuple[str | int, ...]
 
 #: Types of TOML, as messages name them.
 _NAMES = {str: "a text", bool: "true or false", dict: "a table", list: "a list", int: "a number"}

@@ -28,8 +28,6 @@ MIN_RETRY, MAX_RETRY = 0.5, 30.0
 #: Rows named in the log because the database refuses them; the rest is counted.
 MAX_LOGGED = 20
 
-Shares = list[tuple[str, str, str, float, float]]
-
 
 class Writer:
     """``count(stat, number)`` is called in the thread.
@@ -62,9 +60,6 @@ class Writer:
         self._is_away = self._is_full = False
         self._logged = 0
         self._of_tables: list[tuple[list[Row], str]] = []  # set aside in this batch, and why
-        #: Shares of fields to be stored at the end; those of earlier crawls are set when they have been read.
-        self.shares: Shares | None = None
-        self.earlier_shares: Future[Shares] = Future()
         self._thread = Thread(target=self._run, name="records", daemon=True)
 
     def start(self) -> None:
@@ -114,12 +109,8 @@ class Writer:
 
     def _step(self) -> bool:
         """One batch; whether there was nothing to do. Raises AwayError."""
-        if not self.earlier_shares.done():
-            self._with_direct_refused(lambda: self.earlier_shares.set_result(self._database.shares()))
         if self._journal.is_empty and not self._direct:
             if self._stop.is_set():
-                if self.shares is not None:
-                    self._database.save_shares(self.shares)
                 return True
             self._work.wait()
         self._work.clear()
@@ -127,7 +118,11 @@ class Writer:
             self._stop.wait(LINGER)
         rows, place, bad = self._journal.read(self._batch)
         direct = self._direct[: self._batch]
-        self._with_direct_refused(lambda: self._write([*rows, *(row for row, _ in direct)]))
+        try:
+            self._write([*rows, *(row for row, _ in direct)])
+        except Exception:  # nothing is written; writing a row twice is harmless
+            self._refuse_direct()
+            raise
         if bad:
             self._count("records/db/unreadable", bad)
             logger.warning("%s: unreadable lines: %d", self._journal.path, bad)
@@ -141,14 +136,6 @@ class Writer:
             self._is_away = False
             logger.info("The database of records answers again")
         return False
-
-    def _with_direct_refused(self, do: Callable[[], None]) -> None:
-        """After any error, tell those who wait that nothing is written; writing a row twice is harmless."""
-        try:
-            do()
-        except Exception:
-            self._refuse_direct()
-            raise
 
     def _refuse_direct(self) -> None:
         with self._lock:

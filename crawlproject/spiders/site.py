@@ -47,7 +47,6 @@ class SiteSpider(WebSpider):
             self._seed_lines = own
         self._canonicalizer = Canonicalizer(())  # parameters are dropped where all links are made canonical
         self._is_followed = remembering(self.rules.follows)
-        self.with_tree = any(record.is_quick for site in self.rules.sites for record in site.records)
         self._has_patterns = any(site.allow or site.deny or site.render for site in self.rules.sites)
 
     async def start(self) -> AsyncIterator[Any]:

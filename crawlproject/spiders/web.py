@@ -136,7 +136,6 @@ class WebSpider(Spider):
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
-        self.with_tree = False  # whether this spider uses the tree of pages
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # other components expect hosts there
@@ -217,7 +216,7 @@ class WebSpider(Spider):
             return
         for name in (CANONICAL, CLOSED_TO_ROBOTS):  # left by the request this one copies
             response.meta.pop(name, None)
-        found = read_page(cast("TextResponse", response), with_text=self.with_text, with_tree=self.with_tree)
+        found = read_page(cast("TextResponse", response), with_text=self.with_text)
         hrefs = _hrefs(response, found)
         if found.canonical is not None and found.canonical != response.url:
             response.meta[CANONICAL] = found.canonical

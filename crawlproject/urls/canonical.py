@@ -18,7 +18,6 @@ from urllib.parse import quote
 import ada_url
 
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
-from crawlproject.urls.native import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -174,14 +173,7 @@ class Canonicalizer:
     def batch(self, hrefs: Iterable[str], base: str, encoding: str = "utf-8") -> list[str | None]:
         """``[canonical(href, base, encoding) for href in hrefs]``, in 1-2 us per link if most are plain."""
         prepared = self._prepare(base, encoding)
-        if NATIVE is None:
-            return [self._link(href, prepared) for href in hrefs]
-        plain = NATIVE.PlainLinks(prepared, origin_of, self._rules.may_strip, MAX_REFERENCE)
-        hrefs = list(hrefs)
-        try:
-            return [plain(href) or self._link(href, prepared) for href in hrefs]
-        except TypeError:  # a subclass of str, such as lxml's: only Python takes it
-            return [self._link(href, prepared) for href in hrefs]
+        return [self._link(href, prepared) for href in hrefs]
 
     def _prepare(self, base: str, encoding: str) -> _Base:
         itself = self._absolute(base)

@@ -7,7 +7,7 @@ HTML5 parsing as in browsers (lexbor by selectolax).  One selector pass over the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,7 +70,6 @@ class PageLinks:
     text: str | None = None  # visible text, if requested; elements separated by ``SEPARATOR``
     media: tuple[str, ...] = ()  # with the text: addresses of embedded images, videos and frames, and alt texts
     pictures: str = ""  # with the text: file names of the first images, with queries, separated by spaces
-    tree: LexborHTMLParser | None = field(default=None, compare=False, repr=False)  # if requested, and in one part
 
     def forbids(self, directive: str, names: Iterable[str] = ()) -> bool:
         """Whether *directive*, nofollow or noindex, applies to all robots or to one of *names* (lower case)."""
@@ -107,13 +106,12 @@ def first_refresh(start: str, ignored: Iterable[str] = ()) -> tuple[Refresh, str
     return None if refresh is None else (refresh, "".join(_bases(head)))
 
 
-def extract(  # noqa: PLR0913
+def extract(
     body: str | bytes,
     url: str,
     *,
     max_links: int = MAX_LINKS,
     with_text: bool = False,
-    with_tree: bool = False,
     encoding: str = "utf-8",
 ) -> PageLinks:
     """Parse the page *body* fetched from *url* in *encoding*.  Never raises for any body.
@@ -124,7 +122,6 @@ def extract(  # noqa: PLR0913
     in the first 4,096 characters.  Bytes are decoded by their byte order mark or meta element, else as UTF-8; if an
     HTTP header gives the encoding, pass text.  *encoding* is for the URLs of ``PageLinks``, as in ``resolve``.
     O(length); 0.2 ms for 19 kB with 40 links, 0.05 ms more with text (*with_text*); at most 2 s for any body.
-    *with_tree*: also the tree, of some 10 times the size of the body, unless the body is bytes or costly to parse.
     """
     found = _Found(max_links, with_text=with_text)
     text = body if isinstance(body, str) else body.decode("latin-1")  # for counting: one character per byte
@@ -132,7 +129,6 @@ def extract(  # noqa: PLR0913
     if isinstance(body, bytes):  # in one part: only its start declares the encoding
         found.read(LexborHTMLParser(body[: parts[-1].end], options=_OPTIONS, encoding=True))
     else:
-        found.keeps_tree = with_tree and parts == [Part(0, len(text))]
         for part in parts:
             found.read(_tree(text, part))
     return found.in_page(url, encoding, len(body) - parts[-1].end)
@@ -164,8 +160,6 @@ class _Found:
         self._texts: list[str] | None = [] if with_text else None
         self._media: list[str] = []
         self._pictures: list[str] = []
-        self._tree: LexborHTMLParser | None = None
-        self.keeps_tree = False
 
     def read(self, parser: LexborHTMLParser) -> None:
         """Read the next part."""
@@ -187,8 +181,6 @@ class _Found:
         self._canonicals += _canonicals(head)
         self._titles += _titles(head)  # before _text, which changes the document
         _read_robots(head, self._robots)
-        if self.keeps_tree:
-            self._tree = parser if self._texts is None else parser.clone()  # a fifth of the time of parsing
         if self._texts is not None:
             text, media = _text(parser)
             self._texts.append(text)
@@ -238,7 +230,6 @@ class _Found:
             text=None if texts is None else SEPARATOR.join(filter(None, texts))[:MAX_TEXT],
             media=tuple(self._media),
             pictures=" ".join(self._pictures),
-            tree=self._tree,
         )
 
 

@@ -15,10 +15,8 @@ from itertools import islice
 from math import isqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.urls.native import NATIVE
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
 MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of 8 MB has 760,000
@@ -140,7 +138,7 @@ def _max_attributes(text: str) -> int:
     return sum(map(text.count, " \t\n\r\f\v/")) + (text.count('"') + text.count("'")) // 2
 
 
-def most_open(text: str) -> int:
+def _most_open(text: str) -> int:
     """The most formatting elements that are open at once. O(length)."""
     most = opened = 0
     for tag in _formatting(text):
@@ -148,9 +146,6 @@ def most_open(text: str) -> int:
         opened = max(0, opened)
         most = max(most, opened)
     return most
-
-
-_most_open: Callable[[str], int] = most_open if NATIVE is None else NATIVE.MostOpen(sorted(_FORMATTING))
 
 
 def _max_nodes(text: str) -> int:

@@ -74,7 +74,7 @@ def test_check_fails_where_there_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(RULES, encoding="utf-8")
     (tmp_path / "wrong.toml").write_text(RULES.replace('"number"', '"nmber"'), encoding="utf-8")
     (tmp_path / "p.html").write_text("<p>nothing", encoding="utf-8")
-    assert "line 4: records.book.fields.price.type" in rules("check", f"{tmp_path}/wrong.toml", code=1).stderr
+    assert "wrong.toml: records.book.fields.price.type" in rules("check", f"{tmp_path}/wrong.toml", code=1).stderr
     assert "no rules for its domain" in rules(
         "check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html", "--url", "http://other.example/", code=1
     ).stderr  # fmt: skip

@@ -1,8 +1,7 @@
-"""The extension in C computes what Python does: shingles of any text."""
+"""What is compiled to C computes what Python does: shingles of any text."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from random import Random
 
@@ -13,13 +12,14 @@ from hypothesis import strategies as st
 from crawlproject.content import plain_shingles
 from crawlproject.content.plain_shingles import LONGEST, PIECE
 from crawlproject.urls.extract import SEPARATOR
-from crawlproject.urls.native import NATIVE
+from crawlproject.urls.native import compiled
 from tests.cpu import cpu_seconds
 
 from .texts import words
 
-if NATIVE is None:
-    pytest.skip("the extension in native/ is not installed: scripts/install", allow_module_level=True)
+SHINGLES = compiled("shingles")
+if SHINGLES is None:
+    pytest.skip("crawlproject/urls/native is not compiled: scripts/install", allow_module_level=True)
 
 #: All there are: the last one is U+3000.
 SPACES = [*filter(str.isspace, map(chr, range(0x3001)))]
@@ -55,7 +55,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
 @given(TEXTS.map("".join))
 def test_shingles_are_those_of_python(text: str) -> None:
     """Number, bins and sum."""
-    assert NATIVE.summary(text) == plain_shingles.summary(text)
+    assert SHINGLES.summary(text) == plain_shingles.summary(text)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -63,32 +63,21 @@ def test_hostile_texts(name: str) -> None:
     """The same results, and no text holds up the crawl."""
     text = HOSTILE[name]()
     short = text[:LONGEST]
-    assert NATIVE.summary(short) == plain_shingles.summary(short)
+    assert SHINGLES.summary(short) == plain_shingles.summary(short)
 
 
 def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
     """Python gives up before: all of such a text is read here."""
     text = "word by word " * 400_000
-    assert NATIVE.summary(text)[0] == 3 * 400_000 - 3
-    assert cpu_seconds(lambda: lambda: NATIVE.summary(text)) < 0.25
+    assert SHINGLES.summary(text)[0] == 3 * 400_000 - 3
+    assert cpu_seconds(lambda: lambda: SHINGLES.summary(text)) < 0.25
 
 
 def test_only_texts_are_taken() -> None:
     """A TypeError, as from Python code, for anything else; nothing crashes."""
     for call in (
-        lambda: NATIVE.summary(b"text"),
-        lambda: NATIVE.summary(None),
+        lambda: SHINGLES.summary(b"text"),
+        lambda: SHINGLES.summary(None),
     ):
         with pytest.raises(TypeError):
             call()
-
-
-def test_numpy_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages are compared at full speed without it."""
-    from crawlproject.content import sketch
-
-    monkeypatch.setitem(sys.modules, "crawlproject.content.shingles", None)
-    sketch._summary.cache_clear()
-    assert sketch.IS_FAST
-    assert sketch.PageSketch.of("a page", " ".join(words(100))) is not None
-    sketch._summary.cache_clear()

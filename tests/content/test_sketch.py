@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
-from crawlproject.content.shingles import shingle_hashes, summary
+from crawlproject.content.plain_shingles import summary
 from crawlproject.content.sketch import BINS, FEW_WORDS, MIN_SHINGLES
 
-from .texts import jaccard, page_sketch, text, word_hashes, words
+from .texts import jaccard, page_sketch, shingles, text, words
 
 PROPERTY = settings(deadline=None, max_examples=60)
 WORDS = st.lists(st.sampled_from(string.ascii_lowercase[:6]), max_size=60)
@@ -26,11 +26,11 @@ def shingle_set(parts: list[str]) -> set[tuple[str, ...]]:
 @given(WORDS, WORDS)
 def test_jaccard_is_that_of_the_sets_of_shingles(one: list[str], other: list[str]) -> None:
     """Hashing and combining words changes nothing."""
-    hashes = [shingle_hashes(word_hashes("  \n".join(parts))) for parts in (one, other)]
+    texts = ["  \n".join(parts) for parts in (one, other)]
     sets = [shingle_set(parts) for parts in (one, other)]
-    assert [len(set(array.tolist())) for array in hashes] == [len(each) for each in sets]
+    assert [len(shingles(text)) for text in texts] == [len(each) for each in sets]
     together = sets[0] | sets[1]
-    assert jaccard(*hashes) == pytest.approx(len(sets[0] & sets[1]) / len(together) if together else 1.0)
+    assert jaccard(*texts) == pytest.approx(len(sets[0] & sets[1]) / len(together) if together else 1.0)
 
 
 @PROPERTY
@@ -42,7 +42,7 @@ def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int
     """
     parts = words(shared + one + other, seed)
     pages = [" ".join(parts[: shared + one]), " ".join(parts[:shared] + parts[shared + one :])]
-    truth = jaccard(*(shingle_hashes(word_hashes(page)) for page in pages))
+    truth = jaccard(*pages)
     bins = [summary(page)[1] for page in pages]
     used = sum(1 for pair in zip(*(memoryview(each).cast("H") for each in bins), strict=True) if any(pair))
     deviation = sqrt(truth * (1 - truth) / max(1, used))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-import numpy as np
-
 from crawlproject.content import PageSketch
-from crawlproject.content.plain_shingles import pieces
-from crawlproject.content.shingles import Hashes, _piece_hashes
+from crawlproject.content.plain_shingles import _shingle_hashes, _word_hashes
 
 
 def words(count: int, seed: int = 0) -> list[str]:
@@ -31,12 +28,12 @@ def page_sketch(body: str, title: str | None = "A page") -> PageSketch:
     return sketch
 
 
-def word_hashes(text: str) -> Hashes:
-    """A 32-bit hash for each word of ``text``, in order; for a word above 64 kB, of its end."""
-    return np.concatenate([_piece_hashes(piece) for piece in pieces(text)]).astype(np.uint64)
+def jaccard(one: str, other: str) -> float:
+    """Share of common shingles among all distinct shingles of both texts (resemblance); 1 if there are none."""
+    left, right = shingles(one), shingles(other)
+    return len(left & right) / len(left | right) if left | right else 1.0
 
 
-def jaccard(one: Hashes, other: Hashes) -> float:
-    """Share of common shingles among all distinct shingles of both (resemblance); 1 if there are none."""
-    together = len(np.union1d(one, other))
-    return len(np.intersect1d(one, other)) / together if together else 1.0
+def shingles(text: str) -> set[int]:
+    """The hashes of all shingles of ``text``."""
+    return {*_shingle_hashes(_word_hashes(text))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -105,24 +105,56 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
 
 
-def test_rules_that_find_nothing_are_named_at_the_first_end(tmp_path: Path) -> None:
-    """A field that is on no page, and a kind of record for which there is no page; not again by the next crawl."""
+def test_rules_that_find_nothing_are_named_at_the_end(tmp_path: Path) -> None:
+    """A field that is on no page, and a kind of record for which there is no page."""
     script: Script = {"1/list": page("/book/1", "/book/2"), "1/book/1": book("1", "1"), "1/book/2": book("2", "1")}
     with shops(tmp_path, script, 1) as (site, rules):
         file = tmp_path / "shop1.toml"
         more = "bad = '.bad'\n[records.map]\npages = ['re:^/map']\n[records.map.fields]\nname = 'h1'\n"
         file.write_text(f"{file.read_text()}{more}")
-        database = f"sqlite:///{tmp_path}/r.db"
-        first, again = (crawled(site, rules, RECORDS_DB=database).crawl.log for _ in range(2))
-    assert "WARNING: shop1: book: found on none of 2 pages: bad\n" in first
-    assert "WARNING: shop1: map: no page has a URL that its patterns in pages match\n" in first
-    assert "found on none" not in again
+        log = crawled(site, rules).crawl.log
+    assert "WARNING: shop1: book: found on none of 2 pages: bad\n" in log
+    assert "WARNING: shop1: map: no page has a URL that its patterns in pages match\n" in log
+
+
+def test_spidermon_names_fields_that_are_no_longer_found(tmp_path: Path) -> None:
+    """By the settings that docs/site-rules.md shows: of each site and kind of record."""
+    pytest.importorskip("spidermon")
+    chosen: dict[str, Any] = {}
+    exec(documented("SPIDERMON_ENABLED"), chosen)
+    settings = {name: value for name, value in chosen.items() if name.isupper()}
+    assert settings["SPIDERMON_FIELD_COVERAGE_RULES"] == {"shop_book/price": 0.9, "shop_book/title": 1.0}
+    settings["SPIDERMON_SPIDER_CLOSE_MONITORS"] = [f"{__name__}.RecordMonitors"]
+    settings["SPIDERMON_FIELD_COVERAGE_RULES"] = {"shop1_book/price": 0.9, "shop2_book/price": 0.9}
+    script: Script = {f"{shop}/list": page("/book/1", "/book/2") for shop in (1, 2)}
+    script |= {f"{shop}/book/{number}": book(str(number), "1") for shop in (1, 2) for number in (1, 2)}
+    script["2/book/2"] = html("<h1>B</h1><p class=isbn>2</p>")
+    with shops(tmp_path, script) as (site, rules):
+        ours = crawled(site, rules, **settings)
+    assert ours.stat("spidermon_field_coverage/shop1_book/price") == 1
+    assert "shop2_book/price (expected 0.9, got 0.5" in ours.crawl.log
+    assert "shop1_book/price (expected" not in ours.crawl.log
+
+
+def documented(name: str) -> str:
+    """The Python in docs/site-rules.md that has ``name``."""
+    text = (Path(__file__).parents[2] / "docs" / "site-rules.md").read_text(encoding="utf-8")
+    return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if name in block)
+
+
+def __getattr__(name: str) -> Any:
+    """The suite that Spidermon loads in the crawl's process."""
+    if name != "RecordMonitors":
+        raise AttributeError(name)
+    module: dict[str, Any] = {}
+    exec(documented("MonitorSuite"), module)
+    return module[name]
 
 
 def test_wrong_rules_end_the_start(tmp_path: Path) -> None:
-    """In one line with the line of the file; without rules, too."""
+    """In one line with the file and the key; without rules, too."""
     (tmp_path / "x.toml").write_text('seeds = ["http://127.4.0.1/"]\n[records.a.fields]\nb = { cs = "h1" }\n')
-    for rules, told in ((f"{tmp_path}/x.toml", "x.toml, line 3: records.a.fields.b.cs: unknown key"), ("", "rules=''")):
+    for rules, told in ((f"{tmp_path}/x.toml", "x.toml: records.a.fields.b.cs: unknown key"), ("", "rules=''")):
         ended = crawl(SITE, settings=QUICK, rules=rules)
         assert ended.exit_code == 1
         assert f"Cannot start: {tmp_path}/{told}" in ended.log if rules else f"Cannot start: {told}" in ended.log
@@ -175,7 +207,7 @@ def test_page_objects_that_cannot_be_imported(tmp_path: Path) -> None:
 
 
 def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:
-    """Updated by site and key; the shares of fields are there, too, and tell of drift."""
+    """Updated by site and key."""
     script = {"1/list": page(*(f"/book/{number}" for number in range(20)))}
     new = {f"1/book/{number}": book(str(number), str(number)) for number in range(20)}
     changed = new | {f"1/book/{number}": html(f"<h1>B</h1><p class=isbn>{number}</p>") for number in range(20)}
@@ -187,32 +219,12 @@ def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:
         last = crawled(site, rules, RECORDS_DB=database)
     for ours in (first, again, last):
         assert ours.stat("records/db/written") == 20
-    assert [ours.stat("records/drift") for ours in (first, again, last)] == [0, 0, 1]
-    assert "shop1: book.price was found on 100% of the pages, now on 0% of 20" in last.crawl.log
+    assert "shop1: book: found on none of 20 pages: price\n" in last.crawl.log
     with closing(sqlite3.connect(tmp_path / "r.db")) as connection, connection:
         ask = connection.execute
         assert ask("SELECT count(*), count(price) FROM book").fetchall() == [(20, 0)]
         assert ask("SELECT count(*) FROM book WHERE first_seen < changed AND changed = last_seen").fetchall() == [(20,)]
     assert [path.name for path in tmp_path.glob("*.pending*")] == []
-
-
-def test_shares_survive_in_the_job_directory(tmp_path: Path) -> None:
-    """Without a database."""
-    script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
-    new = {f"1/book/{number}": book(str(number), "1") for number in range(9)}
-    with shops(tmp_path, script | new, 1) as (site, rules):
-        assert crawled(site, rules, JOBDIR=f"{tmp_path}/a").stat("records/drift") == 0
-        state = json.loads((tmp_path / "a" / "records-drift.json").read_text())
-        assert ["shop1", "book", "price", 9, 9] in state["shares"]
-        (tmp_path / "b").mkdir()
-        (tmp_path / "b" / "records-drift.json").write_text(json.dumps(state))
-        site.script = script | {f"1/book/{number}": html(f"<h1>{number}</h1>") for number in range(9)}
-        assert crawled(site, rules, JOBDIR=f"{tmp_path}/b").stat("records/drift") == 2
-        (tmp_path / "c").mkdir()
-        (tmp_path / "c" / "records-drift.json").write_text("{")
-        damaged = crawled(site, rules, JOBDIR=f"{tmp_path}/c")
-    assert "records-drift.json cannot be read" in damaged.crawl.log
-    assert damaged.reason == "finished"
 
 
 def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import sys
 import threading
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ from crawlproject.discovery.page_reading import read_page
 from crawlproject.download.body_budget import Share, crawl_budget
 from crawlproject.download.off_loop import LARGE, _thread
 from crawlproject.middlewares import large_pages
-from crawlproject.middlewares.large_pages import MAX_WITH_TREE, LargePageMiddleware
+from crawlproject.middlewares.large_pages import LargePageMiddleware
 from crawlproject.requests.meta import BY_TYPE
 from crawlproject.urls.canonical import Canonicalizer
 
@@ -49,26 +48,6 @@ def test_large_page_is_parsed_once_off_the_loop(
     assert (read_page(answer, with_text=is_text_wanted).text is None) is not is_text_wanted
     assert len(threads) == 1
     assert threads[0] != threading.main_thread().name
-
-
-@pytest.mark.parametrize(("length", "is_kept"), [(LARGE, True), (MAX_WITH_TREE, False)])
-def test_tree_for_a_spider_that_reads_it(length: int, is_kept: bool) -> None:
-    """Rules use the tree of the first parse, whose memory counts; that of a very large page is not kept."""
-    crawler = get_crawler()
-    crawler.spider = SimpleNamespace(with_tree=True)  # type: ignore[assignment]
-    request, page = large_page(b"<p>" + b"w" * length)
-    budget = crawl_budget(crawler)
-
-    async def process() -> HtmlResponse:
-        budget.hold(page, budget.share())
-        answer = await LargePageMiddleware.from_crawler(crawler).process_response(request, page)
-        assert isinstance(answer, HtmlResponse)
-        return answer
-
-    answer = asyncio.run(process())
-    assert (read_page(answer, with_text=True, with_tree=True).tree is not None) is is_kept
-    assert (budget.total > 5 * length) is is_kept
-    budget.close()
 
 
 def large_page(body: bytes) -> tuple[Request, HtmlResponse]:

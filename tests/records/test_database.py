@@ -277,14 +277,13 @@ def test_rows_refused_by_a_constraint_wait_for_the_next_crawl(
 
 
 def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path: Path) -> None:
-    """Its records wait in a file, and the next crawl writes them; the table of shares may be forbidden, too."""
+    """Its records wait in a file, and the next crawl writes them."""
     for statement in (
-        "DROP TABLE IF EXISTS secret, open, crawl_field_shares",
+        "DROP TABLE IF EXISTS secret, open",
         "DROP ROLE IF EXISTS guest",
         "CREATE ROLE guest LOGIN",
         "GRANT CREATE ON SCHEMA public TO guest",
         "CREATE TABLE secret (a integer)",
-        "CREATE TABLE crawl_field_shares (a integer)",
     ):
         postgres.query(statement)
     counts: Counter[str] = Counter()
@@ -298,7 +297,6 @@ def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path:
         journal.append(rows)
         counted = lambda name, number: counts.update({name: number})  # noqa: E731
         writer = Writer(books, journal, 100, counted, patience=0.1, aside=aside)
-        writer.shares = [("s", "r", "a", 1.0, 1.0)]
         writer.start()
         writer.wake()
         assert writer.close()
@@ -313,14 +311,6 @@ def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path:
     assert crawl([row("2", table="open")]) == 0
     assert postgres.query("SELECT (SELECT count(*) FROM secret), (SELECT count(*) FROM open)") == [(2, 2)]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_shares_are_kept(database: tuple[Database, Query]) -> None:
-    books, _ = database
-    assert books.shares() == []
-    books.save_shares([("s", "r", "a", 10, 9), ("s", "r", "b", 10, 1)])
-    books.save_shares([("s", "r", "a", 20, 19)])
-    assert sorted(books.shares()) == [("s", "r", "a", 20.0, 19.0), ("s", "r", "b", 10.0, 1.0)]
 
 
 def test_database_that_is_away(postgres: RunningPostgres, tmp_path: Path) -> None:

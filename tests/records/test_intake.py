@@ -6,14 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from lxml import etree
 from scrapy.utils.test import get_crawler
-from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.records.intake import RecordIntake
 from crawlproject.records.reading import Source
 from crawlproject.records.rule_file import read_site
-from crawlproject.urls.native import NATIVE
 
 PAGE = (
     "<!DOCTYPE html><html><body><p>1</p>"
@@ -22,12 +19,12 @@ PAGE = (
 )
 
 
-def links(selector: str, page: str = PAGE) -> tuple[list[str], Source]:
+def links(selector: str, page: str = PAGE) -> list[str]:
     text = f'seeds = ["http://a.example/"]\n[pagination]\n{selector}\n[records.a.fields]\nb = {{css = "b"}}\n'
     site = read_site(text, Path("a.toml"))
     assert site.next_pages is not None
-    source = Source(page, "http://a.example/list", tree=LexborHTMLParser(page))
-    return asyncio.run(RecordIntake(get_crawler()).links(source, site.next_pages, site)), source
+    source = Source(page, "http://a.example/list")
+    return asyncio.run(RecordIntake(get_crawler()).links(source, site.next_pages, site))
 
 
 @pytest.mark.parametrize(
@@ -39,19 +36,6 @@ def links(selector: str, page: str = PAGE) -> tuple[list[str], Source]:
         ('css = "i"', []),
     ],
 )
-def test_the_tree_of_the_crawl_is_read(selector: str, found: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """And gives what libxml2's tree does."""
-    by_crawl, source = links(selector)
-    if NATIVE is not None:
-        assert source._root is None
-    with monkeypatch.context() as patched:
-        patched.setattr(Source, "html5", lambda _: None)
-        by_libxml2, source = links(selector)
-    assert isinstance(source._root, etree._Element)
-    assert by_crawl == by_libxml2 == found
-
-
-def test_pages_that_the_parsers_read_differently() -> None:
-    """A link in a form in a table, which lexbor moves."""
-    page = "<table><tr><form><td><a class=next href=/2>next</a></form></table>"
-    assert links('css = "form a.next"', page)[0] == links('xpath = "//form//a"', page)[0]
+def test_links_to_further_pages(selector: str, found: list[str]) -> None:
+    """The references of elements, or the texts that a selector gives."""
+    assert links(selector) == found

@@ -152,7 +152,6 @@ class Books:
         self.is_away = is_away
         self.written: list[str] = []
         self.asked = Event()
-        self.saved: list[Any] = []
 
     def write(self, rows: list[Row]) -> list[tuple[Row, str]]:
         self.asked.set()
@@ -160,15 +159,6 @@ class Books:
             raise AwayError("connection refused")
         self.written += [row.key for row in rows if row.key != "13"]
         return [(row, "unlucky") for row in rows if row.key == "13"]
-
-    def shares(self) -> list[Any]:
-        if self.is_away:
-            self.asked.set()
-            raise AwayError("connection refused")
-        return []
-
-    def save_shares(self, rows: list[Any]) -> None:
-        self.saved += rows
 
     def close(self) -> None:
         pass
@@ -198,11 +188,9 @@ def test_writer_writes_everything(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     writer = writing(books, journal, counts)
     journal.append(rows(2))
     writer.wake()
-    writer.shares = [("s", "r", "f", 1.0, 1.0)]
     assert writer.close()
     assert sorted(books.written) == ["1", "2"]
     assert counts == {"records/db/written": 2, "records/db/failed": 1}
-    assert books.saved == writer.shares
     path = tmp_path / "j.aside"
     (line,) = (record.getMessage() for record in caplog.records)
     assert line == f"Record t '13' of s is refused (unlucky): it is kept in {path}"

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from crawlproject.records.rule_file import read_rules, read_site
-from crawlproject.records.toml_lines import line_of
 
 GOOD = """\
 # A shop.
@@ -70,70 +66,70 @@ def test_good_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('css = ".isbn"', 'css = ".isbn[["', "line 20: records.book.fields.isbn.css: '.isbn[['"),
-        ('xpath = "//time"', 'xpath = "//time["', "line 23: records.book.fields.on.xpath: '//time['"),
-        ('"number", loc', '"numbr", loc', "line 22: records.book.fields.price.type: 'numbr' is not one of text, raw"),
-        ('"de-CH"', '"german"', "line 22: records.book.fields.price.locale: 'german' is not a language"),
-        ("required = true", 'required = "yes"', "line 20: records.book.fields.isbn.required: must be true or false"),
-        ("required = true", "requird = true", "line 20: records.book.fields.isbn.requird: unknown key; did you mean"),
-        ('title = "h1"', 'title = { type = "text" }', "line 21: records.book.fields.title: needs one of css, xpath"),
-        ('title = "h1"', "title = 3", "line 21: records.book.fields.title: must be a CSS selector or a table, not 3"),
-        ('title = "h1"', 'Title = "h1"', "line 21: records.book.fields.Title: a name begins with"),
-        ('title = "h1"', 'digest = "h1"', "line 21: records.book.fields.digest: digest is used by every record"),
-        ('title = "h1"', 'title = { css = "h1", xpath = "//h1" }', "line 21: records.book.fields.title.xpath: css is"),
-        ('title = "h1"', 'title = { json = "a[" }', "line 21: records.book.fields.title.json: 'a['"),
-        ('title = "h1"', 'title = { regex = "(" }', "line 21: records.book.fields.title.regex: '('"),
-        ('title = "h1"', 'title = { regex = "(?=x)" }', "line 21: records.book.fields.title.regex: '(?=x)'"),
-        ('title = "h1"', 'title = { json = "a", attr = "b" }', "line 21: records.book.fields.title.attr: needs css"),
-        ('title = "h1"', 'title = { css = "", many = 1 }', "line 21: records.book.fields.title.css: must have 1 to"),
-        ('key = ["isbn"]', 'key = ["isbm"]', "line 17: records.book.key: no field 'isbm'; fields: isbn, title"),
-        ('key = ["isbn"]', 'key = "authors"', "line 17: records.book.key: authors has several values"),
-        ('deny = ["*?sort="]', 'deny = ["sort"]', "line 7: follow.deny: 'sort': a pattern begins with"),
-        ('allow = ["/list"]', 'allow = ["re:("]', "line 6: follow.allow: 're:('"),
-        ('seeds = ["http://shop.example/list"]', 'seeds = ["shop"]', "line 2: seeds: not an http or https URL: 'shop'"),
-        ('seeds = ["http://shop.example/list"]', "", "line 1: seeds: missing: at least one URL"),
-        ('"shop.example", "ex', '"shop example", "ex', "line 3: domains: not a domain"),
-        ('[pagination]\ncss = "a.next::attr(href)"', "[pagination]", "line 9: pagination: needs one of css"),
-        ("[records.book]\npages", "[recods.book]\npages", "line 15: recods: unknown key; did you mean records?"),
+        ('css = ".isbn"', 'css = ".isbn[["', "records.book.fields.isbn.css: '.isbn[['"),
+        ('xpath = "//time"', 'xpath = "//time["', "records.book.fields.on.xpath: '//time['"),
+        ('"number", loc', '"numbr", loc', "records.book.fields.price.type: 'numbr' is not one of text, raw"),
+        ('"de-CH"', '"german"', "records.book.fields.price.locale: 'german' is not a language"),
+        ("required = true", 'required = "yes"', "records.book.fields.isbn.required: must be true or false"),
+        ("required = true", "requird = true", "records.book.fields.isbn.requird: unknown key; did you mean"),
+        ('title = "h1"', 'title = { type = "text" }', "records.book.fields.title: needs one of css, xpath"),
+        ('title = "h1"', "title = 3", "records.book.fields.title: must be a CSS selector or a table, not 3"),
+        ('title = "h1"', 'Title = "h1"', "records.book.fields.Title: a name begins with"),
+        ('title = "h1"', 'digest = "h1"', "records.book.fields.digest: digest is used by every record"),
+        ('title = "h1"', 'title = { css = "h1", xpath = "//h1" }', "records.book.fields.title.xpath: css is"),
+        ('title = "h1"', 'title = { json = "a[" }', "records.book.fields.title.json: 'a['"),
+        ('title = "h1"', 'title = { regex = "(" }', "records.book.fields.title.regex: '('"),
+        ('title = "h1"', 'title = { regex = "(?=x)" }', "records.book.fields.title.regex: '(?=x)'"),
+        ('title = "h1"', 'title = { json = "a", attr = "b" }', "records.book.fields.title.attr: needs css"),
+        ('title = "h1"', 'title = { css = "", many = 1 }', "records.book.fields.title.css: must have 1 to"),
+        ('key = ["isbn"]', 'key = ["isbm"]', "records.book.key: no field 'isbm'; fields: isbn, title"),
+        ('key = ["isbn"]', 'key = "authors"', "records.book.key: authors has several values"),
+        ('deny = ["*?sort="]', 'deny = ["sort"]', "follow.deny: 'sort': a pattern begins with"),
+        ('allow = ["/list"]', 'allow = ["re:("]', "follow.allow: 're:('"),
+        ('seeds = ["http://shop.example/list"]', 'seeds = ["shop"]', "seeds: not an http or https URL: 'shop'"),
+        ('seeds = ["http://shop.example/list"]', "", "seeds: missing: at least one URL"),
+        ('"shop.example", "ex', '"shop example", "ex', "domains: not a domain"),
+        ('[pagination]\ncss = "a.next::attr(href)"', "[pagination]", "pagination: needs one of css"),
+        ("[records.book]\npages", "[recods.book]\npages", "recods: unknown key; did you mean records?"),
         (
             "[records.book.fields]",
             "[[records.book.fields]]",
-            "line 19: records.book.fields: must be a table, not [[rec",
+            "records.book.fields: must be a table, not [[rec",
         ),
         (
             'pages = ["/book/*"]',
             'name = "h1"',
-            "line 16: records.book.name: unknown key; known keys: pages, rows, key, fie",
+            "records.book.name: unknown key; known keys: pages, rows, key, fie",
         ),
         ('pages = ["/book/*"]', 'name = "h1"', "fields; fields are in [records.book.fields]"),
         (
             "shop.example/list",
             "shop.test/list",
-            "line 2: seeds: 'http://shop.test/list' is in none of the domains: sho",
+            "seeds: 'http://shop.test/list' is in none of the domains: sho",
         ),
         ('type = "date"', 'type = "date", format = "D.M.Y"', "records.book.fields.on.format: 'D.M.Y': has no direct"),
-        ('title = "h1"', "title = h1", "line 21: Invalid value: title = h1"),
-        ("# A shop.", 'sedes = "x"', "line 1: sedes: unknown key; did you mean seeds?"),
-        ('name = "b"', 'name = "b:nope(3)"', "line 30: records.book.fields.authors.fields.name.css"),
-        ("many = true", "many = true\nmany = false", "line 28: Cannot overwrite a value"),
-        ("many = true", "many =", "line 27: Invalid value"),
-        ("many = true", 'many = "x', "line 27: "),
-        ('type = "date"', 'type = "date", locale = "zz"', "line 23: records.book.fields.on.locale: 'zz' is not a lang"),
-        ("[render]", "[records]", "line 13: records.steps: must be a table [records.NAME], with its"),
+        ('title = "h1"', "title = h1", "Invalid value (at line 21, "),
+        ("# A shop.", 'sedes = "x"', "sedes: unknown key; did you mean seeds?"),
+        ('name = "b"', 'name = "b:nope(3)"', "records.book.fields.authors.fields.name.css"),
+        ("many = true", "many = true\nmany = false", "Cannot overwrite a value (at line 28, "),
+        ("many = true", "many =", "Invalid value (at line 27, "),
+        ("many = true", 'many = "x', "(at line 27, "),
+        ('type = "date"', 'type = "date", locale = "zz"', "records.book.fields.on.locale: 'zz' is not a lang"),
+        ("[render]", "[records]", "records.steps: must be a table [records.NAME], with its"),
         (
             "steps = [",
             "step = [",
-            "line 12: render: {'step': ['scroll 3']}: must be one of never, auto, always, a list",
+            "render: {'step': ['scroll 3']}: must be one of never, auto, always, a list",
         ),
-        ("scroll 3", "clack #more", "line 12: render: step 'clack #more': must be 'scroll', 'scroll N', 'click CSS'"),
+        ("scroll 3", "clack #more", "render: step 'clack #more': must be 'scroll', 'scroll N', 'click CSS'"),
     ],
 )
-def test_wrong_file_is_refused_with_its_line(old: str, new: str, told: str) -> None:
-    """In one line: file, line, key, what is allowed."""
+def test_wrong_file_is_refused(old: str, new: str, told: str) -> None:
+    """In one line: file, key, what is allowed; of an error of syntax its line."""
     assert old in GOOD
     with pytest.raises(ValueError, match=re.escape(told)) as error:
         read_site(GOOD.replace(old, new, 1), Path("shop.toml"))
-    assert str(error.value).startswith("shop.toml, line ")
+    assert str(error.value).startswith("shop.toml: ")
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400
 
@@ -146,17 +142,6 @@ def test_expressions_of_exslt_are_refused() -> None:
 
     (reading,) = read_page(Source("<b class=isbn>1</b><a>" + "a" * 50, "http://shop.example/book/1"), [*site.records])
     assert [problem.kind for problem in reading.problems] == ["selector"]
-
-
-def test_lines_of_all_kinds_of_statements() -> None:
-    """Arrays and texts over several lines, texts that look like tables, arrays of tables."""
-    text = 'a = [\n  1,\n  2,\n]\n\n# [b]\nt = """\n[b]\nc = 1\n"""\n[b]\n\nc = 2\nd.e = { f = 1 }\n'
-    text += "[[x]]\ny = 1\n[[x]]\ny = 2\n"
-    places = [
-        (("a",), 1), (("t",), 7), (("b",), 11), (("b", "c"), 13), (("b", "d", "e", "f"), 14), (("b", "none"), 11),
-        (("x", 0, "y"), 16), (("x", 1), 17), (("x", 1, "y"), 18), ((), 1), (("none",), 1),
-    ]  # fmt: skip
-    assert [line_of(text, path) for path, _ in places] == [line for _, line in places]
 
 
 def test_folder_is_one_set(tmp_path: Path) -> None:
@@ -175,7 +160,7 @@ def test_folder_is_one_set(tmp_path: Path) -> None:
     ]
     assert [site.name if (site := rules.of(url)) else None for url in urls] == ["a", "a", "b", None, "c"]
     (tmp_path / "d.toml").write_text((tmp_path / "a.toml").read_text(encoding="utf-8"), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"d\.toml, line 3: domains: a\.example is in .*a\.toml, too"):
+    with pytest.raises(ValueError, match=r"d\.toml: domains: a\.example is in .*a\.toml, too"):
         read_rules(tmp_path)
 
 
@@ -190,53 +175,7 @@ def test_what_is_no_rule_file(tmp_path: Path) -> None:
         ("empty", "0 files"),
         ("binary.toml", "line 2: not UTF-8"),
         ("large.toml", "more than 1048576 bytes"),
-        ("nothing.toml", "line 1: seeds: missing"),
+        ("nothing.toml", "seeds: missing"),
     ):
         with pytest.raises(ValueError, match=re.escape(told)):
             read_rules(tmp_path / name)
-
-
-def test_line_behind_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few parses, whatever the file's length."""
-    parses = 0
-    parse = tomllib.loads
-
-    def loads(text: str) -> Any:
-        nonlocal parses
-        parses += 1
-        return parse(text)
-
-    seeds = "".join(f'  "http://shop.example/{number}",\n' for number in range(2_000))
-    text = f"seeds = [\n{seeds}]\n[records.book]\nkeys = 1\n"
-    monkeypatch.setattr(tomllib, "loads", loads)
-    assert line_of(text, ("records", "book", "keys")) == 2_004
-    assert parses < 30
-
-
-#: Python 3.12 alone reads a stray % as itself, so a date can have such a format there.
-STRAY_PERCENT = pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="Python 3.12 reads a stray % as itself")
-
-
-@pytest.mark.parametrize(
-    ("date_format", "told"),
-    [
-        ("%Q", "'Q' is a bad directive in format '%Q'"),
-        ("%d.%d.%Y", "'%d.%d.%Y': a directive is repeated"),
-        pytest.param("%d.%m.%", "stray % in format '%d.%m.%'", marks=STRAY_PERCENT),
-    ],
-)
-def test_formats_that_no_date_has_are_refused(date_format: str, told: str) -> None:
-    """At the start, not on each page."""
-    text = (
-        f'seeds = ["http://a.test/"]\n[records.r.fields]\na = {{ css = "p", type = "date", format = "{date_format}" }}'
-    )
-    with pytest.raises(ValueError, match=re.escape(f"line 3: records.r.fields.a.format: '{date_format}': ")) as error:
-        read_site(text, Path("x.toml"))
-    assert told in str(error.value)
-
-
-def test_known_keys_are_named_once() -> None:
-    """Of a field, too."""
-    with pytest.raises(ValueError, match="known keys: css") as error:
-        read_site('seeds = ["http://a.test/"]\n[records.r.fields]\na = { css = "p", zzzz = 1 }', Path("x.toml"))
-    assert str(error.value).count(" type") == 1

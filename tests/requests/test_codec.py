@@ -4,14 +4,12 @@ import dataclasses
 import enum
 import json
 import sys
-from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
-from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path, PurePosixPath, PureWindowsPath
 from threading import Lock
 from types import ModuleType
-from urllib.parse import urlparse, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -113,20 +111,7 @@ class Shelf:
     books: list[Book] = attrs.field(converter=list)
     _place: int = 0
 
-    class Label(enum.IntEnum):
-        NEW = 1
 
-
-class Access(enum.Flag):
-    READ = 1
-    WRITE = 2
-
-
-class Hue(enum.StrEnum):
-    RED = "red"
-
-
-Pair = namedtuple("Pair", "one other")
 RAN: list[str] = []
 SPIDER = CodecSpider()
 CODEC = RequestCodec(SPIDER)
@@ -209,54 +194,23 @@ def test_items_with_a_constructor_of_their_own_are_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "plain"),
-    [
-        (numpy.int64(3), 3),
-        (numpy.float32(1.5), 1.5),
-        (numpy.str_("isbn"), "isbn"),
-        (numpy.bool_(1), True),
-        (numpy.complex128(1j), 1j),
-    ],
-)
-def test_numpys_scalars_come_back_as_plain_values(value: object, plain: object) -> None:
-    """Rows of a table of pandas hold such values; arrays and times of numpy are not stored."""
-    stored = round_trip(Request(URL, cb_kwargs={"row": {value: [value]}})).cb_kwargs["row"]
-    assert stored == {plain: [plain]}
-    assert type(next(iter(stored))) is type(plain)
-
-
-@pytest.mark.parametrize("value", [numpy.array([1]), numpy.datetime64("2020-01-01"), numpy.timedelta64(1, "s")])
-def test_other_values_of_numpy_are_refused(value: object) -> None:
-    """They have no plain equal."""
-    with pytest.raises(NotSerializableError, match=r"a value of numpy\."):
-        CODEC.encode(Request(URL, meta={"a": value}))
-
-
-@pytest.mark.parametrize(
     "moment",
     [
         pytz.timezone("Europe/Berlin").localize(datetime(2026, 7, 1, 12)),
         pytz.timezone("Europe/Berlin").localize(datetime(1890, 7, 1, 12)),  # the offset has seconds
         datetime(2026, 7, 1, 12, tzinfo=pytz.utc),
+        datetime(2026, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin")),
         dateutil.parser.parse("2026-07-01T12:00:00-03:00"),
         dateutil.parser.parse("2026-07-01T12:00:00Z"),
         "1 July 2026 12:00 EST",
     ],
     ids=str,
 )
-def test_time_zones_of_parsers_come_back_as_their_offset(moment: datetime | str) -> None:
+def test_time_zones_come_back_as_their_offset(moment: datetime | str) -> None:
     """The time is the same, here and in UTC."""
     moment = dateparser.parse(moment) if isinstance(moment, str) else moment
     [stored] = round_trip(Request(URL, meta={"at": [moment]})).meta["at"]
     assert (stored, stored.isoformat()) == (moment, moment.isoformat())
-
-
-@pytest.mark.parametrize("parse", [urlparse, urlsplit])
-def test_parsed_urls_keep_their_type(parse: Callable[[str], tuple[str, ...]]) -> None:
-    """They are named tuples, but of no module of the project."""
-    parsed = parse("https://a.example/x?y#z")
-    [stored] = round_trip(Request(URL, meta={"parsed": [parsed]})).meta["parsed"]
-    assert (type(stored), stored) == (type(parsed), parsed)
 
 
 def test_page_methods_of_scrapy_playwright_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,10 +222,10 @@ def test_page_methods_of_scrapy_playwright_are_stored(monkeypatch: pytest.Monkey
     with pytest.raises(NotSerializableError):
         CODEC.encode(Request(URL, meta={"a": PageMethod(print)}))
     payload = CODEC.encode(request)
-    with pytest.raises(ValueError, match="not a PageMethod"):
+    with pytest.raises(ValueError, match="no class of values in this project"):
         CODEC.decode(Entry(URL, 1.0, 0, 0, payload.replace(b"kwargs", b"kwurgs")))
     monkeypatch.delitem(sys.modules, "scrapy_playwright.page")
-    with pytest.raises(ValueError, match="not a PageMethod"):
+    with pytest.raises(ValueError, match="no class of values in this project"):
         CODEC.decode(Entry(URL, 1.0, 0, 0, payload))
 
 
@@ -320,8 +274,10 @@ def test_keys_that_mean_something_to_one_run_are_not_written() -> None:
         Request(URL, meta={"x": Entry(URL)._replace(payload=object())}),
         Request(URL, meta={"x": json.JSONDecodeError}),
         Request(URL, meta={"x": enum.Enum("Other", "A").A}),
-        Request(URL, meta={"x": defaultdict(Lock)}),
-        Request(URL, meta={"x": deque([Lock()])}),
+        Request(URL, meta={"x": Counter("aab")}),
+        Request(URL, meta={"x": UUID(int=7)}),
+        Request(URL, meta={"x": urlsplit(URL)}),
+        Request(URL, meta={"x": numpy.int64(3)}),
         Request(URL, meta={"x": 10**5000}),
         Request(URL, meta={"x": type("Text", (str,), {})()}),
     ],
@@ -365,25 +321,12 @@ def test_what_holds_itself_cannot_be_written() -> None:
                 {"$item": [f"{__name__}:Book", {"missing": 1}]},
                 {"$item": [f"{__name__}:Author"]},
                 {"$item": 7},
-                {"$enum": [f"{__name__}:Hue", "BLUE"]},
-                {"$enum": ["http:HTTPStatus", "OK"]},
-                {"$enum": [f"{__name__}:Book", "OK"]},
-                {"$enum": [f"{__name__}:Access", "x"]},
-                {"$named": [f"{__name__}:Pair", [1]]},
-                {"$named": [f"{__name__}:Book", []]},
                 {"$b": "\u1234"},
                 {"$s": [{"$s": []}]},
-                {"$datetime": ["2026-13-01T00:00:00", 0, None]},
-                {"$datetime": ["2026-01-01T00:00:00", 0, "../../etc/passwd"]},
+                {"$datetime": "2026-13-01T00:00:00"},
+                {"$datetime": ["2026-01-01T00:00:00"]},
+                {"$item": [["x"], {}]},
                 {"$decimal": "x"},
-                {"$timedelta": [1e300, 0, 0]},
-                {"$path": ["exe", "x"]},
-                {"$uuid": "x"},
-                {"$ordered": 7},
-                {"$counter": [[{}, 1]]},
-                {"$default": ["open", []]},
-                {"$default": [[], []]},
-                {"$deque": [[], -1]},
             )
         ),
     ],
@@ -409,35 +352,16 @@ def test_an_alias_of_a_callback_is_found() -> None:
         datetime(2026, 1, 2, 3, 4, 5, 6),
         datetime(2026, 1, 2, tzinfo=UTC),
         datetime(2026, 1, 2, tzinfo=timezone(timedelta(hours=-3, minutes=-30))),
-        datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
         date(2026, 1, 2),
-        time(3, 4, 5, 6),
-        time(3, 4, tzinfo=UTC),
-        timedelta(days=-1, microseconds=1),
         Decimal("1.10"),
         Decimal("-Infinity"),
-        complex(1, -2.5),
-        UUID(int=7),
-        Path("a/../b"),
-        PurePosixPath("/a"),
-        PureWindowsPath("c:\\a"),
         frozenset((1, "a")),
         {frozenset((1,)): (b"x", {"$b": 1})},
-        Hue.RED,
-        Shelf.Label.NEW,
-        Access.READ,
-        Access.READ | Access.WRITE,
-        Pair(1, Pair(date(2026, 1, 2), None)),
         Book(title="a", tags={"x"}),
         Book(),
         Author("a", date(1900, 1, 1)),
         Shelf([Book(title=b"a")], 3),
         [{"deep": {"x": [Author("b")]}}],
-        OrderedDict([("b", {"$x": 1}), (1, OrderedDict())]),
-        Counter("aab"),
-        defaultdict(list, {"a": [b"x"], (1,): []}),
-        defaultdict(None, {"a": 1}),
-        deque([(1,), deque()], maxlen=3),
     ],
     ids=lambda value: type(value).__name__,  # the order of a set differs from process to process
 )

@@ -138,7 +138,7 @@ def test_base_that_is_no_page_leaves_absolute_links(base):
 
 
 def test_links_of_any_kind_of_string():
-    """lxml returns a subclass of ``str``; also from an iterator, with and without the extension in C."""
+    """lxml returns a subclass of ``str``; also from an iterator."""
 
     class Text(str):
         __slots__ = ()

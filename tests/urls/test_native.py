@@ -1,140 +1,84 @@
-"""The extension in C: used if it is installed, of this version, and not switched off; with the results of Python."""
+"""What is compiled is used if it is made of the sources as they are, and not switched off."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
+from zlib import crc32
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from crawlproject.urls import Canonicalizer, native, parse_budget
-from crawlproject.urls.canonical import MAX_REFERENCE, origin_of
-from crawlproject.urls.native import NATIVE
+from crawlproject.urls import native
+from crawlproject.urls.native import PARTS, compiled
 
-from .conftest import PROPERTY, url_like
-
-CANONICALIZER = Canonicalizer()
-BASES = (
-    "http://h.org/a/b/c.html?q=1",
-    "https://h.org",
-    "http://H.org:80/x/",
-    "http://h.org/a/./b/",
-    "http://h.org/;jsessionid=1F",
-    "http://bücher.de/ä/",
-    "http://h.org/%41/%zz#x",
-    "nonsense",
-)
-#: Mostly plain.
-PIECES = ["/", "//", "a", "B.html", "..", ".", "./", "../", "?", "&x=1", ";", "#", "%2F", "%2f", "%41", ":", "'", "é"]
-LINKS = st.one_of(
-    st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
-    st.lists(st.sampled_from(PIECES), max_size=6).map(lambda parts: "http://h.org" + "".join(parts)),
-    url_like(),
-)
-TAGS = [
-    "<",
-    "</",
-    ">",
-    "/",
-    " ",
-    "\t",
-    "\x1c",
-    "\u2003",
-    "b",
-    "B",
-    "i",
-    "Strong",
-    "strike",
-    "strikes",
-    "font",
-    "x",
-    "1",
-]
-
-needs_extension = pytest.mark.skipif(
-    NATIVE is None, reason="the extension in native/ is not installed: scripts/install"
-)
+SOURCES = Path(native.__file__).parent
 
 
-@needs_extension
-@PROPERTY
-@given(LINKS, st.sampled_from(BASES))
-def test_plain_links_are_those_of_python(href: str, base: str) -> None:
-    """Each link that it joins is what Python makes of it; the others are left to Python."""
-    prepared = CANONICALIZER._prepare(base, "utf-8")
-    plain = NATIVE.PlainLinks(prepared, origin_of, CANONICALIZER._rules.may_strip, MAX_REFERENCE)
-    found = plain(href)
-    assert found is None or found == CANONICALIZER._link(href, prepared)
-    assert CANONICALIZER.batch([href], base) == [CANONICALIZER.canonical(href, base)]
-
-
-@needs_extension
-def test_which_links_it_joins() -> None:
-    """The usual ones, also with a query; not what needs the parser, or may lose a parameter."""
-    prepared = CANONICALIZER._prepare(BASES[0], "utf-8")
-    plain = NATIVE.PlainLinks(prepared, origin_of, CANONICALIZER._rules.may_strip, MAX_REFERENCE)
-    for href, url in {
-        "": "http://h.org/a/b/c.html?q=1",
-        "#top": "http://h.org/a/b/c.html?q=1",
-        "d.html": "http://h.org/a/b/d.html",
-        "../../../d": "http://h.org/d",
-        "./../d?e": "http://h.org/a/d?e",
-        "/x?y=%2F#z": "http://h.org/x?y=%2F",
-        "?": "http://h.org/a/b/c.html",
-        "?r=2": "http://h.org/a/b/c.html?r=2",
-        "https://I.org:443": "https://i.org/",
-        "http://i.org?r": "http://i.org/?r",
-        f"/{'x' * (MAX_REFERENCE - 1)}": f"http://h.org/{'x' * (MAX_REFERENCE - 1)}",
-    }.items():
-        assert plain(href) == url
-    long = f"/{'x' * MAX_REFERENCE}"
-    for href in (".", "..", "../.d", "..//a:b", "//i.org/", "a/./b", "/%41", "/é", "mailto:a", "http://a_b/", "a b"):
-        assert plain(href) is None
-    assert plain("?utm_source=x") is plain(long) is None
-    for wrong in (None, b"/x", 1):
-        with pytest.raises(TypeError):
-            plain(wrong)
-
-
-@needs_extension
-@PROPERTY
-@given(st.lists(st.sampled_from(TAGS) | st.text(max_size=3), max_size=30).map("".join))
-def test_open_formatting_elements_are_those_of_python(text: str) -> None:
-    """For any text that looks like tags."""
-    assert parse_budget._most_open(text) == parse_budget.most_open(text)
-
-
-def test_another_version_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor one without a number, nor one that cannot be imported."""
-    module = ModuleType("crawlproject_native")
-    monkeypatch.setitem(sys.modules, "crawlproject_native", module)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_of_other_sources_is_not_used(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one that does not say of which, nor one that cannot be imported."""
+    module = ModuleType(part)
+    monkeypatch.setitem(sys.modules, f"crawlproject.urls.native.{part}", module)
     monkeypatch.delenv("CRAWLPROJECT_NATIVE", raising=False)
-    assert native._installed() is None
-    module.INTERFACE = native.INTERFACE + 1  # type: ignore[attr-defined]
-    assert native._installed() is None
-    module.INTERFACE = native.INTERFACE  # type: ignore[attr-defined]
-    assert native._installed() is module
+    assert compiled(part) is None
+    module.SOURCE = checksum = crc32((SOURCES / f"{part}.pyx").read_bytes())  # type: ignore[attr-defined]
+    assert compiled(part) is module
+    module.SOURCE = checksum ^ 1  # type: ignore[attr-defined]
+    assert compiled(part) is None
+    module.SOURCE = checksum  # type: ignore[attr-defined]
     monkeypatch.setenv("CRAWLPROJECT_NATIVE", "off")
-    assert native._installed() is None
+    assert compiled(part) is None
     monkeypatch.delenv("CRAWLPROJECT_NATIVE")
-    monkeypatch.setitem(sys.modules, "crawlproject_native", None)
-    assert native._installed() is None
+    monkeypatch.setitem(sys.modules, f"crawlproject.urls.native.{part}", None)
+    assert compiled(part) is None
+
+
+def test_a_part_without_its_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can say what it computes."""
+    module = ModuleType("gone")
+    module.SOURCE = 0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crawlproject.urls.native.gone", module)
+    assert compiled("gone") is None
+
+
+def test_setup_compiles_all_parts() -> None:
+    """And nothing else."""
+    setup = (SOURCES.parents[2] / "setup.py").read_text(encoding="utf-8")
+    names = next(line for line in setup.splitlines() if line.startswith("PARTS = "))
+    assert sorted(eval(names.removeprefix("PARTS = "))) == [*PARTS]
+
+
+def test_without_a_compiler_the_rest_is_built(tmp_path: Path) -> None:
+    """``pip install`` goes on, with a warning for each part."""
+    shutil.copy(SOURCES.parents[2] / "setup.py", tmp_path)
+    shutil.copytree(
+        SOURCES, tmp_path / "crawlproject" / "urls" / "native", ignore=shutil.ignore_patterns("*.so", "*.c")
+    )
+    done = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        cwd=tmp_path,
+        env=os.environ | {"CC": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for part in PARTS:
+        assert f'building extension "crawlproject.urls.native.{part}" failed' in done.stderr
+    assert not list(tmp_path.rglob("*.so"))
 
 
 def test_without_it_all_is_python() -> None:
     """Every function has its own in Python."""
     program = (
-        "from crawlproject.content import page_marks, sketch, plain_shingles, IS_FAST\n"
-        "from crawlproject.urls import native, parse_budget, Canonicalizer\n"
-        "assert native.NATIVE is None and not IS_FAST\n"
-        "assert page_marks._marks_of_text is page_marks.marks_of_text\n"
-        "assert parse_budget._most_open is parse_budget.most_open\n"
-        "assert sketch._summary() is plain_shingles.summary\n"
-        "print(Canonicalizer().batch(['b', '//c'], 'http://h/a'))"
+        "from crawlproject.content import sketch, plain_shingles, IS_FAST\n"
+        "assert not IS_FAST\n"
+        "assert sketch._summary is plain_shingles.summary\n"
     )
-    blocked = "import sys; sys.modules['numpy'] = sys.modules['crawlproject_native'] = None\n"
+    blocked = f"import sys; sys.modules |= dict.fromkeys({[f'crawlproject.urls.native.{part}' for part in PARTS]})\n"
     done = subprocess.run([sys.executable, "-c", blocked + program], capture_output=True, text=True, check=False)
-    assert done.stdout == "['http://h/b', 'http://c/']\n", done.stderr
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,9 +1,17 @@
+# cython: language_level=3, boundscheck=True, wraparound=False
+# Every index is checked, so that no page can make it read or write other memory.
 """``crawlproject/content/plain_shingles.py`` in C."""
 
 from cpython cimport array
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 import array
+
+cdef extern from *:
+    const unsigned int SOURCE_CHECKSUM
+
+#: Checksum of this file when it was compiled (setup.py).
+SOURCE = SOURCE_CHECKSUM
 
 cdef enum:
     PIECE = 65536  # bytes; of a longer word only the end counts

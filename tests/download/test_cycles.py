@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlproject.download import process_memory
-from crawlproject.download.process_memory import LastingObjects, search_cycles_rarely
+from crawlproject.download import cycles
+from crawlproject.download.cycles import LastingObjects, search_cycles_rarely
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_what_a_crawl_keeps_is_not_searched_again(monkeypatch: pytest.MonkeyPatc
 
     Python need not search first: with its thresholds raised, it does so when there are 400,000 objects.
     """
-    monkeypatch.setattr(process_memory, "_MANY", 20_000)
+    monkeypatch.setattr(cycles, "_MANY", 20_000)
     gc.disable()
     gc.freeze()  # what other tests have left
     left = gc.get_freeze_count()

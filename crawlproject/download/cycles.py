@@ -1,30 +1,12 @@
-"""Settings of the C library and of Python that hold for the whole process: freed memory, and reference cycles."""
+"""How often Python searches the whole process for reference cycles."""
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import os
-import time
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-#: Seconds between two calls of ``trim``: it takes 1 to 10 ms.
-TRIM_INTERVAL = 0.25
-
-# Parameters of glibc's mallopt (malloc.h).
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
-
-#: Allocations of at least this many bytes are separate mappings, which return to the system when freed. glibc itself
-#: raises its default, 128 kB, up to 32 MB once a buffer of that size has been freed. Below: asyncio reads from each
-#: socket into a buffer of 256 kB, and a mapping for each read, with the faults of its pages, takes 5% of a page's CPU.
-_MAPPED_FROM = 1 << 19
-
-#: Free bytes at the end of the heap that are kept.
-_KEPT = 1 << 22
 
 #: Objects by which a process grows until the youngest are searched for cycles.
 _GROWTH = 10_000
@@ -38,37 +20,6 @@ _MANY = 100_000
 #: Servers and pages by which a crawl grows from one exemption to the next: each also exempts the requests under way,
 #: and what of them refers to itself is never freed.
 _GROWN = 10_000
-
-_trimmed = 0.0
-
-
-def trim() -> None:
-    """Return freed memory to the system if the C library is glibc.
-
-    glibc keeps freed memory, separately for each thread: with trees of 100 MB off the loop and bodies of 30 MB on it,
-    the process held 100 MB more than it used.
-    """
-    global _trimmed
-    now = time.monotonic()
-    if now - _trimmed < TRIM_INTERVAL or (malloc_trim := _of_glibc("malloc_trim")) is None:
-        return
-    malloc_trim(0)
-    _trimmed = time.monotonic()
-
-
-@lru_cache(maxsize=1)
-def return_freed_memory() -> None:
-    """Make glibc return large freed buffers to the system, process-wide; ``MALLOC_*`` variables take precedence.
-
-    One heap for all threads, and mappings for large buffers: with the defaults, and bodies and trees of many megabytes,
-    the process held 100 MB of freed memory.
-    """
-    mallopt = _of_glibc("mallopt")
-    if mallopt is None or any(name.startswith("MALLOC_") for name in os.environ):
-        return
-    mallopt(_M_ARENA_MAX, 1)
-    mallopt(_M_MMAP_THRESHOLD, _MAPPED_FROM)  # once set, glibc adjusts neither it nor the trim threshold
-    mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def search_cycles_rarely() -> None:
@@ -124,9 +75,3 @@ class LastingObjects:
         gc.collect(generation)
         gc.freeze()
         self._has_exempted = True
-
-
-@lru_cache(maxsize=2)
-def _of_glibc(name: str) -> Callable[..., int] | None:
-    """A function of the C library; None if it has none of this name."""
-    return getattr(ctypes.CDLL(None), name, None)
