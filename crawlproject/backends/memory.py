@@ -25,7 +25,7 @@ class MemoryBackend(Backend):
     """Payloads are requests, or callbacks of links."""
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
-        seen.use_store(None)  # the queues do not outlive the run, so the seen-set must not either
+        """The queues do not outlive the run; nor does the seen-set, which has no store."""
 
     def pack(self, request: Request) -> Any:
         return request

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 TABLES = 256
 FIRST_SLOTS = 16
@@ -76,10 +76,6 @@ class MemorySeenSet:
         self._tables[number] = table
         self._room[number] = room_in(size) - room_in(len(old))
 
-    def add(self, keys: Sequence[int]) -> None:
-        """Add ``keys``. O(1) each."""
-        self.add_new(keys)
-
     def contains(self, keys: Sequence[int]) -> list[bool]:
         """For each of ``keys``, whether it is stored. O(1) each."""
         return [key in self for key in keys]
@@ -92,13 +88,6 @@ class MemorySeenSet:
 
     def __len__(self) -> int:
         return self._length
-
-    def __iter__(self) -> Iterator[int]:
-        """All keys, in no order. O(n)."""
-        if self._has_zero:
-            yield 0
-        for table in self._tables:
-            yield from filter(None, table)
 
     def __sizeof__(self) -> int:
         lists = self._tables.__sizeof__() + self._room.__sizeof__()
