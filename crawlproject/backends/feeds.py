@@ -117,7 +117,6 @@ def _is_json(line: bytes) -> bool:
 
 
 def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Local files, not empty, that ``FEEDS`` will write, with the options of their feeds."""
     for path, options in _local(crawler):
         with suppress(OSError):  # no such file
             if path.stat().st_size:
@@ -125,7 +124,6 @@ def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _local(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Local files that ``FEEDS`` will write, with the options of their feeds."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
         return

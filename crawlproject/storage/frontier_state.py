@@ -269,7 +269,6 @@ class DiskFrontierStore:
         return server
 
     def _index(self, start: bytes, stop: bytes) -> Iterator[list[Server]]:
-        """Write ``places`` for the rows of a range."""
         rows = self._store.scan("urls", start, stop)
         while step := list(islice(rows, ROWS_AT_ONCE)):
             self._store.load({"places": (_place(key, row) for key, row in step)})
@@ -280,7 +279,6 @@ class DiskFrontierStore:
 
 
 def _place(key: bytes, row: bytes) -> tuple[bytes, bytes]:
-    """The row of ``places`` for a row of ``urls``."""
     return key[: _number.size] + url_digest(decode_row(row).path), key[_number.size :]
 
 

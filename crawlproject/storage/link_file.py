@@ -131,7 +131,6 @@ def _last_start(file: BinaryIO, *, is_gzip: bool) -> int:
 
 
 def _unpacked(data: bytes) -> tuple[bytes, bool]:
-    """What can be read of a gzip member, and whether that is all of it."""
     if not data:
         return b"", True
     member = zlib.decompressobj(wbits=31)

@@ -157,7 +157,6 @@ class DiskUrlRows:
         self._next.clear()
 
     def _sort_key(self, key: bytes) -> bytes | None:
-        """The sort key of the URL with ``key`` (server and digest)."""
         if key in self._sort_keys:
             return self._sort_keys[key]
         found = self._recent.get(key)

@@ -124,7 +124,6 @@ class DropRules:
 
 
 def _path_pattern(name: str, kind: str | None) -> str:
-    """A pattern for the path parameter *name* with its value, up to the next delimiter."""
     if kind == "=<id>":
         return rf";{re.escape(name)}={_SESSION_ID}(?=[;/?&]|\Z)"
     more_name = "[^=;/?&]*" if kind == "*" else ""

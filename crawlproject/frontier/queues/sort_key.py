@@ -155,7 +155,6 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at ``at``, and the position after it."""
     number = shift = 0
     while True:
         byte = data[at]

@@ -259,7 +259,6 @@ class StoredUrlQueue:
         self._length -= 1
 
     def _delete(self, sort_key: bytes, url: str, prefix: str) -> None:
-        """Delete the row of a URL that is not queued."""
         if sort_key in self._volatile:
             del self._volatile[sort_key]
         else:

@@ -291,5 +291,4 @@ class UrlQueue:
 
 
 def _mark(path: bytes) -> bytes:
-    """Hash of the encoded ``path``, as bytes."""
     return _pack(hash(path))
