@@ -343,14 +343,6 @@ class StoredUrlQueue:
             raise LookupError(f"the store has lost a URL of the server number {self.number}")
         return decode_row(row)
 
-    def check(self) -> None:
-        """Assert every invariant. O(head); for tests."""
-        head = self._head
-        sort_keys = [head[at : at + SIZE] for at in range(0, len(head), SIZE)]
-        assert sort_keys == sorted(set(sort_keys))
-        assert not self._leased & set(sort_keys)
-        assert min(self._window, self._length) <= len(sort_keys) <= min(self._length, self._window + 2 * SPARE)
-
 
 #: Cached because both ``read_ahead`` and ``raise_quality`` need a URL's digest.
 _digest = lru_cache(maxsize=256)(url_digest)

@@ -279,16 +279,6 @@ class UrlQueue:
             if self._marks is not None:
                 self._marks += _mark(path_in(item))
 
-    def check(self) -> None:
-        """Assert every invariant. O(n log n); for tests."""
-        items = list(map(self._with_loss, self._top, self._losses))
-        assert items == sorted(items)
-        if self._rest:
-            assert len(items) >= self._window, "the window must be covered"
-            self._rest.check(items[-1])
-        if self._marks is not None:
-            assert self._marks == b"".join(_mark(path_in(item)) for item in self._top)
-
 
 def _mark(path: bytes) -> bytes:
     return _pack(hash(path))
