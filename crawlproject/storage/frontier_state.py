@@ -18,7 +18,7 @@ from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import number_range
 from crawlproject.storage.urls import DiskUrlRows
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

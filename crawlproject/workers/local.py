@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier
-from crawlproject.storage.changes import Changes
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
 
 if TYPE_CHECKING:
@@ -128,14 +127,14 @@ class LocalCopy:
 
     def commit(self) -> dict[int, Tables]:
         """Write all changes to the scratch store; returns them by partition. O(changes). Raises StoreError."""
-        changes = Changes()
+        changes: Changes = {}
         resized = self._servers.rows.resized()
         self._store.commit(changes)
         for number, more in resized.items():
             partition = self._partitions.of_number(number)
             if partition in self._rows:
                 self._rows[partition] += more
-        return self._by_partition(changes.tables)
+        return self._by_partition(changes)
 
     def _by_partition(self, tables: Mapping[str, Mapping[bytes, bytes | None]]) -> dict[int, Tables]:
         found: dict[int, Tables] = {}
