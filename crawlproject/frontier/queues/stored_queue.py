@@ -13,9 +13,9 @@ from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 from crawlproject.frontier.queues.sort_key import (
+    best_rate,
     decode_row,
     decode_sort_key,
     encode_path,

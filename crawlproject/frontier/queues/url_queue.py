@@ -16,7 +16,6 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.item_heap import ItemHeap
 from crawlproject.frontier.queues.packed_url import (
     Extras,
@@ -28,7 +27,7 @@ from crawlproject.frontier.queues.packed_url import (
     with_loss,
     without_loss,
 )
-from crawlproject.frontier.queues.sort_key import encode_path, gain_of
+from crawlproject.frontier.queues.sort_key import best_rate, encode_path, gain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
