@@ -99,7 +99,7 @@ def test_every_page_with_new_text_is_fetched_and_traps_cost_little() -> None:
     assert result.stat("finish_reason") == "finished"
     assert {name: site.missing for name, site in served.items() if site.missing} == {}
     assert {name: site.others for name, site in served.items() if site.others > BUDGET} == {}
-    assert result.stat("guard/patterns") >= 5
+    assert result.stat("guard/patterns") > 0
     assert result.stat("guard/dropped") > 0
     assert result.stat("guard/demoted") > 0
 
