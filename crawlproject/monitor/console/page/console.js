@@ -261,6 +261,7 @@ function serverParts(server) {
     ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", seconds(server.wait)],
     ["URLs queued", count(server.urls)], ["Pages fetched", count(server.fetched)], ["Failures in a row", count(server.failures)],
     ["Last error", server.last_error || "none"], ["Guarded because", server.guarded || "not guarded"],
+    ["URLs that come last", server.doubted ? `${server.doubted}: nothing new on pages like theirs` : "none"],
     ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
     ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],
   ];
