@@ -1,4 +1,4 @@
-"""The settings ``RECORDS_*`` (docs/records.md)."""
+"""The settings ``RECORDS_*`` (docs/spiders.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
 @dataclass(frozen=True)
 class RecordOptions(Options):
-    """The database of records, and the page objects that make them."""
+    """The database of records, and the page objects that make them.
+
+    RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
+    RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in `JOBDIR`
+    RECORDS_DB_BATCH: maximum records in one transaction
+    RECORDS_DB_PATIENCE: maximum time that the end of a crawl waits for the database, seconds
+    RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
+    RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
+    """
 
     #: SQLAlchemy's URL with its driver; None: no database.
     database: str | None
