@@ -3,13 +3,17 @@
 import ast
 import os
 import re
+import shlex
 from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from scrapy.settings import default_settings
+from scrapy.cmdline import ScrapyArgumentParser
+from scrapy.settings import Settings, default_settings
 
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.quality import QUALITIES
@@ -18,8 +22,8 @@ from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS, PREFIX
 from crawlproject.records.values import TYPES
 from crawlproject.spiders.web import ARGUMENTS, LIMITS
 from scripts import reference
+from tests.pages import ROOT, commands
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 STATS = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
@@ -104,6 +108,32 @@ def test_every_stat_of_a_worker_is_documented() -> None:
     names = {f"workers/{key.value}" for key in keys if isinstance(key, ast.Constant)}
     assert {"workers/partitions", "workers/lag", "workers/lost", "workers/received/bad"} <= names
     assert {name for name in names if f"`{name}`" not in STATS} == set()
+
+
+SCRAPY_COMMANDS = [
+    (path.name, command)
+    for path in (ROOT / "README.md", *DOCS)
+    for command in commands(path.read_text(encoding="utf-8"))
+    if command.startswith("scrapy ")
+]
+
+
+@pytest.mark.parametrize(("name", "line"), SCRAPY_COMMANDS, ids=[f"{name}: {line}" for name, line in SCRAPY_COMMANDS])
+def test_scrapy_understands_every_command(name: str, line: str) -> None:
+    """The command and its options exist."""
+    words = shlex.split(line)
+    end = next((number for number, word in enumerate(words) if word in ("|", ">", "2>&1")), len(words))
+    _, command_name, *arguments = words[:end]
+    places = ("crawlproject.commands", "scrapy.commands")
+    place = next(place for place in places if find_spec(f"{place}.{command_name}"))
+    command = import_module(f"{place}.{command_name}").Command()
+    command.settings = Settings()
+    parser = ScrapyArgumentParser(conflict_handler="resolve")
+    command.add_options(parser)
+    options, rest = parser.parse_known_args(arguments)
+    assert [word for word in rest if word.startswith("-")] == []
+    if place == "crawlproject.commands" and command_name in ("crawl", "workers"):
+        command.process_options(rest, options)
 
 
 def test_links_between_the_docs_lead_somewhere() -> None:

@@ -9,21 +9,16 @@ from pathlib import Path
 import pytest
 
 from testbed.web import WebSpec, running_web
+from tests.pages import blocks, page
 from tests.processes import run_python
-
-ROOT = Path(__file__).resolve().parents[1]
-
 
 PAGES = ("duplicates", "limits", "policies", "resume", "settings", "traps", "troubleshooting", "watch")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_commands_run(page: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_the_commands_run(name: str, tmp_path: Path) -> None:
     """And print what the page shows."""
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    lines = re.search(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert lines is not None
-    commands = re.findall(r"^\$ scrapy (.*)\n((?:[^$\n].*\n)*)", lines[1], re.MULTILINE)
+    commands = re.findall(r"^\$ scrapy (.*)\n((?:[^$\n].*\n)*)", blocks(page(f"{name}.md"))[0], re.MULTILINE)
     assert commands
     with running_web(WebSpec(servers=3, pages=12, time_scale=0.02)) as web:
         (tmp_path / "seeds.txt").write_text("\n".join(web.seeds))

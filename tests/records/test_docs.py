@@ -20,10 +20,10 @@ import pytest
 from testbed.rules import RULES, SITES, pages_of
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.scripted_site import Answer, Script, Site, scripted_site
+from tests.pages import ROOT, commands, page
 from tests.processes import run_python
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "spiders.md"
+PAGE = page("spiders.md")
 HTML = {"Content-Type": "text/html"}
 HOSTS = ("docs.python.org", "shop.example", "books.example.org", "books.example.com")
 BOOK = '<h1>Red</h1><script type="application/ld+json">{"@type": "Book", "name": "Red", "isbn": "1"}</script>'
@@ -55,11 +55,6 @@ def on_loopback(text: str, site: Site) -> str:
 
 def run_commands(folder: Path, site: Site) -> str:
     """Run all commands of the page in ``folder``; returns what they print."""
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    commands = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    commands = [command for command in commands if "genspider" not in command]  # tests/test_readme.py
-    assert commands
     (folder / "docs" / "rules").mkdir(parents=True)
     for file in RULES.glob("*.toml"):
         (folder / "docs" / "rules" / file.name).write_text(on_loopback(file.read_text(), site), encoding="utf-8")
@@ -68,8 +63,8 @@ def run_commands(folder: Path, site: Site) -> str:
     (folder / "quick.py").write_text(f"from crawlproject.settings import *\n{settings}\n", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "SCRAPY_SETTINGS_MODULE": "quick"}
     shown = ""
-    for command in commands:
-        if command.startswith("sqlite3 "):  # a program of its own
+    for command in commands(PAGE):
+        if command.startswith("sqlite3 ") or "genspider" in command:  # a program of its own; tests/test_readme.py
             continue
         program, _, output = on_loopback(command, site).partition(" > ")
         scrapy, *arguments = shlex.split(program)
@@ -86,8 +81,7 @@ def run_commands(folder: Path, site: Site) -> str:
 def test_spiders_rules_page_objects_and_database(tmp_path: Path, site: Site) -> None:
     """Each command does what the page says; the table has the columns that it asks for."""
     pytest.importorskip("scrapy_poet")
-    text = PAGE.read_text(encoding="utf-8")
-    module = re.search(r'^```python\n("""shops.py: .*?)^```', text, re.MULTILINE | re.DOTALL)
+    module = re.search(r'^```python\n("""shops.py: .*?)^```', PAGE, re.MULTILINE | re.DOTALL)
     assert module
     (tmp_path / "shops.py").write_text(re.sub(r":\d+", "", on_loopback(module[1], site)), encoding="utf-8")
     shown = run_commands(tmp_path, site)
@@ -96,7 +90,7 @@ def test_spiders_rules_page_objects_and_database(tmp_path: Path, site: Site) -> 
     assert {record["record"] for record in lines(tmp_path / "modules.jsonl")} == {"module", "chapter"}
     books = [item for item in lines(tmp_path / "books.jsonl") if item.keys() == {"url", "title"}]
     assert {book["title"] for book in books} == {"Red", "Blue"}
-    asked = re.search(r'"(SELECT .*?)"', text)
+    asked = re.search(r'"(SELECT .*?)"', PAGE)
     assert asked
     with closing(sqlite3.connect(tmp_path / "records.db")) as database, database:
         assert len(database.execute(asked[1]).fetchall()) > 10

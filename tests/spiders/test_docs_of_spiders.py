@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import ROOT, blocks, page
 from tests.processes import HUNG
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not (shutil.which("nginx") and shutil.which("apt-get")), reason="needs nginx and apt-get"),
@@ -24,9 +24,7 @@ pytestmark = [
 
 def run_block(command: str, folder: Path) -> str:
     """Run the block that has ``command`` in ``folder``, on a free port; returns what it prints."""
-    page = (ROOT / "docs" / "topic.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    [block] = [block for block in blocks if command in block]
+    [block] = [block for block in blocks(page("topic.md")) if command in block]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     script = re.sub(r"^\$ ", "", block, flags=re.MULTILINE)
