@@ -48,9 +48,11 @@ class IdleParts:
     #: of the pages may be copies where a parameter selects one of two languages.
     EXCEPTIONS: ClassVar[float] = 0.25
 
-    __slots__ = ("_counts", "_idle", "_pages")
+    __slots__ = ("_counts", "_idle", "_pages", "are_linked")
 
     def __init__(self) -> None:
+        #: Whether pages link to addresses that have parts, so that all pages are remembered.
+        self.are_linked = False
         self._counts: dict[str, list[int]] = {}  # part -> pages that show it to be idle, pages that refute it
         self._idle: set[str] = set()
         self._pages = array("I")  # hashes of the addresses of the last pages, without each part
@@ -88,7 +90,7 @@ class IdleParts:
         idle.  O(length), O(MAX_PAGES) with a part.
         """
         parts = dict(_parts(url))
-        if not parts and not self._pages:
+        if not (parts or self._pages or self.are_linked):
             return False
         what = shown() if is_page else 0
         idle = {part for part, base in parts.items() if is_page and _hash(base, what) in self._pages}
@@ -120,7 +122,7 @@ class IdleParts:
         """Whether the page at the canonical ``url`` is known by another address; ``is_seen``: a URL is. O(length)."""
         base = self.without(url)
         if base == url:
-            return False
+            return is_seen(base + VERSION)
         others = [base, base + VERSION] if "?" in base else [base, base + VERSION, f"{base}/", f"{base}.html"]
         return any(each != url and is_seen(each) for each in others) or _hash(base) in self._pages
 
@@ -131,12 +133,11 @@ class IdleParts:
         """
 
         def is_version(url: str) -> bool:
-            base = self.without(url)
-            if base == url:
-                return False
             if self.is_version(url, is_seen):
                 return True
-            mark(base + VERSION)
+            base = self.without(url)
+            if base != url:
+                mark(base + VERSION)
             return False
 
         return is_version
