@@ -6,6 +6,7 @@ A setting's meaning stands in the docstring of its family, as a line ``NAME: mea
 
 import re
 import sys
+from inspect import cleandoc
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +58,7 @@ def entries(text: str) -> list[tuple[str, str]]:
 
 def meanings(family: type) -> list[tuple[str, str]]:
     """(setting, meaning) of the family, as its docstring declares them."""
-    text = re.sub(r"^    ", "", family.__doc__ or "", flags=re.MULTILINE)
+    text = cleandoc(family.__doc__ or "")
     return [(name, meaning) for name, meaning in entries(text) if re.fullmatch(r"[A-Z_]+", name)]
 
 
