@@ -1,4 +1,4 @@
-// The control room's page. All data comes from the JSON API below /api/; see docs/console.md.
+// The control room's page. All data comes from the JSON API below /api/; see docs/watch.md.
 import { Charts } from "./charts.js";
 import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
 import { ServerTable, rankTerms, showDialog, table, tiles } from "./tables.js";
