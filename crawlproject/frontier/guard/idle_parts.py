@@ -2,8 +2,8 @@
 
 The evidence is two pages that show the same, with addresses that differ in one part only.  Six such copies show that
 the part is idle, unless many pages refute it.  Equal records of a table look the same (``?date=...``: no events), so
-copies of the same few pages, and those that differ in a number or a date, count an eighth.  An address with an idle
-part waits only if its page is known under another address, because it may be the only way to the page.
+copies of the same few pages, and those that differ from each other in a number or a date, count an eighth.  An address
+with an idle part waits only if its page is known under another address, because it may be the only way to the page.
 """
 
 from __future__ import annotations
@@ -63,18 +63,16 @@ class Evidence:
         """The values, in order."""
         return [self.copies, self.others, self.value, *self.bases]
 
-    def count_copy(self, part: str, url: str, base: str) -> None:
-        """Count a copy at ``url``; ``base``: the same without the part."""
-        value = _value(part, url)
-        key = _hash(value)
-        self.value = self.value or key
-        is_weak = key != self.value and _number(value) is not None
-        base_key = _hash(base)
-        if len(self.bases) < self.BASES and base_key not in self.bases:
-            self.bases.append(base_key)
-        elif len(self.bases) < self.BASES:
-            is_weak = True
-        self.copies += 1 if is_weak else 8
+    def weight(self, part: str, url: str, base: str, *, is_plain: bool) -> int:
+        """What a page at ``url`` counts, in eighths; ``base``: the same without the part; ``is_plain``: it is a copy of
+        the page at ``base``."""
+        value, key = _value(part, url), _hash(base)
+        self.value = self.value or _hash(value)
+        is_weak = _hash(value) != self.value and not is_plain and _number(value) is not None
+        if len(self.bases) < self.BASES:
+            is_weak = is_weak or key in self.bases
+            self.bases += [key] * (key not in self.bases)
+        return 1 if is_weak else 8
 
 
 class IdleParts:
@@ -147,13 +145,17 @@ class IdleParts:
         is_sibling = first is not None and first.partition("?")[0] == url.partition("?")[0]
         found = False
         for part in idle:
-            found = self._count(part, url, parts.get(part, url)) or found
+            base = parts.get(part, url)
+            is_plain = base == first or _hash(base + VERSION, what) in self._pages
+            found = self._count(part, url, base, is_plain=is_plain) or found
         for part in () if is_sibling else parts.keys() & self._counts.keys() - idle:
             if part[0] in "/.^" or _hash(parts[part]) in self._pages:
-                self._counts[part].others += 8
+                evidence = self._counts[part]
+                evidence.others += evidence.weight(part, url, parts[part], is_plain=False)
                 self._judge(part)
         for each in (url, *parts.values()):
             self._pages.extend((_hash(each), _hash(each, what)))
+        self._pages.append(_hash(url + VERSION, what))
         self._pages.extend([_hash(names, what)] * bool(names))
         del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
         return found
@@ -191,7 +193,7 @@ class IdleParts:
             url = base
         return url
 
-    def _count(self, part: str, url: str, base: str) -> bool:
+    def _count(self, part: str, url: str, base: str, *, is_plain: bool) -> bool:
         """Count a page that shows ``part`` to be idle; returns whether it has become so."""
         if part not in self._counts:
             if len(self._counts) >= MAX_PARTS:
@@ -199,7 +201,8 @@ class IdleParts:
                 del self._counts[forgotten]
                 self._idle.discard(forgotten)
             self._counts[part] = Evidence()
-        self._counts[part].count_copy(part, url, base)
+        evidence = self._counts[part]
+        evidence.copies += evidence.weight(part, url, base, is_plain=is_plain)
         was_idle = part in self._idle
         self._judge(part)
         return part in self._idle and not was_idle
