@@ -10,7 +10,10 @@ from crawlproject.seen.cache import ClockCache
 
 @dataclass(frozen=True)
 class SeenOptions(Options):
-    """The cache in front of a seen-set on disk."""
+    """The cache in front of a seen-set on disk.
+
+    SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
+    """
 
     #: Keys in the cache; 0 = none.
     # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
