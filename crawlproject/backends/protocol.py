@@ -69,7 +69,11 @@ class Backend:
     close_connections: Callable[[], None]
 
     def __init__(self, crawler: Crawler, options: Any, frontier: Any, seen: Any) -> None:
-        """Fill the ``Frontier`` and the ``SeenDupeFilter`` with what is stored; ``options``: ``FrontierOptions``."""
+        """Fill the ``Frontier`` and the ``SeenDupeFilter`` with what is stored; ``options``: ``FrontierOptions``.
+
+        Here nothing is: the queues do not outlive the run, so the seen-set must not either.
+        """
+        seen.use_store(None)
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 TABLES = 256
 FIRST_SLOTS = 16
@@ -71,6 +71,10 @@ class MemorySeenSet:
         self._tables[number] = table
         self._room[number] = room_in(size) - room_in(len(old))
 
+    def add(self, keys: Sequence[int]) -> None:
+        """Add ``keys``. O(1) each."""
+        self.add_new(keys)
+
     def contains(self, keys: Sequence[int]) -> list[bool]:
         """For each of ``keys``, whether it is stored. O(1) each."""
         found = ((key, self._tables[key % TABLES]) for key in keys)
@@ -78,6 +82,13 @@ class MemorySeenSet:
 
     def __len__(self) -> int:
         return self._length
+
+    def __iter__(self) -> Iterator[int]:
+        """All keys, in no order. O(n)."""
+        if self._has_zero:
+            yield 0
+        for table in self._tables:
+            yield from filter(None, table)
 
 
 def slot_of(table: array[int], key: int) -> int:

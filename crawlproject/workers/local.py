@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.seen.seen_set import SeenSet
+    from crawlproject.seen.seen_set import SeenUrls
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
     from crawlproject.workers.blobs import Tables
@@ -69,7 +69,7 @@ class LocalCopy:
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
-        self.seen_set: SeenSet | None = None
+        self.seen_set: SeenUrls | None = None
 
     def follow_clock(self, redis_time: float, age: float) -> None:
         """Store times on Redis's clock, which showed ``redis_time`` (whole ms) at most ``age`` seconds ago."""
@@ -163,7 +163,10 @@ class LocalCopy:
         """Write rows of a partition that is being loaded. O(rows). Raises StoreError."""
         for table, rows in tables.items():
             if table == "seen":
-                self.seen.load([int.from_bytes(key, "big") for key, _ in rows])
+                keys = [int.from_bytes(key, "big") for key, _ in rows]
+                self.seen.load(keys)
+                if self.seen_set is not None:
+                    self.seen_set.loaded(keys)
             elif table in TABLES:
                 self._store.load({table: rows})
 

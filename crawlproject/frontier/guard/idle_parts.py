@@ -76,8 +76,7 @@ class Evidence:
 
 
 class IdleParts:
-    """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``^print`` (the first one),
-    ``/raw``, ``.ics``."""
+    """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
 
     MIN_COPIES: ClassVar[int] = 6
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
@@ -149,7 +148,7 @@ class IdleParts:
             is_plain = base == first or _hash(base + VERSION, what) in self._pages
             found = self._count(part, url, base, is_plain=is_plain) or found
         for part in () if is_sibling else parts.keys() & self._counts.keys() - idle:
-            if part[0] in "/.^" or _hash(parts[part]) in self._pages:
+            if part[0] in "/." or _hash(parts[part]) in self._pages:
                 evidence = self._counts[part]
                 evidence.others += evidence.weight(part, url, parts[part], is_plain=False)
                 self._judge(part)
@@ -209,7 +208,7 @@ class IdleParts:
 
     def _judge(self, part: str) -> None:
         copies, others = self._counts[part].copies, self._counts[part].others
-        is_idle = copies >= 8 * self.MIN_COPIES and others <= (0 if part[0] in "/.^" else copies * self.EXCEPTIONS)
+        is_idle = copies >= 8 * self.MIN_COPIES and others <= (0 if part[0] in "/." else copies * self.EXCEPTIONS)
         (self._idle.add if is_idle else self._idle.discard)(part)
 
 
@@ -271,7 +270,5 @@ def _parts(url: str) -> Iterator[tuple[str, str]]:
         name, dot, extension = end.rpartition(".")
         if len(segments) > 4 and 0 < len(end) < MAX_LENGTH and not end.isdigit() and not _id(end):
             yield f"/{end}", path.rstrip("/").removesuffix(f"/{end}")
-        if len(segments) > 4 and 0 < len(segments[3]) < MAX_LENGTH and not segments[3].isdigit() and segments[4]:
-            yield f"^{segments[3]}", "/".join(segments[:3] + segments[4:])
         if name and 0 < len(extension) < MAX_LENGTH:
             yield f".{extension}", path.rstrip("/").removesuffix(dot + extension)
