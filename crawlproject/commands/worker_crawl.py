@@ -127,7 +127,7 @@ def _report(directory: Path, view: WorkerView) -> None:
     from crawlproject.monitor.report.writing import write_joint_report
 
     if not worker_directories(directory):
-        return  # REPORT_ENABLED is off, or none has started
+        return  # none has started
     try:
         made = write_joint_report(directory)
     except (OSError, ValueError) as error:

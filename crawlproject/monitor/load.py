@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import psutil
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from crawlproject.clock import CLOCK
@@ -85,10 +84,7 @@ class LoadMonitor:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError if one is invalid."""
-        options = MonitorOptions.of(crawler)
-        if not options.enabled:
-            raise NotConfigured
-        return cls(crawler, options)
+        return cls(crawler, MonitorOptions.of(crawler))
 
     def _opened(self) -> None:
         crawl = frontier_of(self._crawler)

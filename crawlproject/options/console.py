@@ -28,8 +28,6 @@ class ConsoleOptions(Options):
     is_local: bool
     #: The token set by hand; empty: one is made at the start.
     token: str
-    #: Host names besides IP addresses and ``localhost`` by which a browser may call the console.
-    names: frozenset[str]
     #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
     job: Path | None
 
@@ -48,7 +46,6 @@ class ConsoleOptions(Options):
             host=host,
             is_local=is_local,
             token=token,
-            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES")),
             job=reader.path("JOBDIR"),
         )
 

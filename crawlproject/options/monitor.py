@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 class MonitorOptions(Options):
     """Measurement and reports of the load."""
 
-    enabled: bool = setting(Reader.switch, "MONITOR_ENABLED", True)
     #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
     interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)

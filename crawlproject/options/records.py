@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader
@@ -28,9 +28,11 @@ class RecordOptions(Options):
     #: Records wait here until the database has them.
     journal: Path | None
     #: Records of a transaction, at most.
-    batch: int
+    # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
+    batch: ClassVar[int] = 500
     #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
-    patience: float
+    # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
+    patience: ClassVar[float] = 10.0
     #: Kind of record (class of an item) -> fields that identify one.
     keys: Mapping[str, tuple[str, ...]]
     #: Modules and packages with page objects.
@@ -48,10 +50,6 @@ class RecordOptions(Options):
         return cls(
             database=database,
             journal=None if database is None else journal or _journal(database, job),
-            # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
-            batch=reader.count("RECORDS_DB_BATCH", 500, least=1),
-            # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
-            patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
             keys=_keys(reader),
             pages=pages,
         )

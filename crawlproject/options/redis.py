@@ -86,9 +86,6 @@ class RedisOptions(Options):
     #: Key of the start URLs, with ``%(name)s`` for the spider's name.
     start_urls_key: str = setting(_start_urls_key)
     start_urls_type: StartUrlsType = setting(_start_urls_type)
-    #: Start URLs taken at a time.
-    # scrapy-redis takes 16, whenever its spider is idle; they are queued here without waiting for that.
-    start_urls_batch: int = setting(Reader.count, "REDIS_START_URLS_BATCH_SIZE", 1000, least=1)
     #: Beginning of the crawl's keys; None: the spider's name.
     key: str | None = setting(_key)
     # Enough for 16 workers: each has 16 of them, so that their loads differ little.

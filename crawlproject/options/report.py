@@ -16,8 +16,7 @@ REPORT_FOLDER = "report"
 
 def _directory(reader: Reader) -> Path | None:
     directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
-    enabled = reader.switch("REPORT_ENABLED", True)
-    return (directory or (job and job / REPORT_FOLDER)) if enabled else None
+    return directory or (job and job / REPORT_FOLDER)
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,6 @@ def test_type_of_the_start_urls(given: dict[str, Any], kind: str) -> None:
         ("REDIS_START_URLS_KEY", "%(spider)s"),
         ("REDIS_START_URLS_KEY", "%s%"),
         ("REDIS_START_URLS_AS_SET", "perhaps"),
-        ("REDIS_START_URLS_BATCH_SIZE", 0),
         ("FRONTIER_REDIS_KEY", ""),
         ("FRONTIER_REDIS_KEY", "a{b"),
         ("FRONTIER_REDIS_KEY", "a\nb"),
