@@ -54,7 +54,7 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        from crawlproject.commands.spider_names import unknown_spider
+        from crawlproject.commands.early import unknown_spider
         from crawlproject.signals import commit_failed
 
         assert self.crawler_process is not None

@@ -37,7 +37,7 @@ class Command(Described, ScrapyCommand):
         from crawlproject.monitor.report.joint import worker_directories
         from crawlproject.monitor.report.writing import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME
-        from crawlproject.options.report import REPORT_FOLDER
+        from crawlproject.options.monitor import REPORT_FOLDER
         from crawlproject.storage.errors import plain_message
 
         if len(args) != 1:

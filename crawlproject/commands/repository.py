@@ -130,7 +130,6 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
 
 
 def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
-    """The selected pages: all, those of a server, those of all servers of a host, or those below a domain."""
     from crawlproject.urls import server_key
     from crawlproject.urls.server_key import covers
 

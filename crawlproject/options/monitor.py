@@ -1,4 +1,4 @@
-"""The settings ``MONITOR_*``, ``METRICS_*`` and ``FRONTIER_LOG_FAILURES`` (docs/monitoring.md)."""
+"""The settings ``MONITOR_*``, ``METRICS_*``, ``FRONTIER_LOG_FAILURES``, ``PROGRESS`` and ``REPORT_DIR``."""
 
 from __future__ import annotations
 
@@ -47,3 +47,22 @@ class MonitorOptions(Options):
     def sorts_stats(self) -> bool:
         """Whether the closing stats are logged sorted, with an object for programs, instead of by Scrapy."""
         return self.log_brief or self.log_json
+
+
+#: Folder of series and report in a ``JOBDIR``.
+REPORT_FOLDER = "report"
+
+
+def _directory(reader: Reader) -> Path | None:
+    directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
+    return directory or (job and job / REPORT_FOLDER)
+
+
+@dataclass(frozen=True)
+class ReportOptions(Options):
+    """Progress in the terminal, and the report."""
+
+    #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
+    progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))
+    #: Directory of the series and of the report; None: neither is written.
+    report_directory: Path | None = setting(_directory)

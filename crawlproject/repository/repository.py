@@ -279,7 +279,6 @@ async def _run(in_thread: bool, function: Callable[..., T], *args: object) -> T:
 
 
 def _add_all(index: PageIndex, scan: Scan) -> int:
-    """Add the pages of a scan to the index; returns their number."""
     pages = 0
     for row in scan:
         index.add(row)

@@ -68,7 +68,6 @@ class Exchange:
         return inbox
 
     def _plan(self, worker: int, now: float) -> None:
-        """Set the worker's turn, the first one after ``now``."""
         if self.due[worker] == inf:
             phase = self._interval * worker / len(self.due)
             self.due[worker] = phase + (floor((now - phase) / self._interval) + 1) * self._interval

@@ -152,7 +152,6 @@ class KeywordSpider(WebSpider):
         raise CloseSpider(FOUND)
 
     async def _search(self, response: Response) -> list[Found]:
-        """The lines of a page with the keyword; a large page is read off the event loop."""
         if not isinstance(response, TextResponse):
             return []
         is_markup = is_html(response)
@@ -162,7 +161,6 @@ class KeywordSpider(WebSpider):
         return _lines_with(text, self.keyword, is_markup=is_markup)
 
     def _keep(self, links: Links) -> None:
-        """Keep the links of a page for the next level."""
         crawl = frontier_of(self.crawler)
         if crawl is None:  # ``scrapy parse``
             return
@@ -189,7 +187,6 @@ class KeywordSpider(WebSpider):
             raise CloseSpider(NOT_FOUND)
 
     def _begin_level(self) -> None:
-        """The links of the next level become those of this one."""
         self.level += 1
         if self._waiting is not None:
             self._waiting.close()

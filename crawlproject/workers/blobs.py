@@ -181,7 +181,6 @@ def decode_message(blob: bytes) -> tuple[list[Entry], int]:
 
 
 def _text(url: bytes) -> str:
-    """A URL of a message; empty if it is bad."""
     try:
         return url.decode("utf-8", "surrogatepass") if len(url) <= MAX_URL else ""
     except UnicodeDecodeError:
@@ -327,7 +326,6 @@ def _optional(lengths: list[int], data: bytes) -> list[bytes | None]:
 
 
 def _take(columns: Iterator[bytes], count: int) -> list[bytes]:
-    """The next ``count`` columns."""
     taken = [column for _, column in zip(range(count), columns, strict=False)]
     if len(taken) < count:
         raise BlobError("damaged: columns are missing")
@@ -335,7 +333,6 @@ def _take(columns: Iterator[bytes], count: int) -> list[bytes]:
 
 
 def _add(tables: Tables, table: str, rows: Iterable[tuple[bytes, Any]]) -> None:
-    """Add ``rows`` to ``tables``; no table without rows."""
     changes = dict(rows)
     if changes:
         tables.setdefault(table, {}).update(changes)

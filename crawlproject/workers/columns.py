@@ -149,7 +149,6 @@ def read_numbers(data: bytes, count: int | None = None) -> list[int]:
 
 
 def _read_number(data: bytes, at: int) -> tuple[int, int]:
-    """The number at ``at``, and the position after it."""
     number = shift = 0
     while at < len(data) and shift < _MAX_NUMBER_BITS:
         byte = data[at]

@@ -15,12 +15,11 @@ from crawlproject.options.all_settings import DEFAULTS
 from crawlproject.simulation import report
 from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.exchange import Exchange
-from crawlproject.simulation.experiment import Experiment, Trial, run
+from crawlproject.simulation.experiment import Experiment, KnownWorth, Trial, run
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.record import Crawl, CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from crawlproject.workers.assignment import PARTITIONS, assign, owners_of_servers
 from crawlproject.workers.partitions import Partitions
 from tests.simulation.webs import Host, Page, connections, make_web, most_at_once, webs

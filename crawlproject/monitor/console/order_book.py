@@ -238,7 +238,6 @@ def _sessions(value: Any) -> tuple[int, int] | None:
 
 
 def _fitting(names: T) -> T:
-    """``names``, which another one fits into; else raises ValueError."""
     if len(names) >= MAX_NAMES:
         raise ValueError(f"at most {MAX_NAMES} names")
     return names

@@ -107,7 +107,6 @@ def _part(title: str, sentences: Iterable[str], *tables: dict[str, Any]) -> dict
 
 
 def _table(rows: Sequence[Mapping[str, object]], none: str = "None.") -> dict[str, Any]:
-    """``rows``: heading -> cell, the same headings in each."""
     cells = [[str(each)[:MAX_TEXT] for each in row.values()] for row in rows[:MAX_ROWS]]
     return {"names": list(rows[0]) if rows else [], "rows": cells, "none": none}
 
@@ -142,7 +141,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def _rates(samples: Sequence[Sample], name: str) -> list[float | None]:
-    """Increase per second before each sample."""
     rates: list[float | None] = []
     before: Sample = dict.fromkeys(("elapsed", name), 0.0)
     for sample in samples:
@@ -164,7 +162,6 @@ def _shares(facts: Facts) -> dict[str, str]:
 
 
 def _times(facts: Facts) -> dict[str, Any]:
-    """Quantiles of each distribution of times."""
     bounds, rows = facts.snapshot.get("bounds"), []
     for key, name in TIMES.items():
         counts = facts.snapshot.get(key)
@@ -178,7 +175,6 @@ def _times(facts: Facts) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    """``1.3 ms``, ``240 ms``, ``1.8 s``."""
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)

@@ -20,7 +20,7 @@ from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, run_part, sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
-from crawlproject.options.report import ReportOptions
+from crawlproject.options.monitor import ReportOptions
 from crawlproject.signals import frontier_closing
 from crawlproject.storage.errors import plain_message
 
