@@ -103,7 +103,7 @@ PAGE_OBJECTS_MIDDLEWARE = {
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
-    "crawlproject.monitor.stats_file.StatsFile": 0,
+    "crawlproject.monitor.brief_log.StatsFile": 0,
     "crawlproject.monitor.brief_log.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.extension.Series": 0,

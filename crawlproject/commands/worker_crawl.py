@@ -126,7 +126,7 @@ class WorkerCrawl:
 def _report(directory: Path, view: WorkerView) -> None:
     """Make the report of all workers, if they have kept figures."""
     from crawlproject.monitor.report.joint import worker_directories
-    from crawlproject.monitor.report.writing import write_joint_report
+    from crawlproject.monitor.report.page import write_joint_report
 
     if not worker_directories(directory):
         return  # none has started

@@ -16,8 +16,7 @@ from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
 from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.options.limits import LimitOptions
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.signals import frontier_closing
 
 if TYPE_CHECKING:

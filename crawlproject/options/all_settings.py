@@ -11,7 +11,7 @@ from scrapy.settings import default_settings
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.limits import LimitOptions
+from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.monitor import MonitorOptions, ReportOptions
 from crawlproject.options.network import NetworkOptions
@@ -20,7 +20,6 @@ from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
 from crawlproject.options.repository import RepositorySettings
-from crawlproject.options.robots import RobotsOptions
 from crawlproject.options.seen import SeenOptions
 from crawlproject.options.traps import TrapOptions
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from heapq import heappop, heappush
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,10 +19,9 @@ import numpy as np
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.frontier.learning.cross_links import NewShare
+from crawlproject.frontier.learning.cross_links import CrossLinks, NewShare
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
-from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
     from crawlproject.simulation.web import SimulatedWeb
+
 
 UNKNOWN, QUEUED, TAKEN = range(3)
 
@@ -466,3 +466,63 @@ class _Worker:
             state[page] = QUEUED
         entries = [Entry(urls[page], worth(urls[page], depth), 0, depth, page) for page in new]
         self._frontier.push(entries, web.keys[server], from_sitemap=True)
+
+
+class Exchange:
+    """Each worker sends what it found for others, and reads what they sent to it, every ``interval`` seconds.
+
+    A link waits for its sender's turn and then for its receiver's; the turns of the workers are spread evenly over the
+    interval.  ``owners``: worker of each server; ``servers``: server of each page.
+    """
+
+    def __init__(self, owners: Sequence[int], servers: Sequence[int], workers: int, interval: float) -> None:
+        self._owners = owners
+        self._servers = servers
+        self._interval = interval
+        self._outboxes: list[list[Entry]] = [[] for _ in range(workers)]
+        self._inboxes: list[list[Entry]] = [[] for _ in range(workers)]
+        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # state of each page
+        self._links = [CrossLinks() for _ in range(workers)]
+        #: Time of each worker's next turn; inf if it has nothing to send or read.
+        self.due = [inf] * workers
+        #: Links sent so far.
+        self.sent = 0
+
+    def owner(self, page: int) -> int:
+        """The worker of the page's server."""
+        return self._owners[self._servers[page]]
+
+    def unsent(self, worker: int, page: int, *, repeats: bool) -> int:
+        """How many links to ``page`` the ``worker``, which has found one more, sends as one now; 0: none.
+
+        Without ``repeats`` only the first is sent.
+        """
+        found = self._found[worker]
+        state = found.get(page, 0)
+        if state and not repeats:
+            return 0
+        found[page], count = self._links[worker].found(state)
+        return count
+
+    def send(self, worker: int, entries: Sequence[Entry], now: float) -> None:
+        """Put ``entries``, whose payloads are pages, into the outbox of ``worker``. O(entries)."""
+        if entries:
+            self._outboxes[worker] += entries
+            self._plan(worker, now)
+
+    def turn(self, worker: int, now: float) -> list[Entry]:
+        """Send the outbox of ``worker``; returns the contents of its inbox. O(entries)."""
+        outbox, self._outboxes[worker] = self._outboxes[worker], []
+        inbox, self._inboxes[worker] = self._inboxes[worker], []
+        self.due[worker] = inf
+        self.sent += len(outbox)
+        for entry in outbox:
+            owner = self.owner(entry.payload)
+            self._inboxes[owner].append(entry)
+            self._plan(owner, now)
+        return inbox
+
+    def _plan(self, worker: int, now: float) -> None:
+        if self.due[worker] == inf:
+            phase = self._interval * worker / len(self.due)
+            self.due[worker] = phase + (floor((now - phase) / self._interval) + 1) * self._interval

@@ -25,8 +25,7 @@ from crawlproject.links import Links
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
-from crawlproject.spiders.keyword_links import LevelLinks
-from crawlproject.spiders.keyword_pages import SavedPages, output_folder
+from crawlproject.spiders.keyword_pages import LevelLinks, SavedPages, output_folder
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import server_key
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.monitor.report.facts import REASONS, Facts, advice, summary
-from crawlproject.monitor.report.page import page
-from crawlproject.monitor.report.writing import write_report
+from crawlproject.monitor.report.page import page, write_report
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from tests.crawl.crawling import crawling

@@ -13,8 +13,7 @@ from crawlproject.frontier import POLICIES, BestPrefix, Entry
 from crawlproject.frontier.quality import InLinks
 from crawlproject.options.all_settings import DEFAULTS
 from crawlproject.simulation import report
-from crawlproject.simulation.crawl import simulate
-from crawlproject.simulation.exchange import Exchange
+from crawlproject.simulation.crawl import Exchange, simulate
 from crawlproject.simulation.experiment import Experiment, KnownWorth, Trial, run
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.record import Crawl, CrawlOptions

@@ -134,7 +134,7 @@ class Series:
         """All stats are there now."""
         if self._writer is None:
             return
-        from crawlproject.monitor.report.writing import REPORT_NAME, write_report  # only now: 0.6 MB
+        from crawlproject.monitor.report.page import REPORT_NAME, write_report  # only now: 0.6 MB
 
         with self._failing_once():
             self._save()
