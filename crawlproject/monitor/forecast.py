@@ -35,6 +35,8 @@ class Survey:
     #: Queued URLs that will not be fetched: their server will be full before.
     beyond_limits: int = 0
     guarded: int = 0
+    #: Queued URLs that wait until all others are fetched, because pages like theirs showed nothing new.
+    doubted: int = 0
     mirrors: int = 0
     #: The servers with the most pages, failures and URLs, most first.
     top: list[Server] = field(default_factory=list)
@@ -158,6 +160,7 @@ class Surveyor:
         if server.fetched or server.failures or urls:
             found.top.append(server)
         found.guarded += bool(server.demoted_because)
+        found.doubted += server.guard.waiting if server.guard else 0
         found.mirrors += server.demotion < 1.0
         if server.blocked or not urls:
             return

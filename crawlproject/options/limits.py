@@ -31,7 +31,14 @@ def _denied(reader: Reader) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class LimitOptions(Options):
-    """Limits; 0 = none, as by default: the operator ends a broad crawl."""
+    """Limits; 0 = none, as by default: the operator ends a broad crawl.
+
+    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run; 0: no limit, as for the next three
+    FRONTIER_MAX_PAGES_PER_SERVER: maximum pages of a server, over all runs of a `JOBDIR`
+    FRONTIER_MAX_PAGES_PER_DOMAIN: the same for a registered domain
+    FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes in this run
+    FRONTIER_DENY_FILE: file of hosts and domains that are never contacted, one per line
+    """
 
     #: Hosts and domains that are never contacted.
     denied: frozenset[str] = setting(_denied)
@@ -62,7 +69,12 @@ def _names(reader: Reader) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class RobotsOptions(Options):
-    """The crawler's names, how long robots.txt files are kept, and when a server without one is given up."""
+    """The crawler's names, how long robots.txt files are kept, and when a server without one is given up.
+
+    ROBOTSTXT_CACHE_TIME: seconds for which a robots.txt is used, unless its server allows less
+    ROBOTSTXT_CACHE_SIZE: parsed files kept; a long file counts several times
+    ROBOTSTXT_MAX_FAILURES: failed downloads in a row after which the server is given up; 0: never
+    """
 
     #: By which pages may address the crawler; of ``ROBOTSTXT_USER_AGENT``, else of ``USER_AGENT``.
     names: frozenset[str] = setting(_names)

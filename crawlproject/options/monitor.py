@@ -13,13 +13,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MonitorOptions(Options):
-    """Measurement and reports of the load."""
+    """Measurement and reports of the load.
+
+    MONITOR_INTERVAL: seconds between two samples
+    MONITOR_MAX_LAG: mean lag of the event loop, seconds, above which fewer sessions are allowed; 0: never
+    MONITOR_MAX_MEMORY: memory of the process, MB, above which fewer sessions are allowed; 0: never
+    MONITOR_STATS_FILE: file that gets the stats as JSON at the start and at the end
+    METRICS_PORT: port of the metrics for Prometheus; 0: none
+    METRICS_HOST: address of that port; everybody who reaches it can read the metrics
+    FRONTIER_LOG_FAILURES: `lines`: a line for each failed page; `counts`: their number by kind now and then
+    LOG_FORMAT_JSON: each line of the log is a JSON object
+    LOG_BRIEF: lists of components and settings only at DEBUG, the closing stats sorted
+    LOGSTATS_INTERVAL: Scrapy's: seconds between two lines of progress; 0: none
+    """
 
     #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
     interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)
     #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
-    # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
+    # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/watch.md).
     max_lag: float = setting(Reader.number, "MONITOR_MAX_LAG", 1.0)
     #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
     max_memory: int = setting(lambda reader: reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024)
@@ -60,7 +72,11 @@ def _directory(reader: Reader) -> Path | None:
 
 @dataclass(frozen=True)
 class ReportOptions(Options):
-    """Progress in the terminal, and the report."""
+    """Progress in the terminal, and the report.
+
+    PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
+    REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
+    """
 
     #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
     progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))

@@ -1,4 +1,4 @@
-"""The settings ``RECORDS_*`` (docs/records.md)."""
+"""The settings ``RECORDS_*`` (docs/spiders.md)."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
 @dataclass(frozen=True)
 class RecordOptions(Options):
-    """The database of records, and the page objects that make them."""
+    """The database of records, and the page objects that make them.
+
+    RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
+    RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in `JOBDIR`
+    RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
+    RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
+    """
 
     #: SQLAlchemy's URL with its driver; None: no database.
     database: str | None
     #: Records wait here until the database has them.
     journal: Path | None
-    #: Records of a transaction, at most.
-    # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
-    batch: ClassVar[int] = 500
     #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
     # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
     patience: ClassVar[float] = 10.0

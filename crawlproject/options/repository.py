@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RepositorySettings(Options):
-    """Directory and format in which pages are kept as received."""
+    """Directory and format in which pages are kept as received.
+
+    REPOSITORY_DIR: directory of WARC files with every page as received; default: nothing is kept
+    REPOSITORY_OPERATOR: name and address of the operator, written into each file
+    """
 
     #: None: no page is kept.
     # Off: a crawl for items does not need it, and it takes the pages' size on disk.

@@ -84,7 +84,6 @@ class WorkerBackend(StoringBackend):
 
     def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
         super().__init__(crawler, frontier, seen)
-        seen.use_store(None)
         self._seen_store = NoStore()
         self.exchange: ListExchange = ListExchange(self.own)
         self.acknowledged: list[str] = []
