@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from crawlproject.options.frontier import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
-    from crawlproject.workers.reading import NewCopy, StoredCrawl
+    from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl
 
 
 #: What became of a URL that is neither queued nor fetched.
@@ -187,7 +187,7 @@ def crawl_in_redis(
     with command_needs_extra("frontier", "redis"):
         from crawlproject.workers.connection import RedisAddress, RedisConnector
         from crawlproject.workers.keys import Keys
-        from crawlproject.workers.reading import stored_crawl
+        from crawlproject.workers.stored_crawl import stored_crawl
 
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))

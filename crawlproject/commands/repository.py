@@ -54,7 +54,7 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the action; raises UsageError for wrong arguments; exit code 1 if nothing is found."""
-        from crawlproject.options.repository import RepositorySettings
+        from crawlproject.options.warc import RepositorySettings
 
         assert self.settings is not None
         with command_needs_extra("repository", "repository"):

@@ -19,9 +19,9 @@ from crawlproject.options.presets import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
-from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.seen import SeenOptions
 from crawlproject.options.traps import TrapOptions
+from crawlproject.options.warc import RepositorySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

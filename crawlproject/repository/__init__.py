@@ -12,8 +12,8 @@ depends on Scrapy: ``crawlproject.middlewares.repository`` connects it to the cr
 
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.records import Capture, Measured
-from crawlproject.repository.repository import Repository, RepositoryOptions, reindex
 from crawlproject.repository.warc_file import WarcFiles
+from crawlproject.repository.writing import Repository, RepositoryOptions, reindex
 
 __all__ = [
     "Capture",
