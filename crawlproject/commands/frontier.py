@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from crawlproject.commands.frontier_report import FrontierReport
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
 
 #: Columns of the table of servers: key, title, format.
 COLUMNS = (
@@ -83,8 +83,8 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
-        from crawlproject.options.frontier import FrontierOptions
         from crawlproject.options.presets import apply_preset
+        from crawlproject.options.scheduling import FrontierOptions
         from crawlproject.storage.errors import StoreError
 
         if len(args) != 1:
@@ -121,7 +121,7 @@ def _is_url(name: str) -> bool:
 
 
 def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
-    from crawlproject.options.links import LinkOptions
+    from crawlproject.options.following import LinkOptions
     from crawlproject.urls import server_key
 
     canonical = LinkOptions.from_settings(settings).canonicalizer.canonical(url)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
     from crawlproject.frontier.server import Server
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
     from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl

@@ -14,7 +14,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.frontier import Entry
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.blobs import encode_message

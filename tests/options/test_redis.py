@@ -17,8 +17,8 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.options.all_settings import OF_SCRAPY_REDIS, check_names
 from crawlproject.options.extras import MissingExtraError
-from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.scheduling import FrontierOptions
 from tests.backends.worker import WorkerSpider, crawler_of
 
 

@@ -16,9 +16,9 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS
-from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.network import NetworkOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Options, age_seconds
 
 PACKAGE = Path(__file__).resolve().parents[2] / "crawlproject"
