@@ -30,10 +30,10 @@ from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, ins
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
-from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.scrapy_values import check_scrapy_values
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import Reader
+from crawlproject.options.warc import RepositorySettings
 
 if TYPE_CHECKING:
     from typing import Self
@@ -103,10 +103,10 @@ PAGE_OBJECTS_MIDDLEWARE = {
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
-    "crawlproject.monitor.stats_file.StatsFile": 0,
+    "crawlproject.monitor.brief_log.StatsFile": 0,
     "crawlproject.monitor.brief_log.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
-    "crawlproject.monitor.series.extension.Series": 0,
+    "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
     "crawlproject.middlewares.lane.lane.FastLane": 0,
 }

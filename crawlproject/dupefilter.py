@@ -10,7 +10,7 @@ from scrapy.dupefilters import BaseDupeFilter
 from scrapy.utils.request import RequestFingerprinter
 
 from crawlproject.engine import stats_of
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.seen import SeenOptions
 from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint
 from crawlproject.storage.seen_file import FILE_NAME, SeenFile

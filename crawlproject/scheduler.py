@@ -32,7 +32,7 @@ from crawlproject.engine import (
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import (

@@ -1,9 +1,9 @@
 """Pages rendered per second, CPU and memory: a crawl of small applications on several servers of this machine.
 
-    scripts/bench rendering [--servers 4] [--pages 10] [--at-once 4] [--mode always] [--quiet 0.5] [--per-context 20]
+    scripts/bench rendering [--servers 4] [--pages 10] [--at-once 4] [--mode always] [--quiet 0.5]
 
-``--mode``: ``RENDER``, ``--at-once``: ``RENDER_PAGES``, ``--quiet``: ``RENDER_QUIET``, ``--per-context``:
-``RENDER_PAGES_PER_CONTEXT``; ``--browser``: another Chromium than the one that is found.
+``--mode``: ``RENDER``, ``--at-once``: ``RENDER_PAGES``, ``--quiet``: ``RENDER_QUIET``; ``--browser``: another
+Chromium than the one that is found.
 
 Each page is built by a script from the answer to one fetch; the script is shared by all pages of a server.
 """
@@ -65,7 +65,7 @@ def cpu_of_children() -> float:
 
 
 def main() -> None:
-    defaults = {"servers": 4, "pages": 10, "at_once": 4, "mode": "always", "quiet": 0.5, "per_context": 20}
+    defaults = {"servers": 4, "pages": 10, "at_once": 4, "mode": "always", "quiet": 0.5}
     options = command_line(__doc__, **defaults, browser="").parse_args()
     # Children whose own parent ends become this one's: no CPU time of theirs is lost (PR_SET_CHILD_SUBREAPER, Linux).
     ctypes.CDLL(None).prctl(36, 1)
@@ -75,7 +75,7 @@ def main() -> None:
 
 def measure(options: Any, seeds: str) -> None:
     settings: dict[str, Any] = QUIET | ADDON | {"RENDER": options.mode, "RENDER_PAGES": options.at_once}
-    settings |= {"RENDER_QUIET": options.quiet, "RENDER_PAGES_PER_CONTEXT": options.per_context, "LOG_LEVEL": "WARNING"}
+    settings |= {"RENDER_QUIET": options.quiet, "LOG_LEVEL": "WARNING"}
     if options.browser:
         settings["PLAYWRIGHT_LAUNCH_OPTIONS"] = {"executable_path": options.browser}
     process = AsyncCrawlerProcess(settings)

@@ -15,7 +15,7 @@ import pytest
 from scrapy.settings import Settings
 
 import crawlproject
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
 
 #: Length of the shorter input, and how many times as long the longer one is.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crawlproject.backends.protocol import Backend
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
 
 #: ``FRONTIER_BACKEND`` -> class; imported only when used, as the import of RocksDB takes 0.1 s.
 BACKENDS = {

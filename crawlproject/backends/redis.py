@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.requests.unstored import PageUnderWay
 
 logger = logging.getLogger(__name__)

@@ -38,8 +38,8 @@ logger = logging.getLogger(__name__)
 MAX_BYTES = 1 << 20
 #: Approximate bytes of a batch; the number of elements of the next one follows from it.
 BATCH_BYTES = 1 << 20
-#: Elements of the first batch.
-FIRST_BATCH = 50
+#: Elements of the first batch, and of a batch at most.
+FIRST_BATCH, MAX_BATCH = 50, 1000
 #: Elements after which the event loop runs: some milliseconds.
 STEP = 20
 #: Unusable start URLs that are logged; others are only counted.
@@ -89,8 +89,7 @@ class StartUrls:
         self._type = options.start_urls_type
         self._count, self._read, self._remove = _COMMANDS[self._type]
         self._encoding = options.connection.get("encoding", "utf-8")
-        self._most = options.start_urls_batch
-        self._size = min(FIRST_BATCH, self._most)
+        self._size = FIRST_BATCH
         self._pending: list[bytes] = []
         self._pending_cut = 0
         self._waiting = 0
@@ -180,7 +179,7 @@ class StartUrls:
     def _fit(self, found: Sequence[bytes]) -> None:
         if found:
             fitting = BATCH_BYTES * len(found) // max(1, sum(map(len, found)))
-            self._size = max(1, min(self._most, fitting))
+            self._size = max(1, min(MAX_BATCH, fitting))
 
     def _report_type(self) -> None:
         if not self._is_wrong:

@@ -214,7 +214,6 @@ def _workers_in(target: str) -> list[Path]:
 
 
 def _ticket_in(job: Path) -> Path:
-    """The file of the only open console of a JOBDIR."""
     from psutil import pid_exists
 
     found = [path for path in job.glob("console-*.json") if pid_exists(int(json.loads(path.read_text())["pid"]))]

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.commands import crawl
 
-from crawlproject.signals import commit_failed
-
 if TYPE_CHECKING:
     from argparse import Namespace
 
@@ -56,7 +54,8 @@ class Command(crawl.Command):
             self.exitcode = 1
 
     def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
-        from crawlproject.commands.spider_names import unknown_spider
+        from crawlproject.commands.early import unknown_spider
+        from crawlproject.signals import commit_failed
 
         assert self.crawler_process is not None
         names = self.crawler_process.spider_loader.list()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from crawlproject.commands.frontier_report import FrontierReport
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
 
 #: Columns of the table of servers: key, title, format.
 COLUMNS = (
@@ -83,8 +83,8 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
-        from crawlproject.options.frontier import FrontierOptions
         from crawlproject.options.presets import apply_preset
+        from crawlproject.options.scheduling import FrontierOptions
         from crawlproject.storage.errors import StoreError
 
         if len(args) != 1:
@@ -121,8 +121,7 @@ def _is_url(name: str) -> bool:
 
 
 def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
-    """The URL as the frontier knows it, and its server. Raises UsageError."""
-    from crawlproject.options.links import LinkOptions
+    from crawlproject.options.following import LinkOptions
     from crawlproject.urls import server_key
 
     canonical = LinkOptions.from_settings(settings).canonicalizer.canonical(url)
@@ -140,26 +139,26 @@ def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str,
 
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
-    from crawlproject.commands import crawl_report
+    from crawlproject.commands import frontier_report
     from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport
     from crawlproject.workers.local import ReadCopy
 
     def new_copy(*arguments: Any) -> ReadCopy:
         return ReadCopy(options.new_frontier(), *arguments, indexed=False)
 
-    with crawl_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
+    with frontier_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
         report = FrontierReport(
             crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now, lambda _: crawl.url_seen
         )
-        servers = [{**server, **crawl_report.place(crawl, server["server"])} for server in _servers(report, opts)]
+        servers = [{**server, **frontier_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         about = report.counts()
         if opts.url:  # only its partition was read
-            about = {**report.url(opts.url), **crawl_report.place(crawl, opts.url)}
+            about = {**report.url(opts.url), **frontier_report.place(crawl, opts.url)}
             if crawl.url_waits and about["url_state"] == UNKNOWN:
                 about["url_state"] = WAITS
-        counts = crawl_report.crawl_counts(crawl)
-        answer = {**counts, **about, "pages": counts["pages"], "workers": crawl_report.workers(crawl)}
-        shares = {"shares": crawl_report.partitions(crawl)} if opts.json else {}
+        counts = frontier_report.crawl_counts(crawl)
+        answer = {**counts, **about, "pages": counts["pages"], "workers": frontier_report.workers(crawl)}
+        shares = {"shares": frontier_report.partitions(crawl)} if opts.json else {}
         return {**answer, **shares, "top_servers": servers}
 
 
@@ -177,7 +176,7 @@ def _servers(report: FrontierReport, opts: Namespace) -> list[dict[str, Any]]:
 
 
 def _text(answer: dict[str, Any]) -> str:
-    from crawlproject.commands.crawl_report import workers_table
+    from crawlproject.commands.frontier_report import workers_table
 
     lines = [f"{name.replace('_', ' '):17} {value}" for name, value in answer.items() if not isinstance(value, list)]
     lines += workers_table(answer.get("workers", []))
@@ -200,7 +199,6 @@ def _text(answer: dict[str, Any]) -> str:
 
 
 def _note(server: dict[str, Any]) -> str:
-    """The state of a server that is not ready, and the reason."""
     if server["state"] == "ready":
         return ""
     at = f", allowed at {server['allowed_at']}" if server["wait"] is not None else ""

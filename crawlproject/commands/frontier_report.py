@@ -13,6 +13,7 @@ from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.server_state import server_terms, shown_state
+from crawlproject.options.redis import RedisOptions
 from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from scrapy.settings import BaseSettings
+
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.queues.stored_queue import StoredUrlQueue
     from crawlproject.frontier.server import Server
-    from crawlproject.options.frontier import FrontierOptions
+    from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
+    from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl
+
 
 #: What became of a URL that is neither queued nor fetched.
 DONE = "seen, without a page: refused (robots.txt, limits), failed, redirected, or dropped"
@@ -152,3 +157,96 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierR
         yield FrontierReport(frontier, servers.rows, store.label, len(seen), now, is_seen, pages)
     finally:
         store.close()
+
+
+#: Columns of the table of workers: key, format.
+COLUMNS = (
+    ("host", "{:>15}"),
+    ("pid", "{:>8}"),
+    ("since", "{:>25}"),
+    ("pages", "{:>9}"),
+    ("partitions", "{:>10}"),
+    ("sessions", "{:>8}"),
+    ("lag", "{:>6}"),
+    ("lease", "{:>6}"),
+    ("worker", "{}"),
+)
+
+
+@contextmanager
+def crawl_in_redis(
+    url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy, page: str = ""
+) -> Iterator[StoredCrawl]:
+    """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
+
+    ``page``: canonical URL of the only page of interest.  Other parameters of the client are those of the settings.
+    Raises StoreError, ValueError for a wrong URL or key.
+    """
+    from crawlproject.options.extras import command_needs_extra
+
+    with command_needs_extra("frontier", "redis"):
+        from crawlproject.workers.connection import RedisAddress, RedisConnector
+        from crawlproject.workers.keys import Keys
+        from crawlproject.workers.stored_crawl import stored_crawl
+
+    redis = RedisOptions.from_settings(settings)
+    connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
+    keys = Keys(key or redis.key_of("web"))
+    with stored_crawl(connector, keys, redis.timeout, new_copy, page) as crawl:
+        yield crawl
+
+
+def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
+    """State of the crawl and of its partitions. O(partitions)."""
+    inboxes = [inbox for _, inbox in crawl.records.values()]
+    live = {worker.id for worker in crawl.workers if worker.lease > 0}
+    return {
+        "crawl": crawl.meta.get("state", ""),
+        "pages": crawl.pages,
+        "workers_alive": len(live),
+        "partitions": len(crawl.records),
+        "without_owner": sum(record.owner not in live for record, _ in crawl.records.values()),
+        "inbox_messages": sum(inboxes),
+        "longest_inbox": max(inboxes, default=0),
+    }
+
+
+def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
+    """One for each worker, most pages first; a value of a wrong type is None."""
+    from crawlproject.workers.roster import worker_facts
+
+    return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
+
+
+def partitions(crawl: StoredCrawl) -> list[dict[str, Any]]:
+    """One for each partition: owner, URLs queued or in progress, servers, messages in the inbox."""
+    return [
+        {
+            "partition": number,
+            "owner": record.owner,
+            "epoch": record.epoch,
+            "urls": record.stored,
+            "servers": record.servers,
+            "inbox": inbox,
+        }
+        for number, (record, inbox) in crawl.records.items()
+    ]
+
+
+def place(crawl: StoredCrawl, server: str) -> dict[str, Any]:
+    """Partition and owner of a server."""
+    partition, owner = crawl.owner_of(server)
+    return {"partition": partition, "owner": owner}
+
+
+def workers_table(found: list[dict[str, Any]]) -> list[str]:
+    """Lines for people."""
+    if not found:
+        return []
+    title = " ".join(form.format(key) for key, form in COLUMNS)
+    rows = (" ".join(form.format(_shown(worker[key])) for key, form in COLUMNS) for worker in found)
+    return ["", title, *rows]
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -77,7 +77,7 @@ class Command(parse.Command):
 def _requests(links: Links, spider: Spider) -> Iterator[Request]:
     """The links that a new frontier would queue: without regard to seen URLs and known servers."""
     from crawlproject.discovery.links import link_filter
-    from crawlproject.options.links import LinkOptions
+    from crawlproject.options.following import LinkOptions
 
     assert links.response is not None
     encoding = getattr(links.response, "encoding", "utf-8")

@@ -35,9 +35,9 @@ class Command(Described, ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the path of the report; exit code 1 if there are no data for it."""
         from crawlproject.monitor.report.joint import worker_directories
-        from crawlproject.monitor.report.writing import write_joint_report, write_report
+        from crawlproject.monitor.report.page import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME
-        from crawlproject.options.report import REPORT_FOLDER
+        from crawlproject.options.monitor import REPORT_FOLDER
         from crawlproject.storage.errors import plain_message
 
         if len(args) != 1:

@@ -54,7 +54,7 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the action; raises UsageError for wrong arguments; exit code 1 if nothing is found."""
-        from crawlproject.options.repository import RepositorySettings
+        from crawlproject.options.warc import RepositorySettings
 
         assert self.settings is not None
         with command_needs_extra("repository", "repository"):
@@ -130,7 +130,6 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
 
 
 def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
-    """The selected pages: all, those of a server, those of all servers of a host, or those below a domain."""
     from crawlproject.urls import server_key
     from crawlproject.urls.server_key import covers
 

@@ -163,7 +163,6 @@ def _policies(value: str) -> tuple[str, ...]:
 
 
 def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
-    """The page qualities to collect; checks a file of scores against ``web``."""
     from crawlproject.simulation.experiment import COLLECTED, SCORES, web_of
 
     for name in value.split(","):

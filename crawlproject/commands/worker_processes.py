@@ -292,7 +292,6 @@ class Workers:
 
 
 def _how(code: int) -> str:
-    """Describes the end of a process by its exit code."""
     if code >= 0:
         return f"ended with exit code {code}"
     try:

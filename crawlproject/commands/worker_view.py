@@ -150,7 +150,6 @@ class Progress:
 
 
 def _number(value: Any) -> float:
-    """A finite number >= 0; 0 for anything else."""
     return float(value) if is_number(value) and value >= 0 else 0.0
 
 

@@ -89,7 +89,7 @@ class Command(Described, BaseRunSpiderCommand):
 def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
     from scrapy.spiderloader import get_spider_loader
 
-    from crawlproject.commands.spider_names import unknown_spider
+    from crawlproject.commands.early import unknown_spider
 
     loader = get_spider_loader(settings)
     try:
@@ -105,5 +105,4 @@ def _count(value: str) -> int:
 
 
 def _cores() -> int:
-    """CPU cores that this process may use."""
     return len(os.sched_getaffinity(0))

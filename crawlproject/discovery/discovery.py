@@ -19,7 +19,7 @@ from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.urls.server_key import server_key
 

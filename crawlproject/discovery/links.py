@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions
-from crawlproject.options.links import LinkOptions
 from crawlproject.requests.meta import (
     CLOSED_TO_ROBOTS,
     DUPLICATE_OF,

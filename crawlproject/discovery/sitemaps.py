@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.links import Links
-    from crawlproject.options.links import LinkOptions
+    from crawlproject.options.following import LinkOptions
     from crawlproject.urls import LinkFilter
 
 #: Sitemaps fetched per server: an index may list further indexes without end.

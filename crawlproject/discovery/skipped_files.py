@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.options.links import LinkOptions
+    from crawlproject.options.following import LinkOptions
 
 #: If this many servers answered an extension with files, and none with a page, one response is enough on other servers.
 AGREEING_SERVERS = 3

@@ -35,8 +35,8 @@ from crawlproject.download.resolver import close_resolver, crawl_resolver
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import BodySignals, Limits, Transfer
 from crawlproject.engine import is_closing, stats_of
-from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.network import NetworkOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, SHARE, TIMING
 from crawlproject.urls.server_key import server_key
 

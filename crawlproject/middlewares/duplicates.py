@@ -17,7 +17,7 @@ from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.seen import bytes_fingerprint
 from crawlproject.storage.content_file import FILE_NAME, ContentFile

@@ -14,7 +14,7 @@ from crawlproject.discovery.links import STEP
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.links import Links
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
 

@@ -10,7 +10,7 @@ from scrapy.exceptions import StopDownload
 from crawlproject.download.content_types import ENDLESS, media_type
 from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import BY_TYPE
 

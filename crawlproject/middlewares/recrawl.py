@@ -8,7 +8,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.engine import handled_statuses
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.answers import UNCHANGED
 from crawlproject.requests.meta import FETCHED_BEFORE, RECRAWL, SENT
 

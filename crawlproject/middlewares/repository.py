@@ -24,9 +24,9 @@ from crawlproject.download.request_head import destination
 from crawlproject.download.timing import Timing
 from crawlproject.engine import end_crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.repository import RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryError, RepositoryOptions
+from crawlproject.options.warc import RepositorySettings
+from crawlproject.repository import Capture, Measured, Repository, RepositoryError, RepositoryOptions
 from crawlproject.requests.meta import KEEP, QUALITY, RECORD, SENT_AT, TIMING
 from crawlproject.signals import page_rendered
 from crawlproject.urls.server_key import server_key
@@ -159,9 +159,8 @@ def repository_options(crawler: Crawler) -> RepositoryOptions | None:
     own = f"crawlproject/{crawlproject.__version__}"
     return RepositoryOptions(
         directory=chosen.directory,
-        compression=COMPRESSIONS[chosen.compression],
         file_size=chosen.file_size,
-        prefix=chosen.prefix or re.sub(r"[^A-Za-z0-9_]+", "_", name) or "crawl",
+        prefix=re.sub(r"[^A-Za-z0-9_]+", "_", name) or "crawl",
         info={
             "software": f"{own} Scrapy/{scrapy.__version__} FastWARC/{version('fastwarc')}",
             "format": "WARC File Format 1.1",

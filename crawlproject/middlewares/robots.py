@@ -24,7 +24,7 @@ from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.receivers import Receivers
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.limits import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
 from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT

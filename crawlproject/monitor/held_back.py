@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.monitor.forecast import drain_time
 from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_state import rest_reason
-from crawlproject.monitor.survey import drain_time
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier

@@ -1,14 +1,15 @@
-"""The extension that monitors the crawl."""
+"""The extension that monitors the crawl: load, lag of the event loop, fewer sessions if the process cannot keep up."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
+from math import ceil
 from typing import TYPE_CHECKING
 
 import psutil
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import call_later, create_looping_call
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
@@ -16,9 +17,7 @@ from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.loop_lag import LoopLag
 from crawlproject.monitor.server_state import rest_reason
-from crawlproject.monitor.throttle import Throttle
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.signals import load_asked
 
@@ -26,11 +25,12 @@ if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from scrapy.utils.asyncio import AsyncioLoopingCall, CallLaterResult
     from twisted.internet.task import LoopingCall
 
     from crawlproject.frontier.dispatch import Dispatcher
     from crawlproject.monitor.figures import Figures
+
 
 logger = logging.getLogger(__name__)
 
@@ -85,10 +85,7 @@ class LoadMonitor:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError if one is invalid."""
-        options = MonitorOptions.of(crawler)
-        if not options.enabled:
-            raise NotConfigured
-        return cls(crawler, options)
+        return cls(crawler, MonitorOptions.of(crawler))
 
     def _opened(self) -> None:
         crawl = frontier_of(self._crawler)
@@ -197,7 +194,6 @@ class LoadMonitor:
 
 
 def _frontier_load(figures: Figures) -> dict[str, float]:
-    """Numbers of open sessions, queued URLs and servers by state; all 0 with another scheduler."""
     load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": figures.sessions}
     load |= {"urls": figures.queued, "urls/blocked": figures.blocked}
     return load | {f"servers/{state}": getattr(figures.servers, state) for state in (*STATES, "given_up")}
@@ -213,3 +209,89 @@ def waiting_words(dispatcher: Dispatcher, now: float) -> str:
     resting = counts["resting"] + counts["waiting"] + counts["leased"]
     servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
     return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"
+
+
+#: Seconds between two samples.
+SAMPLE = 0.1
+
+
+class LoopLag:
+    """Samples the lag (seconds) from ``start`` to ``stop``; a sample costs a timer call, about 20 µs."""
+
+    def __init__(self) -> None:
+        self._timer: CallLaterResult | None = None
+        self._due = 0.0
+        self._sum = 0.0
+        self._count = 0
+        #: The longest lag since the start, seconds.
+        self.longest = 0.0
+
+    def start(self) -> None:
+        self._due = CLOCK() + SAMPLE
+        self._timer = call_later(SAMPLE, self._called)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def take_mean(self) -> float:
+        """Mean of the samples since the last call (seconds), including a sample that is overdue."""
+        late = max(0.0, CLOCK() - self._due)
+        mean = (self._sum + late) / (self._count + 1)
+        self._sum, self._count = 0.0, 0
+        return mean
+
+    def _called(self) -> None:
+        late = max(0.0, CLOCK() - self._due)
+        self._sum += late
+        self._count += 1
+        self.longest = max(self.longest, late)
+        self.start()
+
+
+#: Consecutive overloaded measurements before the limit is lowered, so that one long callback does not lower it.
+PATIENCE = 2
+
+#: Number of increments in which the limit grows from 1 to ``full``; it is halved to lower it.
+STEPS = 16
+
+#: The limit grows if lag and memory are below these fractions of their maxima.
+LAG_MARGIN, MEMORY_MARGIN = 0.5, 0.9
+
+
+@dataclass
+class Throttle:
+    """The limit on open sessions, between 1 and ``full``; O(1), no clock.
+
+    ``max_lag`` (seconds) and ``max_memory`` (bytes): above these the process is overloaded; 0 = no maximum.
+    """
+
+    full: int
+    max_lag: float
+    max_memory: int
+    limit: int = field(init=False)
+    _bad: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.limit = self.full
+
+    def resize(self, full: int) -> None:
+        """Change ``full``: at full speed ``limit`` becomes the new one, else it stays below it. O(1)."""
+        self.limit = full if self.limit >= self.full else min(self.limit, full)
+        self.full = full
+
+    def look(self, lag: float, memory: int) -> int:
+        """The new limit, given the loop's mean lag since the last call and the memory in use."""
+        if self._exceeds(lag, memory):
+            self._bad += 1
+            if self._bad >= PATIENCE:
+                self.limit = max(1, self.limit // 2)
+        else:
+            self._bad = 0
+            if not self._exceeds(lag / LAG_MARGIN, memory / MEMORY_MARGIN):
+                self.limit = min(self.full, self.limit + ceil(self.full / STEPS))
+        return self.limit
+
+    def _exceeds(self, lag: float, memory: float) -> bool:
+        return lag > self.max_lag > 0 or memory > self.max_memory > 0

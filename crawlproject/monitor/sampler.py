@@ -14,11 +14,9 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Counts, Forecaster, Limits
+from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.monitor.survey import Surveyor
-from crawlproject.options.limits import LimitOptions
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.signals import frontier_closing
 
 if TYPE_CHECKING:

@@ -10,20 +10,18 @@ from scrapy.settings import default_settings
 
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.limits import LimitOptions
-from crawlproject.options.links import LinkOptions
-from crawlproject.options.monitor import MonitorOptions
+from crawlproject.options.following import LinkOptions
+from crawlproject.options.limits import LimitOptions, RobotsOptions
+from crawlproject.options.monitor import MonitorOptions, ReportOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.presets import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
-from crawlproject.options.report import ReportOptions
-from crawlproject.options.repository import RepositorySettings
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.seen import SeenOptions
 from crawlproject.options.traps import TrapOptions
+from crawlproject.options.warc import RepositorySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

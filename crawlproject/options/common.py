@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Reader
 from crawlproject.urls import DEFAULT_DROP_PARAMS
 

@@ -24,7 +24,6 @@ class ConsoleOptions(Options):
     CONSOLE_PORT: port of the console; 0: none. With `scrapy workers` it counts up
     CONSOLE_HOST: address of that port; one that other machines reach needs a token
     CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
-    CONSOLE_NAMES: host names by which a browser may call the console, for a proxy
     """
 
     #: Port 0: there is none.
@@ -34,8 +33,6 @@ class ConsoleOptions(Options):
     is_local: bool
     #: The token set by hand; empty: one is made at the start.
     token: str
-    #: Host names besides IP addresses and ``localhost`` by which a browser may call the console.
-    names: frozenset[str]
     #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
     job: Path | None
 
@@ -54,7 +51,6 @@ class ConsoleOptions(Options):
             host=host,
             is_local=is_local,
             token=token,
-            names=frozenset(name.lower() for name in reader.strings("CONSOLE_NAMES")),
             job=reader.path("JOBDIR"),
         )
 

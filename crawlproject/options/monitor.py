@@ -1,4 +1,4 @@
-"""The settings ``MONITOR_*``, ``METRICS_*`` and ``FRONTIER_LOG_FAILURES`` (docs/watch.md)."""
+"""The settings ``MONITOR_*``, ``METRICS_*``, ``FRONTIER_LOG_FAILURES``, ``PROGRESS`` and ``REPORT_DIR``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 class MonitorOptions(Options):
     """Measurement and reports of the load.
 
-    MONITOR_ENABLED: monitor the load
     MONITOR_INTERVAL: seconds between two samples
     MONITOR_MAX_LAG: mean lag of the event loop, seconds, above which fewer sessions are allowed; 0: never
     MONITOR_MAX_MEMORY: memory of the process, MB, above which fewer sessions are allowed; 0: never
@@ -28,7 +27,6 @@ class MonitorOptions(Options):
     LOGSTATS_INTERVAL: Scrapy's: seconds between two lines of progress; 0: none
     """
 
-    enabled: bool = setting(Reader.switch, "MONITOR_ENABLED", True)
     #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
     interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)
@@ -61,3 +59,26 @@ class MonitorOptions(Options):
     def sorts_stats(self) -> bool:
         """Whether the closing stats are logged sorted, with an object for programs, instead of by Scrapy."""
         return self.log_brief or self.log_json
+
+
+#: Folder of series and report in a ``JOBDIR``.
+REPORT_FOLDER = "report"
+
+
+def _directory(reader: Reader) -> Path | None:
+    directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
+    return directory or (job and job / REPORT_FOLDER)
+
+
+@dataclass(frozen=True)
+class ReportOptions(Options):
+    """Progress in the terminal, and the report.
+
+    PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
+    REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
+    """
+
+    #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
+    progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))
+    #: Directory of the series and of the report; None: neither is written.
+    report_directory: Path | None = setting(_directory)

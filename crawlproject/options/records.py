@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader
@@ -25,7 +25,6 @@ class RecordOptions(Options):
 
     RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
     RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in `JOBDIR`
-    RECORDS_DB_PATIENCE: maximum time that the end of a crawl waits for the database, seconds
     RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
     RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
     """
@@ -35,7 +34,8 @@ class RecordOptions(Options):
     #: Records wait here until the database has them.
     journal: Path | None
     #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
-    patience: float
+    # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
+    patience: ClassVar[float] = 10.0
     #: Kind of record (class of an item) -> fields that identify one.
     keys: Mapping[str, tuple[str, ...]]
     #: Modules and packages with page objects.
@@ -53,8 +53,6 @@ class RecordOptions(Options):
         return cls(
             database=database,
             journal=None if database is None else journal or _journal(database, job),
-            # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
-            patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
             keys=_keys(reader),
             pages=pages,
         )

@@ -96,7 +96,6 @@ class RedisOptions(Options):
     REDIS_START_URLS_KEY: scrapy-redis's: key from which start URLs are taken
     REDIS_START_URLS_AS_SET: scrapy-redis's: that key is a set
     REDIS_START_URLS_AS_ZSET: scrapy-redis's: that key is a sorted set, highest score first
-    REDIS_START_URLS_BATCH_SIZE: start URLs taken at a time
     """
 
     #: Parameters of the client that the project sets, as ``scrapy_redis.connection.get_redis`` takes them:
@@ -105,9 +104,6 @@ class RedisOptions(Options):
     #: Key of the start URLs, with ``%(name)s`` for the spider's name.
     start_urls_key: str = setting(_start_urls_key)
     start_urls_type: StartUrlsType = setting(_start_urls_type)
-    #: Start URLs taken at a time.
-    # scrapy-redis takes 16, whenever its spider is idle; they are queued here without waiting for that.
-    start_urls_batch: int = setting(Reader.count, "REDIS_START_URLS_BATCH_SIZE", 1000, least=1)
     #: Beginning of the crawl's keys; None: the spider's name.
     key: str | None = setting(_key)
     # Enough for 16 workers: each has 16 of them, so that their loads differ little.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader, setting
@@ -15,9 +15,6 @@ NEVER, AUTO, ALWAYS = MODES = ("never", "auto", "always")
 #: Names under which Chromium is installed, and folders that may not be in PATH. Without windows it needs half the CPU.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 FOLDERS = (Path("/usr/bin"), Path("/usr/lib/chromium"), Path("/snap/bin"))
-
-#: What can be blocked in the browser: Playwright's resource types.
-BLOCKABLE = ("image", "font", "media", "stylesheet", "texttrack", "manifest", "eventsource", "other")
 
 #: Switches of Chromium that open other ways to the network than the crawl's proxy.
 WAYS_OUT = (
@@ -31,14 +28,6 @@ WAYS_OUT = (
 )
 
 
-def _blocked(reader: Reader) -> frozenset[str]:
-    # None of them holds links or text.
-    types = reader.strings("RENDER_BLOCK", ["image", "font", "media"])
-    if not set(types) <= set(BLOCKABLE):
-        raise reader.wrong("RENDER_BLOCK", f"some of {', '.join(BLOCKABLE)}")
-    return frozenset(types)
-
-
 @dataclass(frozen=True)
 class RenderOptions(Options):
     """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes.
@@ -47,12 +36,7 @@ class RenderOptions(Options):
     RENDER_PAGES: pages in the browser at a time
     RENDER_TIMEOUT: maximum time for a page, seconds
     RENDER_QUIET: seconds of the page's own clock without a request or change of the DOM, after which it is complete
-    RENDER_MAX_REQUESTS: requests of one page; further ones are refused
-    RENDER_MAX_LOADED: bytes of all answers to one page's requests
-    RENDER_MAXSIZE: characters of the DOM; a longer page is processed as fetched
     RENDER_MAX_MEMORY: memory of the browser, bytes, above which the largest page is ended
-    RENDER_PAGES_PER_CONTEXT: pages after which a tab's context is replaced
-    RENDER_BLOCK: what pages do not load: Playwright's resource types
     PLAYWRIGHT_LAUNCH_OPTIONS: scrapy-playwright's: how Chromium starts
     """
 
@@ -67,16 +51,16 @@ class RenderOptions(Options):
     # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
     quiet: float = setting(Reader.positive, "RENDER_QUIET", 0.5)
     #: Requests of one page, and bytes of all answers to them, and of the DOM.
-    max_requests: int = setting(Reader.count, "RENDER_MAX_REQUESTS", 100, least=1)
-    max_loaded: int = setting(Reader.count, "RENDER_MAX_LOADED", 20_000_000, least=1)
-    max_size: int = setting(Reader.count, "RENDER_MAXSIZE", 8_000_000, least=1)
+    max_requests: ClassVar[int] = 100
+    max_loaded: ClassVar[int] = 20_000_000
+    max_size: ClassVar[int] = 8_000_000
     #: Memory of all processes of the browser.
     # With 300 MB for the crawl itself 1.5 GB.
     max_memory: int = setting(Reader.count, "RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
     # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
-    pages_per_context: int = setting(Reader.count, "RENDER_PAGES_PER_CONTEXT", 20, least=1)
-    #: Types of resources that are not loaded.
-    blocked: frozenset[str] = setting(_blocked)
+    pages_per_context: ClassVar[int] = 20
+    #: Playwright's types of resources that are not loaded: none of them holds links or text.
+    blocked: ClassVar[frozenset[str]] = frozenset(("image", "font", "media"))
     #: Playwright's launch options, as the project sets them.
     launch_options: dict[str, Any] = setting(Reader.dictionary, "PLAYWRIGHT_LAUNCH_OPTIONS")
 

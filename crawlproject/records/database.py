@@ -294,6 +294,5 @@ def _bound(row: Row, values: dict[str, Any], columns: dict[str, Kind]) -> dict[s
 
 
 def _reason(error: Exception) -> str:
-    """The first line of what the driver says, without the statement and its values."""
     said = str(getattr(error, "orig", None) or error).strip().splitlines()
     return (said[0] if said else type(error).__name__)[:300]

@@ -96,7 +96,6 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
 
 
 def _problem_of(date_format: str) -> str:
-    """Why no date can have this format; empty if one can."""
     if "%" not in date_format:
         return "has no directive; one for 2024-12-31 is %Y-%m-%d"
     try:

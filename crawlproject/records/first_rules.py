@@ -100,7 +100,6 @@ def _record(name: str, fields: Fields, rows: dict[str, str] | None, url: str) ->
 
 
 def _found(source: Source, record: str, fields: Fields, file: Path, url: str) -> Fields:
-    """The fields that the page has by these rules."""
     site = read_site(f"{_head(url)}\n{record}", file)
     readings = read_page(source, list(site.records))
     found = {name for reading in readings for name in reading.found}
@@ -127,7 +126,6 @@ def _largest(kinds: Iterable[tuple[str, Fields]]) -> list[tuple[str, Fields]]:
 
 
 def _json_fields(one: dict[str, Any]) -> Fields:
-    """Fields of an object, then those of the objects in it, ..."""
     by_depth = sorted(_nested_json_fields(one, "", "", 1, many=False), key=lambda found: found[0])
     return {name: rule for _, name, rule in by_depth[:_MAX_FIELDS]}
 
@@ -263,5 +261,4 @@ def _one_line(comment: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text of TOML, on one line."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -141,7 +141,6 @@ def _select(source: Source, selector: Selector) -> list[Any]:
 
 
 def _href(found: Any) -> Any:
-    """The reference of what a selector found: a text, or an element."""
     return found.get("href") if hasattr(found, "get") else found
 
 

@@ -132,7 +132,6 @@ class Journal:
                 os.close(file)
 
     def _seal(self) -> None:
-        """End the last line of a file that was cut."""
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             os.write(self._file, b"\n")
             self._end += 1
@@ -154,7 +153,6 @@ def _locked(path: Path) -> int | None:
 
 
 def _pieces(file: int, start: int, end: int) -> Iterator[bytes]:
-    """The bytes from ``start`` to ``end``."""
     while piece := os.pread(file, min(_PIECE, end - start), start):
         yield piece
         start += len(piece)

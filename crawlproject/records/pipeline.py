@@ -156,7 +156,6 @@ class DatabasePipeline:
         self._aside.close()
 
     def _fail(self, item: Any) -> None:
-        """Keep the page queued, and end the crawl."""
         self._stats.inc_value("records/lost")
         meta = item.meta if isinstance(item, Record) else None
         if meta is not None:

@@ -233,7 +233,6 @@ class _Reader:
             self._reading.rows.append(_with_defaults(record, rule.fields))
 
     def _fields(self, fields: tuple[FieldRule, ...], node: Any, record: dict[str, Any], name: str) -> bool:
-        """Read ``fields`` into ``record``; whether all that are required are there."""
         is_complete = True
         for field in fields:
             self._clock.check()

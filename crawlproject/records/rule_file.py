@@ -98,7 +98,6 @@ def _site(table: Table, stem: str) -> SiteRules:
 
 
 def _render(table: Table) -> Any:
-    """For ``Request.meta["render"]``, checked."""
     value = table.any("render")
     try:
         wish(value)

@@ -171,7 +171,6 @@ def _json(value: Any) -> Any:
 
 
 def _listed(value: Any) -> list[Any]:
-    """The values of a JSON path; those of a list one by one."""
     if value is None:
         return []
     return [one for one in islice(value, MAX_MATCHES) if one is not None] if isinstance(value, list) else [value]

@@ -10,14 +10,12 @@ The WARC files are authoritative; the index can be rebuilt from them.  A directo
 depends on Scrapy: ``crawlproject.middlewares.repository`` connects it to the crawl.
 """
 
-from crawlproject.repository.compression import COMPRESSIONS
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.records import Capture, Measured
-from crawlproject.repository.repository import Repository, RepositoryOptions, reindex
 from crawlproject.repository.warc_file import WarcFiles
+from crawlproject.repository.writing import Repository, RepositoryOptions, reindex
 
 __all__ = [
-    "COMPRESSIONS",
     "Capture",
     "Measured",
     "PageIndex",

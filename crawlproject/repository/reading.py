@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from crawlproject.repository.compression import COMPRESSIONS, Compression, Member, members, next_record
+from crawlproject.repository.compression import Member, members, next_record
 from crawlproject.repository.index import PageRow
 from crawlproject.repository.records import TIMES, payload_digest
 from crawlproject.urls import server_key
@@ -56,14 +56,6 @@ class Message(NamedTuple):
         return found
 
 
-def compression_of(name: str) -> Compression:
-    """The compression of a file, by its name. Raises ValueError."""
-    for compression in COMPRESSIONS.values():
-        if name.endswith(compression.suffix):
-            return compression
-    raise ValueError(f"{name}: neither .gz nor .zst")
-
-
 class Scan:
     """The pages of a WARC file from ``start`` on.
 
@@ -101,14 +93,13 @@ class Scan:
             yield row
 
     def _members(self) -> Iterator[Member]:
-        compression = compression_of(self._name)
         place: int | None = self.end
         while place is not None:
-            yield from members(self._file, compression, place)
+            yield from members(self._file, place)
             if not self._skips_damage or self._file.seek(0, SEEK_END) <= self.end:
                 return
             damaged = max(place, self.end)
-            place = next_record(self._file, compression, damaged + 1)
+            place = next_record(self._file, damaged + 1)
             self._skip(damaged, "damaged")
 
     def _skip(self, place: int, reason: object) -> None:
@@ -164,7 +155,7 @@ def split(block: bytes) -> Message:
 def read_message(path: Path, offset: int) -> Message:
     """The response in the record at ``offset``. Raises OSError, or ValueError if there is none."""
     with path.open("rb") as file:
-        for member in members(file, compression_of(path.name.removesuffix(".open")), offset):
+        for member in members(file, offset):
             return split(_record(member).reader.read())
     raise ValueError(f"{path}: no record at {offset}")
 

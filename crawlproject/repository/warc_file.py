@@ -94,30 +94,29 @@ class OpenFile:
 class WarcFiles:
     """The WARC files of a directory, and names for new ones."""
 
-    def __init__(self, directory: Path, prefix: str = "", suffix: str = "") -> None:
+    def __init__(self, directory: Path, prefix: str = "") -> None:
         self.directory = directory
         self._prefix = prefix
-        self._suffix = f".warc{suffix}"
         self._serial = 0
 
     def create(self) -> OpenFile:
         """A new file with a unique name: prefix, UTC, serial number, PID. Raises OSError."""
         while True:
             now = datetime.now(UTC).strftime("%Y%m%d%H%M%S%f")[:17]  # milliseconds, as in annex C
-            name = f"{self._prefix}-{now}-{self._serial:05}-{os.getpid()}{self._suffix}{OPEN}"
+            name = f"{self._prefix}-{now}-{self._serial:05}-{os.getpid()}.warc.gz{OPEN}"
             self._serial += 1
             if (file := OpenFile.create(self.directory / name)) is not None:
                 return file
 
     def abandoned(self) -> Iterator[OpenFile]:
         """The files left by dead processes, in the order of their names; now locked."""
-        for path in sorted(self.directory.glob(f"*.warc.*{OPEN}")):
+        for path in sorted(self.directory.glob(f"*.warc.gz{OPEN}")):
             if (file := OpenFile.abandoned(path)) is not None:
                 yield file
 
     def finished(self) -> list[Path]:
         """All finished files, also of other programs."""
-        return sorted(path for path in self.directory.glob("*.warc.*") if path.suffix in (".gz", ".zst"))
+        return sorted(self.directory.glob("*.warc.gz"))
 
     def path(self, name: str) -> Path:
         """Path of a file, finished or open."""

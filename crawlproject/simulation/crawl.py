@@ -9,9 +9,9 @@ Several workers each have a frontier of their own for their own servers, and sen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
-from math import inf
+from math import floor, inf
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,12 +19,10 @@ import numpy as np
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.frontier.learning.cross_links import NewShare
+from crawlproject.frontier.learning.cross_links import CrossLinks, NewShare
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
-from crawlproject.simulation.exchange import Exchange
 from crawlproject.simulation.record import Crawl, CrawlOptions
-from crawlproject.simulation.spans import CLOSING, CONNECT, FIRST, FURTHER, LINGERING, POLITE, PREPARING, ROBOTS
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
 
 if TYPE_CHECKING:
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
-    from crawlproject.simulation.spans import Spans
     from crawlproject.simulation.web import SimulatedWeb
+
 
 UNKNOWN, QUEUED, TAKEN = range(3)
 
@@ -50,26 +48,8 @@ class LinkRater(Protocol):
         """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
 
 
-@dataclass(frozen=True)
-class Watch:
-    """Each ``interval`` seconds ``look`` gets the time, a worker's dispatcher, its pages and failed requests.
-
-    ``spans`` collects what all connections do.
-    """
-
-    interval: float = inf
-    look: Callable[[float, Dispatcher, int, int], None] = lambda *_: None
-    spans: Spans | None = None
-
-
-def simulate(
-    web: SimulatedWeb,
-    policy: Policy,
-    quality: Quality,
-    options: CrawlOptions | None = None,
-    watch: Watch | None = None,
-) -> Crawl:
-    """Crawl ``web`` from its seeds until nothing is left to fetch; ``watch`` looks on.
+def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
+    """Crawl ``web`` from its seeds until nothing is left to fetch.
 
     The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
     ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
@@ -77,18 +57,13 @@ def simulate(
     options = options or CrawlOptions()
     if not 1 <= options.workers <= options.sessions:
         raise ValueError(f"{options.workers} workers for {options.sessions} sessions: each needs at least one")
-    world = _World(web, options, None if watch is None else watch.spans)
+    world = _World(web, options)
     numbers = range(options.workers)
     workers = [_Worker(number, world, policy, quality, _share_of(number, options)) for number in numbers]
     for worker in workers:
         worker.begin()
     times = [worker.step(0.0) for worker in workers]
-    next_look = 0.0 if watch is not None else inf
     while (now := min(due := list(map(min, times, world.exchange.due)))) < inf:
-        while watch is not None and next_look <= now:
-            for worker in workers:
-                watch.look(next_look, worker.dispatcher, worker.fetched, worker.failed)
-            next_look += watch.interval
         number = due.index(now)
         times[number] = workers[number].step(now)
     return _result(world, workers, options)
@@ -112,8 +87,6 @@ def _result(world: _World, workers: Sequence[_Worker], options: CrawlOptions) ->
 
 
 def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
-    """The worker's options: its share of the sessions, which differs by at most one from that of others."""
-
     def share(total: int) -> int:
         return total // options.workers + (worker < total % options.workers)
 
@@ -133,11 +106,9 @@ class SlotDispatcher(Dispatcher):
         max_sessions: int,
         close_time: Callable[[Session], float],
         linger: float,
-        spans: Spans | None,
     ) -> None:
         super().__init__(frontier, max_sessions, linger)
         self._close_time = close_time
-        self._spans = spans
         self._closing: list[tuple[float, bool]] = []  # a heap of (end, whether it was parked)
         self._opened_at: dict[Session, float] = {}
         self.busy = 0.0  # slot seconds of closed and parked sessions, since they opened
@@ -174,19 +145,7 @@ class SlotDispatcher(Dispatcher):
         super()._close(session, now)
         self.max_sessions -= 1
         heappush(self._closing, (closed_at, False))
-        opened_at = self._opened_at.pop(session)
-        self.busy += closed_at - opened_at
-        if self._spans is not None:
-            self.idled(session, now)
-            self._spans.add(CLOSING, now, closed_at)
-            self._spans.session(opened_at, closed_at)
-
-    def idled(self, session: Session, now: float) -> None:
-        """Note what the open session did since its last answer, or since it was opened if it sent nothing."""
-        if self._spans is not None:
-            polite = min(now, max(session.last_end, session.ready_at))
-            self._spans.add(POLITE, session.last_end, polite)
-            self._spans.add(LINGERING, polite, now)
+        self.busy += closed_at - self._opened_at.pop(session)
 
     def _closed_at(self, session: Session, now: float) -> float:
         closed_at = now + self._close_time(session)
@@ -214,8 +173,7 @@ class _World:
     differs from a page only in how its response is processed.
     """
 
-    def __init__(self, web: SimulatedWeb, options: CrawlOptions, spans: Spans | None) -> None:
-        self.spans = spans
+    def __init__(self, web: SimulatedWeb, options: CrawlOptions) -> None:
         has_sitemap = len(web.sitemap_time) > 0
         self.web = web
         self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
@@ -255,7 +213,6 @@ class _Worker:
         options: CrawlOptions,
     ) -> None:
         self._number = number
-        self._spans = spans = world.spans
         self._world = world
         self._web = world.web
         self._urls = world.web.urls
@@ -263,7 +220,7 @@ class _Worker:
         self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
-        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger, spans)
+        self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         self.dispatcher.max_parked = options.parked
         self._new_share = NewShare()
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
@@ -302,8 +259,6 @@ class _Worker:
         self._world.state[page] = TAKEN
         if start.session.requests == 1:
             self.dispatcher.opens(start.session, now)
-        else:
-            self.dispatcher.idled(start.session, now)
         if self._world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
         elif self._world.robots_due[server]:
@@ -325,11 +280,6 @@ class _Worker:
             connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
             time += self._world.first_extra[server]
         due = now + (connect_time or 0.0) + time
-        if self._spans is not None:
-            sent = now + (connect_time or 0.0)
-            answer = FURTHER if session.carried else FIRST
-            self._spans.add(CONNECT, now, sent)
-            self._spans.add(ROBOTS if end == self._robots_end else answer, sent, due)
         self._asked[session] = _Asked(connect_time, time, due, end)
         self._at(due, self._arrive, start)
 
@@ -354,8 +304,6 @@ class _Worker:
                 self._world.wasted += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
-            if self._spans is not None:
-                self._spans.add(PREPARING, now, self._free_at)
             self._at(self._free_at, asked.end, start)
         else:
             asked.end(start, now)
@@ -425,7 +373,6 @@ class _Worker:
             self._frontier.push([entry._replace(priority=entry.priority - 1, place=None)])
 
     def _fail(self, start: Start, now: float) -> None:
-        """Process a timeout."""
         self.failed += 1
         timeout = self._options.timeout
         self._frontier.record(Measurement(start.session.server.key, now, failed=True, fetch_time=timeout))
@@ -511,7 +458,6 @@ class _Worker:
             self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
 
     def _discover_listed(self, sitemap: Entry) -> None:
-        """Queue the new URLs that ``sitemap`` lists."""
         web, state, urls, worth = self._web, self._world.state, self._urls, self._quality.quality
         server, depth = self._world.server[sitemap.payload], sitemap.depth
         listed = np.flatnonzero((web.server == server) & web.collectable).tolist()
@@ -520,3 +466,63 @@ class _Worker:
             state[page] = QUEUED
         entries = [Entry(urls[page], worth(urls[page], depth), 0, depth, page) for page in new]
         self._frontier.push(entries, web.keys[server], from_sitemap=True)
+
+
+class Exchange:
+    """Each worker sends what it found for others, and reads what they sent to it, every ``interval`` seconds.
+
+    A link waits for its sender's turn and then for its receiver's; the turns of the workers are spread evenly over the
+    interval.  ``owners``: worker of each server; ``servers``: server of each page.
+    """
+
+    def __init__(self, owners: Sequence[int], servers: Sequence[int], workers: int, interval: float) -> None:
+        self._owners = owners
+        self._servers = servers
+        self._interval = interval
+        self._outboxes: list[list[Entry]] = [[] for _ in range(workers)]
+        self._inboxes: list[list[Entry]] = [[] for _ in range(workers)]
+        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # state of each page
+        self._links = [CrossLinks() for _ in range(workers)]
+        #: Time of each worker's next turn; inf if it has nothing to send or read.
+        self.due = [inf] * workers
+        #: Links sent so far.
+        self.sent = 0
+
+    def owner(self, page: int) -> int:
+        """The worker of the page's server."""
+        return self._owners[self._servers[page]]
+
+    def unsent(self, worker: int, page: int, *, repeats: bool) -> int:
+        """How many links to ``page`` the ``worker``, which has found one more, sends as one now; 0: none.
+
+        Without ``repeats`` only the first is sent.
+        """
+        found = self._found[worker]
+        state = found.get(page, 0)
+        if state and not repeats:
+            return 0
+        found[page], count = self._links[worker].found(state)
+        return count
+
+    def send(self, worker: int, entries: Sequence[Entry], now: float) -> None:
+        """Put ``entries``, whose payloads are pages, into the outbox of ``worker``. O(entries)."""
+        if entries:
+            self._outboxes[worker] += entries
+            self._plan(worker, now)
+
+    def turn(self, worker: int, now: float) -> list[Entry]:
+        """Send the outbox of ``worker``; returns the contents of its inbox. O(entries)."""
+        outbox, self._outboxes[worker] = self._outboxes[worker], []
+        inbox, self._inboxes[worker] = self._inboxes[worker], []
+        self.due[worker] = inf
+        self.sent += len(outbox)
+        for entry in outbox:
+            owner = self.owner(entry.payload)
+            self._inboxes[owner].append(entry)
+            self._plan(owner, now)
+        return inbox
+
+    def _plan(self, worker: int, now: float) -> None:
+        if self.due[worker] == inf:
+            phase = self._interval * worker / len(self.due)
+            self.due[worker] = phase + (floor((now - phase) / self._interval) + 1) * self._interval

@@ -24,13 +24,13 @@ from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.synthetic import build as build_synthetic
 from crawlproject.simulation.trial import Experiment, Ground, Knowledge, Trial, WebSpec
-from crawlproject.simulation.worth import KnownWorth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.web import SimulatedWeb
+
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -172,3 +172,12 @@ def _build(spec: WebSpec) -> SimulatedWeb:
 @lru_cache(maxsize=1)
 def _web(spec: WebSpec, quality: str) -> SimulatedWeb:
     return web_of(spec, quality)
+
+
+class KnownWorth(ScoredQuality):
+    """The true quality, known when a URL is discovered, multiplied by a log-normal error of spread ``sigma``."""
+
+    def __init__(self, web: SimulatedWeb, sigma: float = 0.0, seed: int = 0) -> None:
+        error = np.random.default_rng([seed, 0xE4404]).lognormal(0.0, sigma, web.pages)
+        values = web.quality * error
+        super().__init__(dict(zip(web.urls, values.tolist(), strict=True)))

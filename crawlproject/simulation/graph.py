@@ -180,7 +180,6 @@ def _graph_of(arrays: Mapping[str, Any]) -> LinkGraph:
 
 
 def _named(arrays: Mapping[str, Any], names: tuple[str, ...]) -> IntArray:
-    """The first existing array of ``names``."""
     for name in names:
         if name in arrays:
             array: IntArray = arrays[name].astype(np.int64)
@@ -189,7 +188,6 @@ def _named(arrays: Mapping[str, Any], names: tuple[str, ...]) -> IntArray:
 
 
 def _links_to_pages(indptr: IntArray, targets: IntArray) -> tuple[IntArray, IntArray]:
-    """(indptr, targets) with only the links that lead to pages."""
     pages = len(indptr) - 1
     leads = (targets >= 0) & (targets < pages)
     return compressed(sources_of(indptr)[leads], targets[leads], pages)

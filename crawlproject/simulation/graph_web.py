@@ -65,7 +65,6 @@ def _part(path: str, starts: tuple[str, ...], per_server: int | None) -> tuple[L
 
 
 def _page(graph: LinkGraph, start: str) -> int:
-    """The number of the page ``start``, given as number or URL."""
     if start.isascii() and start.isdigit():
         number = int(start)
     else:

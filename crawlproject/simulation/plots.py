@@ -44,7 +44,6 @@ def figures(drawn: CurveSet, quality: str) -> dict[str, Figure]:
 
 
 def _figure(x: FloatArray, lines: dict[str, FloatArray], labels: tuple[str, str]) -> Figure:
-    """A figure with a line for each policy; the bound is dashed."""
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.add_subplot(xlim=(0, x[-1]), ylim=(0, 1), xlabel=labels[0], ylabel=labels[1])
     for policy, y in lines.items():

@@ -25,8 +25,7 @@ from crawlproject.links import Links
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
-from crawlproject.spiders.keyword_links import LevelLinks
-from crawlproject.spiders.keyword_pages import SavedPages, output_folder
+from crawlproject.spiders.keyword_pages import LevelLinks, SavedPages, output_folder
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import server_key
 
@@ -152,7 +151,6 @@ class KeywordSpider(WebSpider):
         raise CloseSpider(FOUND)
 
     async def _search(self, response: Response) -> list[Found]:
-        """The lines of a page with the keyword; a large page is read off the event loop."""
         if not isinstance(response, TextResponse):
             return []
         is_markup = is_html(response)
@@ -162,7 +160,6 @@ class KeywordSpider(WebSpider):
         return _lines_with(text, self.keyword, is_markup=is_markup)
 
     def _keep(self, links: Links) -> None:
-        """Keep the links of a page for the next level."""
         crawl = frontier_of(self.crawler)
         if crawl is None:  # ``scrapy parse``
             return
@@ -189,7 +186,6 @@ class KeywordSpider(WebSpider):
             raise CloseSpider(NOT_FOUND)
 
     def _begin_level(self) -> None:
-        """The links of the next level become those of this one."""
         self.level += 1
         if self._waiting is not None:
             self._waiting.close()

@@ -55,7 +55,6 @@ class SeedFile:
                 yield from line.splitlines()
 
     def _open(self) -> BinaryIO:
-        """The content, decompressed."""
         source = self._path if self._data is None else io.BytesIO(self._data)
         if self._is_compressed:
             return cast("BinaryIO", gzip.open(source))

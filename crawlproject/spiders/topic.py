@@ -125,7 +125,6 @@ class TopicSpider(WebSpider):
             self._begin()
 
     def _begin(self) -> None:
-        """The topic is known."""
         from crawlproject.content.relevance.focus import Focus
 
         topic = self._file.topic(self._learned.terms, self._learned.threshold)
@@ -171,7 +170,6 @@ class TopicSpider(WebSpider):
                 yield await self._rated(focus, output, judged, steps)
 
     def _judge(self, focus: Focus, response: Response, page: Page, html: str, text: str) -> Relevance:
-        """The relevance of a fetched page; learns from it, and counts it."""
         from crawlproject.content.relevance.language import declared_language
 
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
@@ -261,7 +259,6 @@ class TopicSpider(WebSpider):
             )
 
     async def _learn_topic(self) -> None:
-        """Learn terms and threshold from the examples."""
         pages = [await self._fetch_example(url) for url in self._file.urls()]
         examples = [example for example in [*self._examples, *pages] if example is not None]
         found = await off_loop(self._file.learned, examples)
@@ -321,7 +318,6 @@ for _steps in range(1, MAX_TUNNEL + 1):
 
 
 async def _text_of(response: Response) -> tuple[str, str]:
-    """The source and the visible text of a page; "" if it is no text."""
     if not isinstance(response, TextResponse):
         return "", ""
     if not is_html(response):

@@ -25,8 +25,7 @@ from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
-from crawlproject.options.limits import LimitOptions
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds

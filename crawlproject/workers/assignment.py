@@ -62,7 +62,6 @@ def _assign(partitions: int, workers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _scores(worker: str, partitions: int) -> tuple[int, ...]:
-    """The worker's score for each partition: 32 random bits."""
     data = shake_128(worker.encode("utf-8", "surrogatepass")).digest(4 * partitions)
     return unpack(f">{partitions}I", data)
 

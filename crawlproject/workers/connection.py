@@ -315,7 +315,6 @@ def safe_url(url: str) -> str:
 
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """The first error of ``kind`` among ``error`` and its causes."""
     seen: BaseException | None = error
     for _ in range(10):
         if seen is None or isinstance(seen, kind):

@@ -454,7 +454,6 @@ class Control:
         return dict(islice(last.items(), round(self._part * ALL_MESSAGES)))
 
     def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
-        """Commands that read the inboxes."""
         if not last:
             return []
         count = max(1, min(MESSAGES, round(self._part * ALL_MESSAGES) // len(last)))
@@ -465,7 +464,6 @@ class Control:
         return [("XREAD", "COUNT", count, "STREAMS", *keys, *(after or b"0" for after in last.values()))]
 
     def _found(self, last: Mapping[int, bytes], answers: Sequence[Any]) -> Inboxes:
-        """What the answers to ``_reads`` contain."""
         if self._is_cluster:
             rows = dict(zip(last, answers, strict=True))
         else:

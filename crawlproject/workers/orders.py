@@ -153,7 +153,6 @@ class SharedOrders:
         return _parsed(mark) == (self.number, self._id) and not any(self._unseen())
 
     def _unseen(self) -> Iterator[Action]:
-        """Own actions that were not read from the list yet."""
         return (action for action in self._own if action.number > self.number)
 
     async def _follow(self) -> None:
@@ -285,6 +284,5 @@ def number_of(mark: str) -> int:
 
 
 def _parsed(mark: str) -> tuple[int, str]:
-    """Number and id of an action; (0, "") if there is none."""
     number, _, name = mark.partition(" ")
     return (int(number), name) if number.isdecimal() and len(number) <= MAX_DIGITS else (0, "")

@@ -86,7 +86,6 @@ class Partitions:
         return self.server_part(url) | fingerprint.url_fingerprint(url)
 
     def _place(self, prefix: str) -> _Place:
-        """The place of a URL's prefix, which is cached from now on."""
         place = self._places.get(prefix)
         if place is None:
             place = self._find_place(prefix)

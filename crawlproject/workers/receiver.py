@@ -61,7 +61,6 @@ class Receiver:
             self._crawl.wake()
 
     def _apply(self, names: list[tuple[Part, bytes]], entries: list[Entry]) -> None:
-        """Queue the ``entries`` of the messages ``names``."""
         for _ in self._crawl.receive(entries):
             pass
         self.received += len(entries)

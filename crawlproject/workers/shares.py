@@ -14,9 +14,8 @@ from crawlproject.workers.assignment import assign
 from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
-from crawlproject.workers.loading import read_partition
+from crawlproject.workers.loading import read_partition, write_snapshot
 from crawlproject.workers.part import Part, PartState
-from crawlproject.workers.snapshots import write_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -121,7 +120,6 @@ class Shares:
         return buried
 
     def _is_overdue(self, beat: Beat) -> bool:
-        """Whether the lease of another worker has ended: it will be removed soon."""
         now = beat.now + boot_time() - beat.at
         return any(until < now for worker, until in beat.over.items() if worker != self._control.id)
 
@@ -324,7 +322,6 @@ class Shares:
         await self._control.release({number: epoch for number, epoch in mine.items() if number not in self._parts})
 
     async def _write_snapshot(self) -> None:
-        """Replace the longest journal, if it has become long."""
         part = max(self._parts.values(), key=lambda part: part.journal, default=None)
         if part is None or part.state is not PartState.OWN or not part.needs_snapshot:
             return

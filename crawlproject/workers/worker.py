@@ -210,7 +210,7 @@ class Worker:
                 break
             await asyncio.sleep(min(0.1, self._options.lease / 10))
         if not self._is_gone:
-            with suppress(*AWAY):
+            with suppress(*AWAY, StoreError):  # of a damaged record: the loops have told that, or the next run will
                 self.totals = await self.control.add_stats(self._crawl.stats())
                 if self.totals:  # nobody is left: what waits is all in Redis, not with workers that come or go
                     records = await self.control.records(range(self._options.partitions))
@@ -358,12 +358,10 @@ class Worker:
         return self._beat.since if sent_at - self._beat.at < BREAK * lease else sent_at
 
     def _info(self, info: Mapping[str, Any], counts: Mapping[str, float]) -> dict[str, Any]:
-        """This worker's description of itself."""
         shown = {name: counts[name] for name in ("partitions", "lag", "sent", "received")}
         return {**info, **shown, "busy": self._is_busy(info)}
 
     def _member(self) -> dict[str, Any]:
-        """The properties of this worker on which others act."""
         return {"run": self._run_id, "changed": self._changed, "leaving": self._crawl.is_closing()}
 
     def _is_busy(self, info: Mapping[str, Any]) -> bool:
@@ -458,7 +456,6 @@ class Worker:
     # the end
 
     def _is_idle(self) -> bool:
-        """Whether no partition of this worker has a URL, and nothing is in memory only."""
         return not self._is_busy(self._crawl.info())
 
     async def _look_for_end(self) -> None:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal
 from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import Commit
+from crawlproject.workers.loading import write_snapshot
 from crawlproject.workers.part import KEPT, PartState
-from crawlproject.workers.snapshots import write_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -311,7 +311,6 @@ class Writer:
 
     @staticmethod
     def _kept(part: Part) -> Iterator[Tables]:
-        """The changes of the last seconds that Redis has confirmed."""
         return (decode_journal(commit.blob)[1] for _, commit in part.kept)
 
     async def unload(self) -> None:
@@ -390,7 +389,6 @@ def _encoded(seq: int, tables: Tables) -> bytes | None:
 
 
 def _merged(older: Tables | None, newer: Tables | None) -> Tables:
-    """Two successive changes of a partition as one."""
     if not older or not newer:
         return older or newer or {}
     found: dict[str, dict[bytes, bytes | None]] = {}

@@ -14,9 +14,8 @@ import numpy as np
 
 from crawlproject.frontier import POLICIES
 from crawlproject.simulation.crawl import CrawlOptions, simulate
-from crawlproject.simulation.experiment import in_parallel
+from crawlproject.simulation.experiment import KnownWorth, in_parallel
 from crawlproject.simulation.synthetic import SyntheticSpec, build
-from crawlproject.simulation.worth import KnownWorth
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 

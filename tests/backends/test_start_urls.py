@@ -84,7 +84,8 @@ def urls(count: int) -> list[bytes]:
 
 def test_removed_when_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queued once, however often it is asked; then the next batch."""
-    key = Key(monkeypatch, urls(3), REDIS_START_URLS_BATCH_SIZE=2)
+    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
+    key = Key(monkeypatch, urls(3))
     assert key.move()
     assert key.move()
     assert (len(key.queued), len(key.elements)) == (2, 3)
@@ -113,7 +114,8 @@ def test_lost_with_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_removed_before_the_partition_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the next owner would queue them again, and requests with ``dont_filter`` would be fetched twice."""
-    key = Key(monkeypatch, urls(3), REDIS_START_URLS_BATCH_SIZE=2)
+    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
+    key = Key(monkeypatch, urls(3))
     key.move()
     key.leaves = True
     assert key.move()
@@ -128,7 +130,8 @@ def test_removed_before_the_partition_goes(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_removed_when_the_worker_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redis has all there is; the next ones wait for another worker."""
-    key = Key(monkeypatch, urls(3), REDIS_START_URLS_BATCH_SIZE=2)
+    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
+    key = Key(monkeypatch, urls(3))
     key.move()
     asyncio.run(key.reader.remove_stored())
     assert (len(key.queued), key.elements) == (2, urls(3)[2:])
@@ -180,7 +183,8 @@ def test_key_that_becomes_another(monkeypatch: pytest.MonkeyPatch, caplog: pytes
 
 def test_only_some_bad_ones_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     bad = [b"\xff", b"no address", b"", b"http://a.example/ two", *[b"bad %d" % number for number in range(200)]]
-    key = Key(monkeypatch, bad, REDIS_START_URLS_BATCH_SIZE=1_000)
+    monkeypatch.setattr(start_urls, "FIRST_BATCH", 1_000)
+    key = Key(monkeypatch, bad)
     for cut in range(9):
         key.cuts = cut
         key.move()

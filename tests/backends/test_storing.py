@@ -6,7 +6,7 @@ from scrapy import Request
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import KEEP
 from crawlproject.requests.unstored import PageUnderWay
 from tests.backends.worker import WorkerBackend, WorkerSpider, crawler_of

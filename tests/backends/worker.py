@@ -18,7 +18,7 @@ from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier
 from crawlproject.frontier.learning.cross_links import CrossLinks
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.urls import server_key
 

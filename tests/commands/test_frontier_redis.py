@@ -14,7 +14,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.frontier import Entry
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.assignment import assign
 from crawlproject.workers.blobs import encode_message
@@ -23,7 +23,7 @@ from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import ReadCopy
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.reading import stored_crawl
+from crawlproject.workers.stored_crawl import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web
 from tests.crawl.workers import Workers, redis_settings, workers

@@ -28,7 +28,7 @@ from scrapy.settings import Settings
 
 from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
-from crawlproject.commands.worker_options import WorkerOptions, numbered
+from crawlproject.commands.worker_crawl import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
 from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats

@@ -27,7 +27,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
 

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from pkgutil import resolve_name
 
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import AsyncCrawlerProcess
@@ -38,6 +39,9 @@ def main() -> None:
         settings["ADDONS"] = {"crawlproject.addon.FrontierAddon": 300}
     if "TEST_HEARTBEAT" in job["settings"]:
         ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = job["settings"]["TEST_HEARTBEAT"]
+    for name, value in job["settings"].get("TEST_CONSTANTS", {}).items():
+        owner, _, attribute = name.rpartition(".")
+        setattr(resolve_name(owner), attribute, value)
     process = AsyncCrawlerProcess({**settings, **job["settings"]})
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, **job["arguments"])

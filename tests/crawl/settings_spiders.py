@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from crawlproject.options.all_settings import FAMILIES
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Reader
 from crawlproject.spiders.web import WebSpider
 

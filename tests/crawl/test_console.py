@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawlproject.monitor.console.order_book import Orders
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import Record, WebSpec, running_web
@@ -134,9 +133,9 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
 def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
     """Each has its connection; else some would wait for one, at the end of the crawl for ever."""
     job, port = tmp_path / "job", free_port()
-    orders = Orders(sessions=(4, 2))
+    orders = {"version": 1, "setting": 2, "given": {"sessions": "4"}}
     (job / "frontier").mkdir(parents=True)
-    (job / "frontier" / "orders.json").write_text(json.dumps(orders.to_state()))
+    (job / "frontier" / "orders.json").write_text(json.dumps(orders))
     with scripted_site(6) as site:
         site.script = Everywhere()
         settings = settings_of(job, port, FRONTIER_MAX_SESSIONS=2, MONITOR_INTERVAL=0.1)

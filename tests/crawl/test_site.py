@@ -55,6 +55,10 @@ def shops(tmp_path: Path, script: Script, servers: int = 2) -> Iterator[tuple[Si
         yield site, str(tmp_path)
 
 
+#: Seconds that the end of a crawl waits for the database.
+PATIENCE = "crawlproject.options.records.RecordOptions.patience"
+
+
 def crawled(site: Site, rules: str, **settings: Any) -> Run:
     return run_on(site, SITE, settings={**QUICK, **settings}, rules=rules)
 
@@ -233,7 +237,7 @@ def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:
         pytest.skip(NO_SERVER)
     script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
     script |= {f"1/book/{number}": book(str(number), "1") for number in range(9)}
-    settings = {"RECORDS_DB_PATIENCE": 0, "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    settings = {"TEST_CONSTANTS": {PATIENCE: 0.0}, "RECORDS_JOURNAL": f"{tmp_path}/pending"}
     with RunningPostgres() as server, shops(tmp_path, script, 1) as (site, rules):
         server.stop()
         away = crawled(site, rules, RECORDS_DB=server.url, **settings)
@@ -242,7 +246,7 @@ def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:
         assert len((tmp_path / "pending").read_text().splitlines()) == 9
         server.start()
         site.script = {"1/list": page()}
-        back = crawled(site, rules, RECORDS_DB=server.url, **{**settings, "RECORDS_DB_PATIENCE": 60})
+        back = crawled(site, rules, RECORDS_DB=server.url, **{**settings, "TEST_CONSTANTS": {PATIENCE: 60.0}})
         assert back.stat("records/db/written") == 9
         assert server.query("SELECT count(*), count(DISTINCT record_key) FROM book") == [(9, 9)]
     assert not (tmp_path / "pending").exists()
@@ -255,8 +259,8 @@ def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) ->
     full = {
         "RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
         "RECORDS_JOURNAL": f"{tmp_path}/full",
-        "RECORDS_DB_PATIENCE": 0,
         "JOBDIR": f"{tmp_path}/job",
+        "TEST_CONSTANTS": {PATIENCE: 0.0},
     }
     with shops(tmp_path, script, 1) as (site, rules):
         (tmp_path / "r.db").mkdir()  # no database

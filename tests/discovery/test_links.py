@@ -18,7 +18,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.links import Links
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.simulation.link_file import GzipLines
 from crawlproject.urls import LinkFilter, UrlPatterns
 from tests.backends.worker import ListExchange

@@ -14,7 +14,7 @@ from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.links import Links
 from crawlproject.middlewares.robots_parser import CappedRobotParser
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.urls import LinkFilter
 
 PAGE = Request("http://a.example/page", meta={"depth": 3})

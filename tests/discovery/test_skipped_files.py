@@ -11,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery.skipped_files import PROBED, PROBES_REMEMBERED, WAITING, SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 
 
 def files_over(frontier: Frontier, **settings: Any) -> SkippedFiles:

@@ -27,7 +27,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.queues.sort_key import DEMOTED
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage.fetched import FetchedPage
 

@@ -26,10 +26,9 @@ from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
 from crawlproject.monitor.figures import ServerCounts
-from crawlproject.monitor.forecast import Survey
+from crawlproject.monitor.forecast import Survey, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.load import waiting_words
-from crawlproject.monitor.survey import Surveyor
 from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
 

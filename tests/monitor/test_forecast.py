@@ -7,8 +7,7 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.monitor.forecast import MIN_DONE, WINDOW, Counts, Forecast, Forecaster, Limits, Survey
-from crawlproject.monitor.survey import STEP, Surveyor
+from crawlproject.monitor.forecast import MIN_DONE, STEP, WINDOW, Counts, Forecast, Forecaster, Limits, Survey, Surveyor
 
 DEAD = "http://dead.example"
 

@@ -9,7 +9,7 @@ import pytest
 
 from crawlproject.monitor.report.facts import COUNTS, Facts
 from crawlproject.monitor.report.joint import MAX_SAMPLES, Worker, joint_series, joint_snapshot, worker_directories
-from crawlproject.monitor.report.writing import write_joint_report
+from crawlproject.monitor.report.page import write_joint_report
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Sample, Series
 from tests.monitor.crawl_files import HOSTILE, rows_of, samples, server, snapshot, write
 from tests.processes import run_python

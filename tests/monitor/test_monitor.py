@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from crawlproject.monitor.throttle import Throttle
+from crawlproject.monitor.load import Throttle
 from crawlproject.options.monitor import MonitorOptions
 
 ADDONS = {"crawlproject.addon.FrontierAddon": 300}

@@ -16,8 +16,7 @@ import pytest
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
-from crawlproject.monitor.metric_names import MAX_VALUES, METRICS, metric_of
-from crawlproject.monitor.metrics import MAX_STATS, StatsMetrics
+from crawlproject.monitor.metrics import MAX_STATS, MAX_VALUES, METRICS, StatsMetrics, metric_of
 from testbed.children import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import QUICK

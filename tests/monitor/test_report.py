@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawlproject.monitor.report.facts import REASONS, Facts, advice, summary
-from crawlproject.monitor.report.page import page
-from crawlproject.monitor.report.writing import write_report
+from crawlproject.monitor.report.page import page, write_report
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from tests.crawl.crawling import crawling
@@ -202,13 +201,9 @@ def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:
     assert kept["settings"]["JOBDIR"] == repr(str(tmp_path))
 
 
-def test_no_report_without_a_directory_or_when_switched_off(tmp_path: Path) -> None:
+def test_no_report_without_a_directory() -> None:
     """Nothing is written."""
-    script = {"1/": scripted_page()}
-    assert "Report:" not in run("StartUrlsSpider", script, start="1/").crawl.log
-    off = {"JOBDIR": str(tmp_path), "REPORT_ENABLED": False}
-    assert "Report:" not in run("StartUrlsSpider", script, settings=off, start="1/").crawl.log
-    assert not (tmp_path / "report").exists()
+    assert "Report:" not in run("StartUrlsSpider", {"1/": scripted_page()}, start="1/").crawl.log
 
 
 def test_a_directory_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.monitor.report.writing import write_report
+from crawlproject.monitor.report.page import write_report
 from tests.monitor.browser import DRAWN, OVERLAPS, VIEWS, browser, faults
 from tests.monitor.crawl_files import HOSTILE, large, samples, server, snapshot, write
 

@@ -18,8 +18,8 @@ from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.quantities import exact_duration
 from crawlproject.monitor.report.facts import REASONS
-from crawlproject.monitor.series import extension
-from crawlproject.monitor.series.extension import Series
+from crawlproject.monitor.series import recording
+from crawlproject.monitor.series.recording import Series
 from crawlproject.monitor.series.samples import (
     COLUMNS,
     HELD_BACK,
@@ -246,9 +246,9 @@ def test_a_young_crawl_has_snapshots(tmp_path: Path) -> None:
     series, saved = Series(get_crawler(), tmp_path), []
     series._writer = mock.Mock(interval=1.0)
     with (
-        mock.patch.object(extension, "figures_of"),
-        mock.patch.object(extension, "sample_of"),
-        mock.patch.object(extension, "CLOCK") as clock,
+        mock.patch.object(recording, "figures_of"),
+        mock.patch.object(recording, "sample_of"),
+        mock.patch.object(recording, "CLOCK") as clock,
         mock.patch.object(series, "_save", side_effect=lambda: saved.append(clock.return_value)),
     ):
         for second in range(200):

@@ -12,7 +12,7 @@ from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
-from crawlproject.monitor.metric_names import METRICS
+from crawlproject.monitor.metrics import METRICS
 from crawlproject.monitor.series.snapshot import server_row
 from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES, shown_state, state_reason
@@ -56,12 +56,8 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
 
 
 def found(frontier: Frontier, state: str) -> list[Server]:
-    search = select(frontier, Query.parse({"state": state}))
-    while True:
-        try:
-            next(search)
-        except StopIteration as end:
-            return end.value[1]  # type: ignore[no-any-return]
+    *_, (_, servers) = select(frontier, Query.parse({"state": state}))
+    return servers
 
 
 def test_a_server_that_gets_no_request_has_no_time_for_it(frontier: Frontier) -> None:

@@ -11,8 +11,8 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, check_names
-from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.presets import PRESETS
+from crawlproject.options.scheduling import FrontierOptions
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 
 
 def test_without_settings_the_defaults_hold() -> None:

@@ -9,7 +9,7 @@ from scrapy.settings import Settings
 
 from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Politeness
 from crawlproject.frontier.quality import DepthQuality, ScoredQuality
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 
 DEFAULTS = FrontierOptions.defaults()
 NUMBERS = [name for name, value in DEFAULTS.items() if isinstance(value, float)]

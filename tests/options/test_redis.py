@@ -17,8 +17,8 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.options.all_settings import OF_SCRAPY_REDIS, check_names
 from crawlproject.options.extras import MissingExtraError
-from crawlproject.options.frontier import FrontierOptions
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.scheduling import FrontierOptions
 from tests.backends.worker import WorkerSpider, crawler_of
 
 
@@ -84,7 +84,6 @@ def test_type_of_the_start_urls(given: dict[str, Any], kind: str) -> None:
         ("REDIS_START_URLS_KEY", "%(spider)s"),
         ("REDIS_START_URLS_KEY", "%s%"),
         ("REDIS_START_URLS_AS_SET", "perhaps"),
-        ("REDIS_START_URLS_BATCH_SIZE", 0),
         ("FRONTIER_REDIS_KEY", ""),
         ("FRONTIER_REDIS_KEY", "a{b"),
         ("FRONTIER_REDIS_KEY", "a\nb"),

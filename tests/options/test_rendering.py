@@ -19,12 +19,10 @@ def test_by_default_nothing_is_rendered() -> None:
 
 def test_settings_are_read_as_text_too() -> None:
     """The command line gives every value as text."""
-    given = {"RENDER_PAGES": "2", "RENDER_BLOCK": "image, stylesheet", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
+    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
     options = RenderOptions.from_settings(Settings(given))
     assert options.pages == 2
-    assert options.blocked == {"image", "stylesheet"}
     assert options.launch_options == {"args": ["--x"]}
-    assert RenderOptions.from_settings(Settings({"RENDER_BLOCK": ""})).blocked == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,6 @@ def test_settings_are_read_as_text_too() -> None:
         ({"RENDER_TIMEOUT": 0}, "RENDER_TIMEOUT=0: must be above 0"),
         ({"RENDER_QUIET": -1}, "RENDER_QUIET=-1: must be a number >= 0"),
         ({"RENDER_MAX_MEMORY": 1000}, "RENDER_MAX_MEMORY=1000: must be a whole number >= 200000000"),
-        ({"RENDER_BLOCK": "script"}, "RENDER_BLOCK='script': must be some of image, font"),
         ({"PLAYWRIGHT_LAUNCH_OPTIONS": "x"}, "PLAYWRIGHT_LAUNCH_OPTIONS='x': must be a dict"),
         (
             {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": "--x"}},

@@ -7,10 +7,8 @@ import pytest
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from crawlproject.addon import FrontierAddon
 from crawlproject.middlewares.repository import RepositoryMiddleware, repository_options
 
 
@@ -33,11 +31,11 @@ def test_it_is_off_without_a_directory(tmp_path: Path, monkeypatch: pytest.Monke
 def test_settings_are_read_as_text_too(tmp_path: Path) -> None:
     """The command line gives every value as text; a relative directory lies in JOBDIR, an absolute one not."""
     job = str(tmp_path / "job")
-    given = {"REPOSITORY_DIR": "pages", "REPOSITORY_FILE_SIZE": "5000", "REPOSITORY_COMPRESSION": "zstd", "JOBDIR": job}
+    given = {"REPOSITORY_DIR": "pages", "JOBDIR": job}
     options = repository_options(crawler_of("my spider/1", given))
     assert options is not None
     assert options.directory == tmp_path / "job" / "pages"
-    assert (options.file_size, options.compression.name, options.prefix) == (5000, "zstd", "my_spider_1")
+    assert options.prefix == "my_spider_1"
     options = repository_options(crawler_of("web", {**given, "REPOSITORY_DIR": str(tmp_path / "own")}))
     assert options is not None
     assert options.directory == tmp_path / "own"
@@ -53,20 +51,3 @@ def test_each_file_says_who_crawled_and_how() -> None:
     assert options.info["robots"] == "classic"
     assert options.info["isPartOf"] == "web"
     assert "crawlproject/" in (options.info["software"] or "")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"REPOSITORY_COMPRESSION": "bzip2"}, r"REPOSITORY_COMPRESSION='bzip2': must be one of gzip, zstd"),
-        ({"REPOSITORY_FILE_SIZE": 0}, r"REPOSITORY_FILE_SIZE=0: must be a whole number >= 1"),
-        ({"REPOSITORY_FILE_SIZE": "1 GB"}, r"REPOSITORY_FILE_SIZE='1 GB': must be a whole number >= 1"),
-        ({"REPOSITORY_PREFIX": "a/b"}, r"REPOSITORY_PREFIX='a/b': must be letters, digits"),
-        ({"REPOSITORY_PREFIX": ".hidden"}, r"REPOSITORY_PREFIX='\.hidden': must be letters, digits"),
-        ({"REPOSITORY_PREFIX": 5}, r"REPOSITORY_PREFIX=5: must be letters, digits"),
-    ],
-)
-def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
-    """By the add-on, before anything has been started, also while the repository is off."""
-    with pytest.raises(ValueError, match=message):
-        FrontierAddon().update_settings(Settings(settings))

@@ -3,7 +3,7 @@
 import pytest
 from scrapy.settings import Settings
 
-from crawlproject.options.robots import RobotsOptions
+from crawlproject.options.limits import RobotsOptions
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS
-from crawlproject.options.frontier import FrontierOptions
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.network import NetworkOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Options, age_seconds
 
 PACKAGE = Path(__file__).resolve().parents[2] / "crawlproject"
@@ -130,7 +130,7 @@ def test_addon_refuses_every_wrong_value(name: str, value: object, allowed: str 
 WRITERS = {
     "spiders/web.py": "sets them from the spider's arguments, as a user would with -s",
     "spiders/keyword.py": "sets them for its crawls, as a project would: a level waits for dead servers",
-    "commands/worker_options.py": "gives each worker files and a port of its own, as a user would with -s",
+    "commands/worker_crawl.py": "gives each worker files and a port of its own, as a user would with -s",
     "commands/rules.py": "unsets RECORDS_DB: a look at one page writes nothing",
     "addon.py": "sets FRONTIER_REQUEST_DELAY from Scrapy's DOWNLOAD_DELAY, which it reads",
 }

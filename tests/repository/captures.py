@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from crawlproject.repository import COMPRESSIONS, Capture, Measured, Repository, RepositoryOptions
+from crawlproject.repository import Capture, Measured, Repository, RepositoryOptions
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
@@ -32,9 +32,9 @@ def capture(body: bytes = b"a page", url: str = "http://a.example/", status: int
     return Capture(**{**values, **more})  # type: ignore[arg-type]
 
 
-def options(directory: Path, compression: str = "gzip", file_size: int = 10**9) -> RepositoryOptions:
+def options(directory: Path, file_size: int = 10**9) -> RepositoryOptions:
     """A repository in ``directory``."""
-    return RepositoryOptions(directory, COMPRESSIONS[compression], file_size, "test", {"software": "test/1"})
+    return RepositoryOptions(directory, file_size, "test", {"software": "test/1"})
 
 
 class Kept:

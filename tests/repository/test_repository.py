@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,13 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from crawlproject.repository import COMPRESSIONS, Measured, PageIndex, RepositoryError, WarcFiles, reindex
-from crawlproject.repository.compression import members
+from crawlproject.repository import Measured, PageIndex, RepositoryError, WarcFiles, reindex
+from crawlproject.repository.compression import compress, members
 from crawlproject.repository.reading import Scan, decoded, read_message
 from crawlproject.repository.records import MAX_URL
 from tests.repository.captures import HEAD, Kept, capture, kept, options
-
-BOTH = pytest.mark.parametrize("compression", COMPRESSIONS)
 
 
 def warc_file(directory: Path) -> Path:
@@ -89,10 +86,9 @@ def test_protocols_are_recorded_from_the_upper_to_the_lower(tmp_path: Path) -> N
         assert record.headers.get_multiple("WARC-Protocol") == ("http/1.1", "tls/1.3")
 
 
-@BOTH
-def test_a_page_like_an_earlier_one_is_a_revisit(tmp_path: Path, compression: str) -> None:
+def test_a_page_like_an_earlier_one_is_a_revisit(tmp_path: Path) -> None:
     """Of the same run or of one before; empty bodies and those cut short are no copies."""
-    chosen = options(tmp_path, compression)
+    chosen = options(tmp_path)
     first = [capture(b"same"), capture(b"same", "http://b.example/"), capture(b""), capture(b"", "http://b.example/e")]
     assert kept(chosen, first)["repository/records/revisit"] == 1
     second = [capture(b"same", "http://c.example/"), capture(b"cut", truncated="disconnect"), capture(b"cut")]
@@ -167,14 +163,13 @@ captures = st.builds(
 )
 
 
-@BOTH
 @settings(max_examples=12, deadline=None)
 @given(pages=st.lists(captures, max_size=8), file_size=st.sampled_from([4000, 10**9]))
-def test_the_index_can_be_made_again_from_the_files(compression: str, pages: list, file_size: int) -> None:
+def test_the_index_can_be_made_again_from_the_files(pages: list, file_size: int) -> None:
     """Whatever came: the rows are those that a scan of the WARC files finds, and every body comes back."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        counts = kept(options(folder, compression, file_size), pages)
+        counts = kept(options(folder, file_size), pages)
         assert counts["repository/files"] == len(WarcFiles(folder).finished())
         before = rows(folder)
         assert before == scanned(folder)
@@ -189,23 +184,22 @@ def test_the_index_can_be_made_again_from_the_files(compression: str, pages: lis
                 assert len(message.body) == row.length
 
 
-@BOTH
 @pytest.mark.parametrize("known", [False, True])
-def test_a_crash_at_any_byte_leaves_every_whole_page(tmp_path: Path, compression: str, known: bool) -> None:
+def test_a_crash_at_any_byte_leaves_every_whole_page(tmp_path: Path, known: bool) -> None:
     """The next crawl cuts off what is not whole, adds to the index what it does not have, and finishes the file."""
-    made = Kept(options(tmp_path / "whole", compression))
+    made = Kept(options(tmp_path / "whole"))
     made.keep([capture(b"%d" % number * 30, f"http://a.example/{number}") for number in range(3)])
     if known:
         made.repository.commit()
     path = warc_file(tmp_path / "whole")
     data = path.read_bytes()
     with path.open("rb") as file:
-        ends = [member.offset + member.length for member in members(file, COMPRESSIONS[compression])]
+        ends = [member.offset + member.length for member in members(file)]
     for size in (0, 9, *(end + step for end in ends[1:] for step in (-5, 0))):
         folder = tmp_path / str(size)
         shutil.copytree(tmp_path / "whole", folder)
         (folder / path.name).write_bytes(data[:size])
-        again = Kept(options(folder, compression))
+        again = Kept(options(folder))
         whole = [end for end in ends if end <= size]
         pages = sum(end <= size for end in ends[1::3])  # each after the warcinfo record: response, request, metadata
         assert again.counts["repository/repaired"] == 1
@@ -253,21 +247,6 @@ def test_other_tools_find_no_fault(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("digest pass") == 8  # all but the two revisits, whose payloads lie elsewhere
-
-
-def test_zstd_frames_have_size_and_checksum(tmp_path: Path) -> None:
-    """As the proposal for WARC files in zstd asks (WARC-zstd 1.0)."""
-    import zstandard
-
-    kept(options(tmp_path, "zstd"), [capture()])
-    data = warc_file(tmp_path).read_bytes()
-    with BytesIO(data) as file:
-        frames = list(members(file, COMPRESSIONS["zstd"]))
-    assert len(frames) == 4
-    for frame in frames:
-        parameters = zstandard.get_frame_parameters(data[frame.offset : frame.offset + frame.length])
-        assert parameters.has_checksum
-        assert parameters.content_size == len(frame.data)
 
 
 def test_a_long_body_is_kept_as_any_other(tmp_path: Path) -> None:
@@ -342,8 +321,7 @@ URLS = [
 ]
 
 
-@BOTH
-def test_whatever_was_written_is_read(tmp_path: Path, compression: str) -> None:
+def test_whatever_was_written_is_read(tmp_path: Path) -> None:
     """Strange answers and URLs, also as revisits: the scan finds the rows, and every message comes back."""
     pages = [
         capture(
@@ -357,7 +335,7 @@ def test_whatever_was_written_is_read(tmp_path: Path, compression: str) -> None:
     ]
     pages += [capture(b"page", url) for url in URLS]
     pages += [capture(b"", URLS[0], 304), capture(b"same", URLS[0]), capture(b"same", URLS[0] + "b")]
-    counts = kept(options(tmp_path, compression), pages)
+    counts = kept(options(tmp_path), pages)
     assert counts["repository/urls_changed"] == len(URLS) + 3
     before = rows(tmp_path)
     assert len(before) == len(pages)
@@ -383,18 +361,16 @@ def test_other_software_reads_strange_answers(tmp_path: Path) -> None:
     assert kinds.count("request") == kinds.count("response") + kinds.count("revisit") == len(STRANGE)
 
 
-@BOTH
 @pytest.mark.parametrize("whole", [False, True], ids=["damaged", "no record"])
 def test_records_behind_an_unreadable_one_are_indexed(
-    tmp_path: Path, compression: str, whole: bool, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, whole: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One line says how many could not be read; a second run has nothing to do."""
     caplog.set_level(logging.WARNING)  # an earlier test may have set the root logger to NOTSET (configure_logging)
-    kept(options(tmp_path, compression), [capture(b"%d" % n * 999, f"http://a.example/{n}") for n in range(4)])
+    kept(options(tmp_path), [capture(b"%d" % n * 999, f"http://a.example/{n}") for n in range(4)])
     path = warc_file(tmp_path)
     with path.open("rb") as file:
-        parts = [member.data for member in members(file, COMPRESSIONS[compression])]
-    compress = COMPRESSIONS[compression].compress
+        parts = [member.data for member in members(file)]
     packed = [compress(b"no record" if whole and number == 4 else part) for number, part in enumerate(parts)]
     if not whole:  # the second page's response, in its middle
         packed[4] = packed[4][:30] + b"\xff" * 40 + packed[4][70:]
@@ -446,7 +422,6 @@ def foreign(**changed: bytes) -> bytes:
     about = shared + b"WARC-Type: metadata\r\nWARC-Record-ID: <urn:uuid:2>\r\nWARC-Refers-To: <urn:uuid:1>"
     named = {name.encode(): value for name, value in lines.items()}
     records = ((head, block), (about, lines["metadata"]))
-    compress = COMPRESSIONS["gzip"].compress
     return b"".join(
         compress(head % named + b"\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n" % (len(block), block))
         for head, block in records

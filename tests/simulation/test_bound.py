@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from crawlproject.frontier import POLICIES, Politeness
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import Curve, bound_area, collectable_quality
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, make_web, webs
 
 

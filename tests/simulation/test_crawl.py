@@ -11,9 +11,9 @@ from crawlproject.frontier import POLICIES, BestPrefix, CapacityBased, Politenes
 from crawlproject.frontier.politeness import PARKING_TIME
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, connections, make_web, most_at_once, webs
 
 policies = st.sampled_from(sorted(POLICIES))

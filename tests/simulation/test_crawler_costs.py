@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES, BreadthFirst, Politeness
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, make_web, webs
 
 

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES, BreadthFirst
 from crawlproject.simulation.bound import bound_of
-from crawlproject.simulation.crawl import Crawl, CrawlOptions, Watch, simulate
+from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.flawed_web import Flaws, add_flaws
 from crawlproject.simulation.metrics import Curve, collectable_quality
 from crawlproject.simulation.record import NO_WAIT
-from crawlproject.simulation.spans import NO_SESSION, PHASES, Spans
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, make_web, webs
 
 
@@ -84,26 +83,13 @@ def test_arrays_of_another_length_are_refused(changed: dict[str, np.ndarray]) ->
 def test_every_page_that_can_be_collected_is_collected(
     web: SimulatedWeb, data: st.DataObject, policy: str, count: int
 ) -> None:
-    """Once, whatever the other URLs are; a crawl's connections are accounted for completely."""
+    """Once, whatever the other URLs are."""
     kinds = data.draw(st.lists(st.sampled_from(range(5)), min_size=web.pages, max_size=web.pages))
     errors = data.draw(st.lists(st.integers(0, 3), min_size=web.pages, max_size=web.pages))
     flawed = replace(web, kinds=np.array(kinds), errors=np.array(errors), robots_time=np.full(web.servers, 0.2))
-    spans = Spans()
     options = CrawlOptions(count, NO_WAIT, linger=0.1, cpu_time=0.02)
-    crawl = simulate(flawed, POLICIES[policy](), KnownWorth(flawed), options, Watch(spans=spans))
+    crawl = simulate(flawed, POLICIES[policy](), KnownWorth(flawed), options)
     assert sorted(crawl.pages.tolist()) == np.flatnonzero(flawed.collectable).tolist()
-    end = max((end for _, end in spans.sessions), default=0.0)
-    if end:
-        assert sum(spans.shares(count, 0.0, end).values()) == pytest.approx(1.0)
-
-
-def test_session_for_a_disallowed_url_is_accounted_for() -> None:
-    """It sends nothing, and still keeps its place for the links that could come."""
-    web = with_kinds([(1,), ()], [PAGE, FORBIDDEN])
-    web = replace(web, robots_time=np.array([0.5]), keep_alive_limit=np.array([2]))
-    spans = Spans()
-    simulate(web, BreadthFirst(), KnownWorth(web), CrawlOptions(1, NO_WAIT, linger=0.1), Watch(spans=spans))
-    assert sum(spans.shares(1, 0.0, spans.sessions[-1][1]).values()) == pytest.approx(1.0)
 
 
 def test_flaws_have_their_shares() -> None:
@@ -149,17 +135,3 @@ def test_same_seed_same_flaws() -> None:
     assert one.kinds.tolist() == same.kinds.tolist()
     assert one.targets.tolist() == same.targets.tolist()
     assert one.kinds.tolist() != other.kinds.tolist()
-
-
-def test_phases_lie_within_their_sessions() -> None:
-    """A second of answer on each of two places, half a second of connecting, the rest without session."""
-    spans = Spans()
-    spans.add(PHASES[1], 0.0, 0.5)
-    spans.add(PHASES[4], 0.5, 1.5)
-    spans.add(PHASES[4], 1.0, 1.0)
-    spans.session(0.0, 1.5)
-    shares = spans.shares(2, 0.0, 2.0)
-    assert shares[PHASES[1]] == pytest.approx(0.125)
-    assert shares[PHASES[4]] == pytest.approx(0.25)
-    assert shares[NO_SESSION] == pytest.approx(0.625)
-    assert spans.shares(2, 1.0, 1.5)[PHASES[4]] == pytest.approx(0.5)

@@ -9,6 +9,7 @@ from hypothesis import given
 from crawlproject.frontier import BreadthFirst, CapacityBased
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import (
     Curve,
     Outcome,
@@ -21,7 +22,6 @@ from crawlproject.simulation.metrics import (
 )
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, make_web, webs
 
 # Half of the quality after 1 s, .8 after 2 s, all after 4 s.

@@ -9,11 +9,11 @@ from crawlproject.frontier import POLICIES
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
+from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.times import SITEMAP_BYTES, SYNTHETIC, draw_sitemaps, draw_speeds
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from tests.simulation.webs import Host, Page, make_web, webs
 
 SMALL = SyntheticSpec(servers=40, pages=2000)

@@ -13,14 +13,12 @@ from crawlproject.frontier import POLICIES, BestPrefix, Entry
 from crawlproject.frontier.quality import InLinks
 from crawlproject.options.all_settings import DEFAULTS
 from crawlproject.simulation import report
-from crawlproject.simulation.crawl import simulate
-from crawlproject.simulation.exchange import Exchange
-from crawlproject.simulation.experiment import Experiment, Trial, run
+from crawlproject.simulation.crawl import Exchange, simulate
+from crawlproject.simulation.experiment import Experiment, KnownWorth, Trial, run
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.record import Crawl, CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from crawlproject.simulation.worth import KnownWorth
 from crawlproject.workers.assignment import PARTITIONS, assign, owners_of_servers
 from crawlproject.workers.partitions import Partitions
 from tests.simulation.webs import Host, Page, connections, make_web, most_at_once, webs

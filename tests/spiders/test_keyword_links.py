@@ -13,10 +13,9 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request, TextResponse
 from scrapy.statscollectors import MemoryStatsCollector
 
-from crawlproject.spiders import keyword_links
+from crawlproject.spiders import keyword_pages as keyword_links
 from crawlproject.spiders.keyword import KeywordSpider
-from crawlproject.spiders.keyword_links import LevelLinks
-from crawlproject.spiders.keyword_pages import SavedPages, file_name
+from crawlproject.spiders.keyword_pages import LevelLinks, SavedPages, file_name
 
 
 @pytest.fixture

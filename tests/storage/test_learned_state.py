@@ -21,7 +21,7 @@ from crawlproject.frontier.guard.far import End
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit
 from crawlproject.frontier.guard.patterns import GuardLimits
 from crawlproject.frontier.queues.sort_key import DEMOTED
-from crawlproject.options.links import LinkOptions
+from crawlproject.options.following import LinkOptions
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore

@@ -94,7 +94,7 @@ async def read(tab: Tab, limit: int) -> Dom:
     """The DOM. Raises RenderError if it is longer than ``limit`` characters, or that of no page of a server."""
     found: dict[str, Any] | None = await tab.ask(_READ, str(limit))
     if found is None:
-        raise RenderError("too_large", f"its DOM is longer than RENDER_MAXSIZE={limit}")
+        raise RenderError("too_large", f"its DOM is longer than {limit} characters")
     if not found["url"].startswith(("http:", "https:")):
         raise RenderError("left", f"a script has put {found['url']} in its place")
     return Dom(found["html"], None if found["hasBase"] else found["base"])

@@ -20,7 +20,7 @@ from crawlproject.engine import RequestsUnderWay, engine_of
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.middlewares.lane.downloading import Downloading
 from crawlproject.middlewares.lane.scraping import Scraping
-from crawlproject.options.frontier import FrontierOptions
+from crawlproject.options.scheduling import FrontierOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -45,15 +45,18 @@ class Access:
         self.token = options.token or secrets.token_urlsafe(32)
         self._expected = self.token.encode()
         self._is_local = options.is_local
-        self._names = options.names | {"localhost"}
+        self._has_own_token = bool(options.token)
 
     def is_host(self, host: str) -> bool:
-        """Whether a browser may call the console by this ``Host``: a name that a stranger's DNS gives us is refused."""
+        """Whether a browser may call the console by this ``Host``.
+
+        A name that a stranger's DNS may have given us is refused, unless ``CONSOLE_TOKEN`` is set, as for a proxy.
+        """
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        if name in self._names:
+        if name == "localhost" or (self._has_own_token and name):
             return True
         try:
             address = ip_address(name)
@@ -81,7 +84,7 @@ class Access:
     def refusal(self, request: web.Request) -> tuple[int, str] | None:
         """(Status, reason) if the request is refused."""
         if not self.is_host(request.host):
-            return 403, "this host name is not allowed: see CONSOLE_NAMES"
+            return 403, "this host name is allowed only if CONSOLE_TOKEN is set"
         if not self.is_own_origin(request):
             return 403, "requests from other sites are not allowed"
         if request.path.startswith("/api/") and not self.has_token(request):

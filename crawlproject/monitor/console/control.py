@@ -265,6 +265,5 @@ def _name(value: Any) -> str:
 
 
 async def _all(steps: Iterator[None]) -> None:
-    """Take all ``steps``, and let others run between them."""
     for _ in steps:
         await asyncio.sleep(0)

@@ -1,15 +1,19 @@
-"""The figures of the crawl over time, as the page shows them: each a bounded list, however long the crawl lasts."""
+"""What the page shows of the past: figures, log, last answers; each a bounded list, however long the crawl lasts."""
 
 from __future__ import annotations
 
 import logging
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.series.samples import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from crawlproject.frontier.measurement import Measurement
+
 
 #: Points of a chart; when there are as many, every second one is dropped.
 MAX_POINTS = 600
@@ -82,3 +86,42 @@ class LineLog(logging.Handler):
             return
         self.count += 1
         self.lines.append({"n": self.count, "at": record.created, "level": record.levelname, "text": text})
+
+
+#: Servers remembered, answers of each, and characters of a URL: 6 MB in all.
+MAX_SERVERS, MAX_ANSWERS, MAX_URL = 2_000, 8, 300
+
+
+class AnswerLog:
+    """The last ``MAX_ANSWERS`` answers of each of the ``MAX_SERVERS`` servers that answered last; O(1)."""
+
+    def __init__(self) -> None:
+        self._by_server: OrderedDict[str, deque[tuple[float, Measurement]]] = OrderedDict()
+
+    def observe(self, measurement: Measurement) -> None:
+        """Remember an answer or a failure."""
+        key = measurement.server_key
+        answers = self._by_server.get(key)
+        if answers is None:
+            answers = self._by_server[key] = deque(maxlen=MAX_ANSWERS)
+            if len(self._by_server) > MAX_SERVERS:
+                self._by_server.popitem(last=False)
+        else:
+            self._by_server.move_to_end(key)
+        if len(measurement.url) > MAX_URL:
+            measurement = measurement._replace(url=measurement.url[:MAX_URL] + "…")
+        answers.append((time.time(), measurement))
+
+    def of(self, key: str) -> list[dict[str, Any]]:
+        """The answers of the server ``key``, the last one first; at: seconds since the epoch."""
+        return [
+            {
+                "at": at,
+                "url": answer.url,
+                "status": answer.status,
+                "seconds": answer.response_time,
+                "connect": answer.connect_time,
+                "error": answer.error,
+            }
+            for at, answer in reversed(self._by_server.get(key, ()))
+        ]

@@ -63,31 +63,16 @@ class Orders:
     #: Servers that the guard does not judge.
     released: list[str] = field(default_factory=list)
 
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "version": VERSION,
-            "paused": self.paused,
-            "sessions": None if self.sessions is None else list(self.sessions),
-            "delays": self.delays,
-            "blocked": self.blocked,
-            "released": self.released,
-        }
-
-    @classmethod
-    def from_state(cls, state: Any) -> Self:
-        """Inverse of ``to_state``. Raises ValueError for anything else."""
-        if not isinstance(state, dict) or state.get("version") != VERSION:
-            raise ValueError(f"not orders of version {VERSION}")
-        delays = state.get("delays", {})
-        if not isinstance(delays, dict):
-            raise ValueError("delays: not an object")
-        return cls(
-            paused=state.get("paused") is True,
-            sessions=_sessions(state.get("sessions")),
-            delays=dict(zip(_names(list(delays)), map(checked_delay, delays.values()), strict=True)),
-            blocked=_names(state.get("blocked", [])),
-            released=_names(state.get("released", [])),
+    def given(self) -> dict[str, str]:
+        """Names and values, of which ``of`` makes these orders."""
+        found = {PAUSED: "1"} if self.paused else {}
+        if self.sessions is not None:
+            found[SESSIONS] = str(self.sessions[0])
+        found |= {f"{DELAY} {name}": str(seconds) for name, seconds in self.delays.items()}
+        return (
+            found
+            | {f"{BLOCK} {name}": "1" for name in self.blocked}
+            | {f"{RELEASE} {name}": "1" for name in self.released}
         )
 
     @classmethod
@@ -188,7 +173,13 @@ class OrderBook:
                 return
             if path.stat().st_size > MAX_BYTES:
                 raise ValueError(f"larger than {MAX_BYTES} bytes")
-            self.orders = Orders.from_state(json.loads(path.read_text(encoding="utf-8")))
+            state = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(state, dict) or state.get("version") != VERSION:
+                raise ValueError(f"not orders of version {VERSION}")
+            given, setting = state.get("given"), state.get("setting")
+            if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+                raise ValueError("given: not an object of texts")
+            self.orders = Orders.of(given, checked_limit(setting))
         except (OSError, ValueError, RecursionError) as error:
             assert path is not None
             logger.error("Orders of the console cannot be read, none is in force: %s: %s", path, error)
@@ -207,7 +198,8 @@ class OrderBook:
         if path is None:
             return True
         try:
-            replace_file(path, json.dumps(self.orders.to_state()))
+            setting = 1 if self.orders.sessions is None else self.orders.sessions[1]
+            replace_file(path, json.dumps({"version": VERSION, "setting": setting, "given": self.orders.given()}))
         except OSError as error:
             logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)
             return False
@@ -229,22 +221,7 @@ def checked_limit(value: Any) -> int:
     return value
 
 
-def _sessions(value: Any) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or len(value) != 2:
-        raise ValueError("sessions: not a pair")
-    return checked_limit(value[0]), checked_limit(value[1])
-
-
 def _fitting(names: T) -> T:
-    """``names``, which another one fits into; else raises ValueError."""
     if len(names) >= MAX_NAMES:
         raise ValueError(f"at most {MAX_NAMES} names")
     return names
-
-
-def _names(value: Any) -> list[str]:
-    if not isinstance(value, list) or len(value) > MAX_NAMES or not all(isinstance(name, str) for name in value):
-        raise ValueError(f"not a list of at most {MAX_NAMES} names")
-    return [server_name(name) for name in value]

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.monitor.console.answers import AnswerLog
     from crawlproject.monitor.console.api import Views
-    from crawlproject.monitor.console.live import History, LineLog
+    from crawlproject.monitor.console.live import AnswerLog, History, LineLog
     from crawlproject.monitor.console.order_book import OrderBook
 
 #: Orders of one kind that the page lists.
@@ -128,7 +127,6 @@ class CrawlRoom:
 
 
 def _shown(action: dict[str, Any]) -> dict[str, Any]:
-    """An action of the operator, with its first order in words: the others follow from that."""
     changes = action.pop("changes")
     try:
         words = [in_words(order, value) for order, value in changes.items()]

@@ -1,16 +1,11 @@
-"""The table of servers, a page at a time: sorted and searched without a copy of the whole table.
-
-Runs of servers are sorted, the page's place in each of them is searched, and only the page is merged.  A query of
-100,000 servers takes some 50 ms of CPU, in steps of a few ms between which the crawl continues.
-"""
+"""The table of servers, a page at a time: searched and sorted in steps of a few ms."""
 
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from heapq import merge
-from itertools import accumulate, islice
+from heapq import nlargest, nsmallest
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
@@ -18,7 +13,7 @@ from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.server_state import STATES, next_at, shown_state, wait_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Iterator
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
@@ -26,8 +21,8 @@ if TYPE_CHECKING:
 #: Servers examined in one step: 1 to 3 ms.
 STEP = 2_000
 
-#: Most rows of a page, and characters of a search.
-MAX_LIMIT, MAX_SEARCH = 200, 200
+#: Most rows of a page, rows before it, and characters of a search.
+MAX_LIMIT, MAX_OFFSET, MAX_SEARCH = 200, 1_000, 200
 
 READY, WAITING = ServerState.READY, ServerState.WAITING
 
@@ -87,6 +82,8 @@ class Query:
         if len(search) > MAX_SEARCH:
             raise ValueError(f"search: at most {MAX_SEARCH} characters")
         offset, limit = _count(given, "offset", 0), _count(given, "limit", 50)
+        if offset > MAX_OFFSET:
+            raise ValueError(f"offset: at most {MAX_OFFSET}: search, or sort the other way round")
         return cls(search, state, sort, order == "desc", offset, min(limit, MAX_LIMIT))
 
 
@@ -99,13 +96,9 @@ def _count(given: dict[str, str], name: str, default: int) -> int:
 
 async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
     """The rows of ``query``, and how many servers match. Other tasks run between steps."""
-    steps = select(frontier, query)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            total, servers = end.value
-            break
+    total: int = 0
+    servers: list[Server] = []
+    for total, servers in select(frontier, query):  # noqa: B007 - those of the last step
         await asyncio.sleep(0)
     now = CLOCK()
     servers.sort(key=SORTS[query.sort], reverse=query.descending)  # again: values have changed between the steps
@@ -117,62 +110,20 @@ async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
     }
 
 
-def select(frontier: Frontier, query: Query) -> Generator[None, None, tuple[int, list[Server]]]:
-    """(Number of servers that match, those of the page), in steps. O(servers log servers).
+def select(frontier: Frontier, query: Query) -> Iterator[tuple[int, list[Server]]]:
+    """(Number of servers that match, those of the page) among the servers looked at so far: the last step has all.
 
-    Equal values stand in the order of discovery, descending ones in the reverse.
+    O(servers log (offset + limit)).  Equal values stand in the order of discovery.
     """
     value, matches = SORTS[query.sort], _matcher(query)
-    left = iter(list(frontier.servers))
-    servers: list[Server] = []
-    values: list[Any] = []
+    choose, end = nlargest if query.descending else nsmallest, query.offset + query.limit
+    left, total = iter(list(frontier.servers)), 0
+    best: list[Server] = []
     while step := list(islice(left, STEP)):
-        if matches is not None:
-            step = [server for server in step if matches(server)]
-        servers += step
-        values += map(value, step)
-        yield
-    count = len(values)
-    begin, end = (min(place, count) for place in (query.offset, query.offset + query.limit))
-    if query.descending:
-        begin, end = count - end, count - begin
-    runs = []
-    for start in range(0, count, STEP):
-        runs.append(sorted(range(start, min(start + STEP, count)), key=values.__getitem__))
-        yield
-    places = yield from _places(runs, values, begin)
-    parts = (run[place : place + end - begin] for run, place in zip(runs, places, strict=True))
-    page = [servers[number] for number in islice(merge(*parts, key=values.__getitem__), end - begin)]
-    return count, page[::-1] if query.descending else page
-
-
-def _places(runs: list[list[int]], values: list[Any], before: int) -> Generator[None, None, list[int]]:
-    """How many of the first ``before`` numbers, ordered by their values, are in each run, in steps.
-
-    Each step excludes at least a quarter of what is left, as the pivot is the weighted median of the runs' middles:
-    O(runs log(run) log(numbers)).
-    """
-
-    def key(number: int) -> tuple[Any, int]:
-        return values[number], number
-
-    lows, highs = [0] * len(runs), [len(run) for run in runs]
-    while sum(lows) < before:
-        middles = sorted(
-            (key(run[(low + high) // 2]), high - low)
-            for run, low, high in zip(runs, lows, highs, strict=True)
-            if low < high
-        )
-        half = sum(size for _, size in middles) / 2
-        sums = accumulate(size for _, size in middles)
-        pivot = next(middle for (middle, _), total in zip(middles, sums, strict=True) if total >= half)
-        ends = [bisect_right(run, pivot, key=key) for run in runs]
-        if sum(ends) <= before:
-            lows = ends
-        else:
-            highs = [bisect_left(run, pivot, key=key) for run in runs]
-        yield
-    return lows
+        found = step if matches is None else [server for server in step if matches(server)]
+        total += len(found)
+        best = choose(end, chain(best, found), key=value)
+        yield total, best[query.offset :]
 
 
 def _matcher(query: Query) -> Callable[[Server], bool] | None:

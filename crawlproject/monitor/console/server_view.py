@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
-    from crawlproject.monitor.console.answers import AnswerLog
+    from crawlproject.monitor.console.live import AnswerLog
 
 #: Best URLs shown, and characters of each.
 MAX_URLS, MAX_URL = 20, 2_000
@@ -67,7 +67,6 @@ def _best(server: Server) -> list[dict[str, Any]]:
 
 
 def _robots(crawler: Crawler, key: str) -> dict[str, Any] | None:
-    """The robots.txt obeyed now; None if it was not asked for yet, or is unavailable."""
     for _, text in crawler.signals.send_catch_log(robots_asked, server_key=key):
         if isinstance(text, str):
             return {"text": text[:MAX_ROBOTS], "cut": len(text) > MAX_ROBOTS}

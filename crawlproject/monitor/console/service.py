@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket
-from crawlproject.monitor.console.answers import AnswerLog
 from crawlproject.monitor.console.api import TICK, Hub, application
-from crawlproject.monitor.console.live import History, LineLog
+from crawlproject.monitor.console.live import AnswerLog, History, LineLog
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.options.console import ConsoleOptions
 

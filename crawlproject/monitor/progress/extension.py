@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
 from crawlproject.monitor.progress.words import lines, one_line
-from crawlproject.options.report import ReportOptions
+from crawlproject.options.monitor import ReportOptions
 
 if TYPE_CHECKING:
     from typing import Self

@@ -208,7 +208,6 @@ def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
 
 
 def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Distributions of times, added up where the classes are the same."""
     bounds = snapshots[0].get("bounds")
     if not isinstance(bounds, list):
         return {}

@@ -1,4 +1,4 @@
-"""The HTML of a report: the console's charts, tables and styles, with their data in it.
+"""Makes and writes the HTML of a report: the console's charts, tables and styles, with their data in it.
 
 The summary is HTML, for readers without scripts; all else is JSON that ``console/page/report.js`` shows.  Everything
 from the web is shortened; the script writes it as text nodes, without characters that could deceive.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from math import isfinite
@@ -17,13 +18,19 @@ from crawlproject.frontier.observed_times import quantile
 from crawlproject.monitor.console.page_files import one_script, page_file
 from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row
-from crawlproject.monitor.series.samples import is_number, number_of
-from crawlproject.monitor.series.snapshot_file import COLUMNS
+from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories, worker_facts
+from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
+from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
+from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.storage.errors import plain_message
+from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from crawlproject.monitor.series.samples import Sample, Series
+
 
 #: Longest text; most rows of a table; points of a curve.
 MAX_TEXT, MAX_ROWS, POINTS = 200, 1000, 400
@@ -107,7 +114,6 @@ def _part(title: str, sentences: Iterable[str], *tables: dict[str, Any]) -> dict
 
 
 def _table(rows: Sequence[Mapping[str, object]], none: str = "None.") -> dict[str, Any]:
-    """``rows``: heading -> cell, the same headings in each."""
     cells = [[str(each)[:MAX_TEXT] for each in row.values()] for row in rows[:MAX_ROWS]]
     return {"names": list(rows[0]) if rows else [], "rows": cells, "none": none}
 
@@ -142,7 +148,6 @@ def _finite(value: float | None) -> float | None:
 
 
 def _rates(samples: Sequence[Sample], name: str) -> list[float | None]:
-    """Increase per second before each sample."""
     rates: list[float | None] = []
     before: Sample = dict.fromkeys(("elapsed", name), 0.0)
     for sample in samples:
@@ -164,7 +169,6 @@ def _shares(facts: Facts) -> dict[str, str]:
 
 
 def _times(facts: Facts) -> dict[str, Any]:
-    """Quantiles of each distribution of times."""
     bounds, rows = facts.snapshot.get("bounds"), []
     for key, name in TIMES.items():
         counts = facts.snapshot.get(key)
@@ -178,7 +182,6 @@ def _times(facts: Facts) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    """``1.3 ms``, ``240 ms``, ``1.8 s``."""
     if seconds < 1:
         return f"{seconds * 1000:.3g} ms"
     return f"{seconds:.2g} s" if seconds < 10 else duration(seconds)
@@ -259,3 +262,67 @@ def _settings(snapshot: Mapping[str, Any], run: str) -> dict[str, Any]:
     order = "Those of the command line first, then the spider's, then the project's."
     known = settings if isinstance(settings, dict) else {}
     return _part(f"Settings that differ from their defaults{run}", [order], _pairs("Setting", "Value", known))
+
+
+REPORT_NAME = "report.html"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A report in ``path``; ``problems``: what is missing in it, in words."""
+
+    path: Path
+    problems: tuple[str, ...]
+
+
+def write_report(directory: Path, target: Path | None = None) -> Made:
+    """Make the report of the series in ``directory``, and write it to ``target`` or beside them.
+
+    Raises OSError, ValueError if there is no series, or none that can be read.
+    """
+    problems: list[str] = []
+    series, snapshot = _read(directory, problems)
+    if not len(series):
+        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in REPORT_DIR")
+    return _write(page(series, snapshot, problems), directory if target is None else target, problems)
+
+
+def write_joint_report(directory: Path, target: Path | None = None) -> Made:
+    """The same of a crawl by several workers, whose figures are below ``directory``.
+
+    Raises OSError, ValueError if no worker has a series that can be read.
+    """
+    problems: list[str] = []
+    workers = []
+    for place in worker_directories(directory):
+        name = place.name if place.parent == directory else place.parent.name
+        try:
+            workers.append(Worker(name, *_read(place, problems)))
+        except (OSError, ValueError) as error:
+            problems.append(f"{name} is missing in the report: {plain_message(error)}")
+    series = joint_series(workers)
+    if not len(series):
+        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in REPORT_DIR")
+    content = page(series, joint_snapshot(workers), problems, worker_facts(workers))
+    return _write(content, directory if target is None else target, problems)
+
+
+def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]:
+    """Series and snapshot in ``directory``; what is damaged is added to ``problems``. Raises OSError, ValueError."""
+    series = read_series(directory / FILE_NAME)
+    if series.damaged:
+        problems.append(f"{directory / FILE_NAME}: damaged lines were skipped: {series.damaged}")
+    try:
+        return series, read_snapshot(directory / SNAPSHOT_NAME)
+    except (OSError, ValueError) as error:
+        problems.append(f"no servers, stats or settings in the report: {plain_message(error)}")
+        return series, {}
+
+
+def _write(content: str, target: Path, problems: Sequence[str]) -> Made:
+    path = target / REPORT_NAME if target.is_dir() else target
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # to a pipe or a file: /dev/stdout; a device
+        path.write_text(content, encoding="utf-8")
+    else:
+        replace_file(path, content, is_durable=False)
+    return Made(path, tuple(problems))

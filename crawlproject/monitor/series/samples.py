@@ -165,7 +165,6 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def _is_of(column: str, value: object) -> bool:
-    """Whether a value can be of this column."""
     return is_number(value) or (column in QUALITIES and isinstance(value, float) and abs(value) < MAX_SUM)
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
+from crawlproject.monitor.forecast import TOP
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import COLUMNS, VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
-from crawlproject.monitor.survey import TOP
 from crawlproject.options.all_settings import DEFAULTS
 
 if TYPE_CHECKING:
@@ -89,7 +89,6 @@ def server_row(server: Server, frontier: Frontier) -> list[Any]:
 
 
 def _reason(server: Server) -> str:
-    """Why it is in its state, or ranks last; else its last error."""
     guarded = f"guarded: {server.demoted_because}" if server.demoted_because else ""
     return "; ".join(filter(None, (guarded, state_reason(server) or server.last_error)))
 

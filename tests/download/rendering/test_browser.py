@@ -151,7 +151,8 @@ def test_no_process_is_left_after_a_crawl(chromium: str, tmp_path: Path) -> None
     held = Held(6, "/api/2")
     with scripted_site(1) as site:
         site.script = held.script
-        more = settings(RENDER_PAGES_PER_CONTEXT=2, RENDER_PAGES=1)
+        few = {"crawlproject.options.rendering.RenderOptions.pages_per_context": 2}
+        more = settings(RENDER_PAGES=1, TEST_CONSTANTS=few)
         with crawling(WEB, tmp_path, settings=more, seeds=site.url("1/")) as crawl:
             assert held.asked.wait(PATIENCE)
             before = processes_of(crawl)

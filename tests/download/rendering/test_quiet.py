@@ -127,7 +127,8 @@ def test_a_page_leaves_nothing_to_the_next_one(chromium: str) -> None:
             pages[f"/good{number}"] = Answer(f"<title>x</title><body><script>{fetches}</script>", headers=HTML)
         site.script = {**pages, "/api": Answer("COMPLETE"), **{f"/spent?{i}": Answer("x") for i in range(40)}}
         wishes = {site.url(f"1{path}"): True for path in pages}
-        settings = {**IMPOLITE, "RENDER_PAGES": 1, "RENDER_MAX_REQUESTS": 5, "RENDER_TIMEOUT": 8}
+        few = {"crawlproject.options.rendering.RenderOptions.max_requests": 5}
+        settings = {**IMPOLITE, "RENDER_PAGES": 1, "RENDER_TIMEOUT": 8, "TEST_CONSTANTS": few}
         result = crawl(WISH, settings=settings, wishes=json.dumps(wishes))
         assert result.exit_code == 0, result.log
         good = {item["url"]: item["text"] for item in result.items if "/good" in item["url"]}

@@ -80,7 +80,8 @@ def answers_of_pages(
     monkeypatch.setattr(module, "engine_of", lambda _: scripts)
 
     async def run() -> list[Answer]:
-        crawler = get_crawler(settings_dict={"RENDER_MAX_LOADED": 1000, **settings})
+        monkeypatch.setattr(RenderOptions, "max_loaded", 1000)
+        crawler = get_crawler(settings_dict=settings)
         crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
         options = RenderOptions.of(crawler)
         resources = Resources(crawler, options)
@@ -190,7 +191,8 @@ def test_guesses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_page_has_few_requests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """And each may have what remains of the page's bytes: so all are bounded together."""
     asked = [ask(f"http://a{number}.test/") for number in range(50)]
-    found, engine = answers(monkeypatch, *asked, RENDER_MAX_LOADED=2000)
+    monkeypatch.setattr(RenderOptions, "max_loaded", 2000)
+    found, engine = answers(monkeypatch, *asked)
     assert engine.most == AT_ONCE
     assert len([answer for answer in found if answer.status == 200]) <= 20 + AT_ONCE
     sizes = [request.meta["download_maxsize"] for request in engine.requests]

@@ -25,15 +25,11 @@ def new_frontier(servers: int) -> Frontier:
 
 def page(frontier: Frontier, **given: str) -> tuple[int, list[Server], float, float]:
     """(Number that match, servers, CPU seconds in all, of the longest step)."""
-    steps, times = select(frontier, Query.parse(given)), []
-    while True:
-        start = time.thread_time()
-        try:
-            next(steps)
-        except StopIteration as end:
-            times.append(time.thread_time() - start)
-            return *end.value, sum(times), max(times)
+    found, times, start = [], [], time.thread_time()
+    for step in select(frontier, Query.parse(given)):
         times.append(time.thread_time() - start)
+        found, start = [step], time.thread_time()
+    return *found[0], sum(times), max(times)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +40,10 @@ def frontier() -> Frontier:
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", SORTS)
 def test_pages_are_those_of_the_sorted_table(frontier: Frontier, sort: str, order: str) -> None:
-    """From the first to beyond the last."""
+    """From the first to the last that can be reached."""
     value = SORTS[sort]
-    expected = sorted(frontier.servers, key=value)
-    expected = expected[::-1] if order == "desc" else expected
-    for offset in (0, 7, 50, 2_999, 5_990, 5_999, 6_000, 10**8):
+    expected = sorted(frontier.servers, key=value, reverse=order == "desc")
+    for offset in (0, 7, 50, 999, 1_000):
         total, found, *_ = page(frontier, sort=sort, order=order, offset=str(offset), limit="20")
         assert total == 6_000
         assert found == expected[offset : offset + 20]
@@ -71,6 +66,7 @@ def test_search_and_state(frontier: Frontier) -> None:
         ({"state": "x"}, "state: one of"),
         ({"order": "x"}, "order: asc or desc"),
         ({"offset": "-1"}, "offset: a whole number"),
+        ({"offset": "1001"}, "offset: at most 1000"),
         ({"limit": "1" * 5000}, "limit: a whole number"),
         ({"limit": "¹"}, "limit: a whole number"),
         ({"search": "x" * 201}, "search: at most"),
@@ -91,9 +87,9 @@ def test_a_hundred_thousand_servers() -> None:
     for given in (
         {},
         {"sort": "server", "order": "asc"},
-        {"sort": "server", "offset": "50000"},
-        {"sort": "quality", "offset": "99950"},
-        {"sort": "failures", "offset": "70000"},
+        {"sort": "server", "offset": "500"},
+        {"sort": "quality", "offset": "1000"},
+        {"sort": "failures", "offset": "1000"},
         {"search": "domain9", "sort": "next"},
         {"state": "ready", "sort": "rank"},
     ):
@@ -105,16 +101,15 @@ def test_a_hundred_thousand_servers() -> None:
 def test_rows_are_in_the_order_of_the_values_that_they_show() -> None:
     """Also if a server gets URLs while the table is made."""
     frontier = new_frontier(3 * STEP)
-    growing = sorted(frontier.servers, key=SORTS["urls"])[2 * STEP]  # the first with three URLs
+    growing = max(frontier.servers, key=SORTS["urls"])  # the first with three URLs
 
     async def grow() -> None:
         frontier.push([Entry(f"{growing.key}/more/{path}", 1.0) for path in range(50)])
 
     async def found() -> list[int]:
-        query = Query.parse({"sort": "urls", "order": "asc", "offset": f"{2 * STEP}", "limit": "10"})
+        query = Query.parse({"sort": "urls", "limit": "10"})
         table, _ = await asyncio.gather(find(frontier, query), grow())
         return [row["urls"] for row in table["rows"]]
 
     counts = asyncio.run(found())
-    assert counts == sorted(counts)
-    assert counts[-1] == 53
+    assert counts == [53, *[3] * 9]

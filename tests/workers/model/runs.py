@@ -20,17 +20,16 @@ from crawlproject.workers import (
     part,
     receiver,
     shares,
-    snapshots,
     worker,
     writer,
 )
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.loading import write_snapshot
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.scripts import JOIN
-from crawlproject.workers.snapshots import write_snapshot
 from crawlproject.workers.worker import Worker
 from tests.workers.model.crawl import ModelCopy, ModelCrawl
 from tests.workers.model.network import Chances, Client, Server
@@ -476,8 +475,8 @@ class Run:
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
             (part, "SMALL_JOURNAL", 1_000),
             (writer, "KEPT", self._kept),
-            (snapshots, "ROWS", 6),
-            (snapshots, "SEEN_KEYS", 8),
+            (loading, "ROWS", 6),
+            (loading, "SEEN_KEYS", 8),
         ]
         with ExitStack() as stack:
             for module, name, value in values:

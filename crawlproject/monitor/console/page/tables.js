@@ -2,6 +2,8 @@
 import { alien, clean, count, el, number, seconds } from "./format.js";
 
 const ROWS = 50;
+/** Rows that can be reached by turning pages: a search, or another order, finds the others. */
+const REACHED = 1050;
 export const SERVER_COLUMNS = [
   ["server", "server", "server"], ["state", "state", null], ["rank", "rank", "rank"], ["urls", "URLs", "urls"],
   ["quality", "best quality", "quality"], ["pages", "pages", "pages"], ["response_time", "response", "response_time"],
@@ -63,7 +65,6 @@ export class ServerTable {
     turn("first", () => 0);
     turn("previous", () => this.query.offset - ROWS);
     turn("next", () => this.query.offset + ROWS);
-    turn("last", () => Math.floor(Math.max(0, this.total - 1) / ROWS) * ROWS);
     $("server-close").addEventListener("click", () => $("server").close());
   }
 
@@ -103,7 +104,7 @@ export class ServerTable {
         : `No server of ${count(found.known)} matches`;
       this.place("servers").tBodies[0].replaceChildren(...found.rows.map((server) => this.row(server)));
       this.place("first").disabled = this.place("previous").disabled = this.query.offset === 0;
-      this.place("next").disabled = this.place("last").disabled = this.query.offset + ROWS >= found.total;
+      this.place("next").disabled = this.query.offset + ROWS >= Math.min(found.total, REACHED);
     } catch (error) {
       this.failed(error);
     } finally {

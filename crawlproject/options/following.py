@@ -44,7 +44,6 @@ def _types(reader: Reader) -> re.Pattern[str] | None:
 
 
 def _pattern(media_type: str) -> str:
-    """``text/*`` or ``*/*+xml`` as a regular expression."""
     parts = media_type.split("/")
     if len(parts) != 2 or not all(_type(part.removeprefix("*")) or part == "*" for part in parts):
         raise ValueError(f"LINKS_TYPES={media_type!r}: must be media types such as text/html, text/* or */*+xml")

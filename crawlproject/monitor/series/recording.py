@@ -20,7 +20,7 @@ from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, run_part, sample_of, snapshot_of
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import write_snapshot
-from crawlproject.options.report import ReportOptions
+from crawlproject.options.monitor import ReportOptions
 from crawlproject.signals import frontier_closing
 from crawlproject.storage.errors import plain_message
 
@@ -134,7 +134,7 @@ class Series:
         """All stats are there now."""
         if self._writer is None:
             return
-        from crawlproject.monitor.report.writing import REPORT_NAME, write_report  # only now: 0.6 MB
+        from crawlproject.monitor.report.page import REPORT_NAME, write_report  # only now: 0.6 MB
 
         with self._failing_once():
             self._save()

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlproject.repository.compression import compress
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.reading import Scan
 from crawlproject.repository.records import (
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar
 
-    from crawlproject.repository.compression import Compression
     from crawlproject.repository.records import Capture
     from crawlproject.repository.warc_file import OpenFile
 
@@ -47,7 +47,6 @@ class RepositoryOptions:
     """Options for writing a repository."""
 
     directory: Path
-    compression: Compression
     #: Bytes of a file before a new one is started.
     file_size: int
     #: Prefix of file names.
@@ -73,7 +72,7 @@ class Repository:
     def __init__(self, options: RepositoryOptions, count: Callable[[str, int], None]) -> None:
         self._options = options
         self._count = count
-        self._warc = WarcFiles(options.directory, options.prefix, options.compression.suffix)
+        self._warc = WarcFiles(options.directory, options.prefix)
         self._file: OpenFile | None = None
         self._index_fails = False
 
@@ -146,7 +145,7 @@ class Repository:
         """
         is_long = len(html) > LONG_BODY
         record = await _run(is_long, conversion_record, url, time.time(), response_id, html)
-        packed = await _run(is_long, self._options.compression.compress, record)
+        packed = await _run(is_long, compress, record)
         file, full = self._file_for(len(packed))
         file.append(packed)
         self._count("repository/records/conversion", 1)
@@ -200,7 +199,7 @@ class Repository:
             record_length=0,
         )
         records = page_records(capture, response_id, digest, original)
-        return _Packed(row, tuple(map(self._options.compression.compress, records)))
+        return _Packed(row, tuple(map(compress, records)))
 
     def _write(self, packed: _Packed) -> OpenFile | None:
         """Append to the file and to the index; returns the previous file, to be finished, if it was full."""
@@ -227,7 +226,7 @@ class Repository:
         file = self._warc.create()
         info = warcinfo_record(file.name, time.time(), self._options.info)
         try:
-            packed = self._options.compression.compress(info)
+            packed = compress(info)
             file.append(packed)
         except OSError:
             file.finish()  # deletes the empty file
@@ -280,7 +279,6 @@ async def _run(in_thread: bool, function: Callable[..., T], *args: object) -> T:
 
 
 def _add_all(index: PageIndex, scan: Scan) -> int:
-    """Add the pages of a scan to the index; returns their number."""
     pages = 0
     for row in scan:
         index.add(row)

@@ -131,7 +131,6 @@ def _quality(reader: Reader) -> Quality:
 
 
 def _load(reader: Reader, name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """The class that a setting names by its path."""
     hint = reader.wrong(name, f"one of {', '.join(choices)}, or the path of a class")
     if isinstance(value, str) and "." not in value:
         raise hint
@@ -142,7 +141,6 @@ def _load(reader: Reader, name: str, value: Any, choices: tuple[str, ...]) -> An
 
 
 def _make(name: str, loaded: Any) -> Any:
-    """An instance of the class that a setting names."""
     try:
         return loaded()
     except TypeError as error:
