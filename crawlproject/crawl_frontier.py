@@ -84,13 +84,6 @@ class CrawlFrontier:
     workers: Callable[[], Awaitable[dict[str, Any] | None]]
     #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
     wake: Callable[[], None] = staticmethod(lambda: None)
-    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
-    take: Callable[[Request], bool] = staticmethod(lambda _: False)
-    #: Whether the engine accepts no request for now; it asks again when one has ended. Set by the lane.
-    is_full: Callable[[], bool] = staticmethod(lambda: False)
-    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
-    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
-
     #: Admits newcomers, before requests are handed out; set by the download handler to one that resolves their names.
     admit: Callable[[], None]
 
@@ -341,6 +334,4 @@ def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
 
 async def side_answer(crawler: Crawler, request: Request) -> Response:
     """The answer to a ``request`` that does not come from the frontier, sent when its server may be contacted."""
-    crawl = frontier_of(crawler)
-    answer = crawl.fetch(request) if crawl is not None else None
-    return await (answer or crawler.engine.download_async(request))
+    return await crawler.engine.download_async(request)

@@ -18,6 +18,7 @@ from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.cycles import LastingObjects
+from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
@@ -51,7 +52,7 @@ from crawlproject.urls.native import PARTS, compiled
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Iterator, Sequence
     from typing import Self
 
     from scrapy import Request, Spider
@@ -98,6 +99,8 @@ class FrontierScheduler(BaseScheduler):
         self._alarm = EngineAlarm(crawler)
         self._last_wait = LastWait(dispatcher)
         self._left = 0  # servers
+        self._wants_lane = options.fast_lane
+        self._lane: FastLane | None = None
         self._session_closed = Receivers(crawler, session_closed)
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
@@ -298,15 +301,27 @@ class FrontierScheduler(BaseScheduler):
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
+        lane = self._lane_of_crawl()
+        for request in self._startable():
+            if lane is None:
+                return request
+            lane.take(request)
+            if lane.is_full:
+                break
+        return None
+
+    def _startable(self) -> Iterator[Request]:
+        """The requests that may start now, each handed out; at the end sets the timer for the next one."""
         if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()
             self._last_wait.reset()
-            return None
-        if self.crawl.unsent and self._may_fail_one():
+            return
+        while self.crawl.unsent and self._may_fail_one():
             failing, entry = self.crawl.unsent.popleft()
             self._failing.add(failing)
-            return self._hand_out(failing, entry)
+            self._hand_out(failing, entry)
+            yield failing
         self._find_ended()
         self._lasting.look()
         self.crawl.admit()
@@ -329,21 +344,23 @@ class FrontierScheduler(BaseScheduler):
                 self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
             self._hand_out(request, start.entry)
-            if not self.crawl.take(request):
-                return request
-            if self.crawl.is_full():
-                return None
+            yield request
             self.crawl.admit()
         self._close_connections()
         if dropped:
             self._alarm.ring()
-            return None
+            return
         self.crawl.admit()  # newcomers whose rest has ended since
         self._end_last_wait()
         at = self._dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)
-        return None
+
+    def _lane_of_crawl(self) -> FastLane | None:
+        if self._wants_lane:  # the first request: the spider is open
+            self._wants_lane = False
+            self._lane = open_lane(self._crawler)
+        return self._lane
 
     def _end_last_wait(self) -> None:
         """Leave servers that have never answered if the crawl has waited long enough for nothing else. O(1) else."""
@@ -371,10 +388,9 @@ class FrontierScheduler(BaseScheduler):
             self._failing &= unfinished_requests(self._crawler)
         return len(self._failing) < MAX_FAILING
 
-    def _hand_out(self, request: Request, entry: Entry) -> Request:
+    def _hand_out(self, request: Request, entry: Entry) -> None:
         self._count("dequeued", 1, entry)
         self._backend.handed_out(request, entry)
-        return request
 
     def _take_back(self, request: Request, start: Start) -> None:
         self._dispatcher.give_back(start)
