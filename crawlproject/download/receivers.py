@@ -59,6 +59,8 @@ _NONE: dict[object, list[object]] = {}
 class Receivers:
     """The receivers of one signal of a crawl; ``read`` finds them, ``send`` calls them as Scrapy would.
 
+    ``tell`` and ``start`` do both.
+
     Scrapy looks up the receivers, and inspects the signature of each, whenever a signal is sent: 10 us per receiver.
     ``stop``: the exception by which a receiver asks for something; it is not logged.
     """
@@ -76,16 +78,12 @@ class Receivers:
         self._calls = [(receiver, _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
         self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
-    def look(self, names: Sequence[str]) -> bool:
-        """``read`` if the receivers have changed since; whether they have. O(receivers)."""
-        has_changed = self._connections.have_changed()
-        if has_changed:
-            self.read(names)
-        return has_changed
-
-    def are_methods_of(self, kind: type) -> bool:
-        """Whether each receiver found is a method of a ``kind``."""
-        return all(type(getattr(receiver, "__self__", None)) is kind for receiver, _ in self._calls)
+    def tell(self, **values: Any) -> None:
+        """``send`` to those that are connected now; always with the same names. O(receivers)."""
+        if self._connections.have_changed():
+            self.read(tuple(values))
+        if self._calls:
+            self.send(**values)
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         return iter(dispatcher.liveReceivers(dispatcher.getAllReceivers(self._crawler.signals.sender, self._signal)))
@@ -114,8 +112,8 @@ class Receivers:
         None: all have been called.  Errors are logged, as by Scrapy's ``send_catch_log_async``, which makes a task for
         each receiver.
         """
-        if not self._calls:
-            return None
+        if self._connections.have_changed():
+            self.read(tuple(values))
         values = self._with_those_of_all(values)
         for number, (receiver, names) in enumerate(self._calls):
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from types import MethodType, coroutine
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,14 @@ from scrapy.utils.python import global_object_name
 from crawlproject.download.lane.quick import quick
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator, Iterable
+    from collections.abc import Callable, Coroutine, Generator
 
     from scrapy.middleware import MiddlewareManager
 
 
 def calls_of(manager: MiddlewareManager, name: str) -> list[Callable[..., Any]]:
     """The methods ``name`` of the middlewares of ``manager``, in its order, without Scrapy's checks of each call."""
-    return [call_of(manager, method) for method in _methods(manager, name) if method is not None]
+    return [call_of(manager, method) for method in manager.methods[name] if method is not None]
 
 
 def call_of(manager: MiddlewareManager, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,21 +31,13 @@ def call_of(manager: MiddlewareManager, method: Callable[..., Any]) -> Callable[
     return quick(method) or _unchecked(method)
 
 
-def _methods(manager: MiddlewareManager, name: str) -> Iterable[Callable[..., Any] | None]:
-    return manager.methods[name]
-
-
-def name_of(call: Callable[..., Any]) -> str:
-    """The qualified name of the method behind ``call``."""
-    return str(getattr(call, "func", call).__qualname__)
-
-
 async def awaited(result: Any, call: Callable[..., Any], kinds: tuple[type, ...], wanted: str) -> Any:
     """What ``result`` of ``call`` comes to. Raises TypeError if that is neither of ``kinds`` nor ``wanted``."""
-    result = await ensure_awaitable(result, _warn=global_object_name(getattr(call, "func", call)))
+    method = getattr(call, "func", call)
+    result = await ensure_awaitable(result, _warn=global_object_name(method))
     if isinstance(result, kinds) or (result is None and "None" in wanted):
         return result
-    raise _InvalidOutput(f"Middleware {name_of(call)} must return {wanted}, got {type(result)}")
+    raise _InvalidOutput(f"Middleware {method.__qualname__} must return {wanted}, got {type(result)}")
 
 
 @_warn_spider_arg
@@ -77,8 +68,3 @@ def with_pauses(steps: Coroutine[Any, Any, Any], paused: Callable[[], None]) -> 
                 waits_for = steps.send(value)
     except StopIteration as end:
         return end.value
-
-
-async def next_turn() -> None:
-    """Give the event loop a turn."""
-    await asyncio.sleep(0)

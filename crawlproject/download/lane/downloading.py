@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from scrapy.http import Request, Response
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from crawlproject.download.lane.calls import awaited, calls_of, next_turn
+from crawlproject.download.lane.calls import awaited, calls_of
 from crawlproject.download.receivers import Receivers
 from crawlproject.engine import stats_of
 from crawlproject.options.scrapy_values import NO_LIMIT
@@ -87,8 +88,7 @@ class Downloading:
         request.meta[downloader.DOWNLOAD_SLOT] = key
         slot.active.add(request)
         try:
-            self._reached.look(("request",))
-            self._reached.send(request=request)
+            self._reached.tell(request=request)
             if slot.delay or slot.queue or slot.latercall or slot.free_transfer_slots() <= 0:
                 turn: Deferred[Response] = Deferred()
                 slot.queue.append((request, turn))
@@ -96,7 +96,7 @@ class Downloading:
                 return await maybe_deferred_to_future(turn)
             slot.lastseen = monotonic()
             if slot.concurrency < NO_LIMIT:
-                await next_turn()  # Scrapy counts a request from then on: of those that come at once all are sent
+                await asyncio.sleep(0)  # Scrapy counts a request from then on: of those that come at once all are sent
             return await self.transfer(slot, request)
         finally:
             slot.active.remove(request)
@@ -106,12 +106,10 @@ class Downloading:
         slot.transferring.add(request)
         try:
             response = await self._downloader.handlers.download_request_async(request)
-            self._downloaded.look(("response", "request"))
-            self._downloaded.send(response=response, request=request)
+            self._downloaded.tell(response=response, request=request)
             return response
         finally:
             slot.transferring.remove(request)
             if slot.queue:
                 self._downloader._process_queue(slot)
-            self._left.look(("request",))
-            self._left.send(request=request)
+            self._left.tell(request=request)

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("scrapy.core.scraper")
 
-_ARGUMENTS = {
-    signals.item_scraped: ("item", "response"),
-    signals.item_dropped: ("item", "response", "exception"),
-    signals.item_error: ("item", "response", "failure"),
-}
+_SIGNALS = (signals.item_scraped, signals.item_dropped, signals.item_error)
 
 
 class Items:
@@ -44,7 +40,7 @@ class Items:
         self._crawler = scraper.crawler
         assert scraper.slot is not None
         self._slot = scraper.slot
-        self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _ARGUMENTS}
+        self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _SIGNALS}
         pipelines = scraper.itemproc
         self._pipelines: list[Callable[[Any], Any]] | None = None
         if type(pipelines) is ItemPipelineManager:
@@ -80,7 +76,7 @@ class Items:
 
     def _end(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, None] | None:
         """Tell the receivers; what has to be awaited."""
-        if (rest := self._tell(signal, values)) is not None:
+        if (rest := self._receivers[signal].start(**values)) is not None:
             return self._await(rest)
         self._slot.itemproc_size -= 1
         return None
@@ -106,10 +102,10 @@ class Items:
                 for each in methods:
                     result = await ensure_awaitable(each(result), _warn=global_object_name(each))
             except Exception as error:  # noqa: BLE001 - any pipeline
-                told = self._failed(item, response, error)
+                signal, values = self._failed(item, response, error)
             else:
-                told = self._scraped(result, response)
-            if (rest := self._tell(*told)) is not None:
+                signal, values = self._scraped(result, response)
+            if (rest := self._receivers[signal].start(**values)) is not None:
                 await rest
         finally:
             self._slot.itemproc_size -= 1
@@ -129,11 +125,6 @@ class Items:
         line = formatter.item_error(item, error, response, spider)
         logger.log(*logformatter_adapter(line), extra={"spider": spider, "item": item}, exc_info=error)
         return signals.item_error, values | {"failure": Failure(error)}  # type: ignore[no-untyped-call]
-
-    def _tell(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, object] | None:
-        receivers = self._receivers[signal]
-        receivers.look(_ARGUMENTS[signal])
-        return receivers.start(**values)
 
 
 def _with_spider(method: Callable[[Any, Any], Any], spider: object) -> Callable[[Any], Any]:

@@ -81,8 +81,7 @@ class FastLane:
             if result.request is None:
                 result.request = request
             log_line(self._crawler, logger, "crawled", result.request, result)
-            self._received.look(("response", "request"))
-            self._received.send(response=result, request=result.request)
+            self._received.tell(response=result, request=result.request)
         elif not isinstance(result, Request):
             raise TypeError(f"Incorrect type: expected Response or Request, got {type(result)}: {result!r}")
         found: Response | Request = result

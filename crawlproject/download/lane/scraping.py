@@ -15,7 +15,7 @@ from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
 from crawlproject.clock import CLOCK
-from crawlproject.download.lane.calls import calls_of, next_turn, with_pauses
+from crawlproject.download.lane.calls import calls_of, with_pauses
 from crawlproject.download.lane.items import Items
 from crawlproject.download.lane.outputs import Outputs
 from crawlproject.download.receivers import Connections, Receivers
@@ -137,7 +137,7 @@ class Scraping:
         ends: list[End] = []
         for number, output in enumerate(outputs, 1):
             if number % STEP == 0 or CLOCK() > until:
-                await next_turn()
+                await asyncio.sleep(0)
                 until = CLOCK() + STEP_SECONDS
             try:
                 if isinstance(output, Request):
