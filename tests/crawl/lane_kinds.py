@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -449,15 +449,10 @@ class Diary(logging.Handler):
         self.crawler.stats.set_value("diary", self.events)
 
 
-def never(item: Any) -> Awaitable[Any]:
-    """Waits for ever."""
-    return asyncio.get_running_loop().create_future()
-
-
 class NeverEnding:
     """A pipeline that never ends with the second item."""
 
     async def process_item(self, item: Any) -> Any:
         if item.get("number") == 2:
-            await never(item)
+            await asyncio.get_running_loop().create_future()
         return item

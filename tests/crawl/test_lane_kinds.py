@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawl.differential import OWN_HANDLER
-from tests.crawl.scripted_site import Answer, Site, page, redirect
-from tests.crawl.test_lane_cases import Seen, assert_same, three_ways
+from testbed.workers import environment
+from tests.crawl.crawling import command
+from tests.crawl.differential import OWN_HANDLER, QUICK, run_on
+from tests.crawl.scripted_site import Answer, Asked, Site, page, redirect, scripted_site
+from tests.crawl.test_lane_cases import Seen, assert_same, seen, three_ways
+from tests.processes import running
+from tests.waiting import PATIENCE, until
 
 KINDS = "tests.crawl.lane_kinds"
 SPIDER = f"{KINDS}.KindsSpider"
@@ -168,7 +175,7 @@ def test_settings(settings: dict[str, Any]) -> None:
     assert_same(lane, slow, stock)
 
 
-def test_the_cache(tmp_path: Any) -> None:
+def test_the_cache(tmp_path: Path) -> None:
     """The second time all pages come from there."""
     for _ in range(2):
         found = []
@@ -182,10 +189,6 @@ def test_the_cache(tmp_path: Any) -> None:
 
 
 def _one(way: str, settings: dict[str, Any]) -> Seen:
-    from tests.crawl.differential import QUICK, run_on
-    from tests.crawl.scripted_site import scripted_site
-    from tests.crawl.test_lane_cases import seen
-
     with scripted_site(1) as site:
         site.script = script(site)
         chosen = {**SETTINGS, **settings}
@@ -202,6 +205,38 @@ def test_what_happens_to_a_url_happens_in_scrapys_order(kind: str, pipeline: str
     found = [_diary(way) for way in ways(settings, kind=kind)]
     assert found[0] == found[1] == found[2]
     assert sum(map(len, found[0].values())) > 50
+
+
+@pytest.mark.parametrize("way", ["auto", "off"])
+@pytest.mark.parametrize("pipeline", ["NeverEnding", "Piping"])
+def test_ctrl_c(way: str, pipeline: str, tmp_path: Path) -> None:
+    """Once: what is in progress is finished. A pipeline that never ends keeps the crawl from that: twice."""
+    released = threading.Event()
+    with scripted_site(1) as site:
+
+        def later(_: Asked) -> Answer:
+            with site.came:
+                site.came.wait_for(lambda: site.stopping.is_set() or released.is_set(), PATIENCE)
+            return page()
+
+        site.script = {"1/": page(), **dict.fromkeys(("1/a", "1/p", "1/moved", "1/later", "1/gone", "1/broken"), later)}
+        settings = {**QUICK, **SETTINGS, "ITEM_PIPELINES": {f"{KINDS}.{pipeline}": 1}, "FRONTIER_FAST_LANE": way}
+        line = command(SPIDER, tmp_path, settings, {"sites": site.origins[0]}, addon=True)
+        with (tmp_path / "log").open("w") as log, running(line, stderr=log, env=environment()) as process:
+            site.wait_for(2)
+            process.send_signal(signal.SIGINT)
+            until(lambda: "Closing spider (shutdown)" in (tmp_path / "log").read_text(), process)
+            with site.came:
+                released.set()
+                site.came.notify_all()
+            if pipeline == "NeverEnding":
+                until(lambda: (tmp_path / "log").read_text().count("Crawled (200)") == 2, process)
+                process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
+    said = (tmp_path / "log").read_text()
+    assert ("Spider closed (shutdown)" in said) == (pipeline == "Piping")
+    assert ("forcing unclean shutdown" in said) == (pipeline == "NeverEnding")
+    assert len(site.places()) == 2
 
 
 def _diary(way: Seen) -> dict[str, list[str]]:
