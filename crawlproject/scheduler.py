@@ -13,8 +13,9 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backends.choice import open_backend
+from crawlproject.backends.protocol import Host
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import CrawlFrontier
+from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.cycles import LastingObjects
@@ -93,7 +94,6 @@ class FrontierScheduler(BaseScheduler):
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         frontier = options.new_frontier()
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
-        self.crawl = CrawlFrontier(dispatcher, self._take_dropped, by_ip=options.group == "ip")
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
@@ -109,28 +109,18 @@ class FrontierScheduler(BaseScheduler):
         frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        self._backend = open_backend(crawler, options, frontier, self._seen)
-        self.crawl.is_allowed = self._backend.may_start
-        self.crawl.may_send = self._backend.may_send
+        host = Host(self._alarm.ring, self._receive, self._servers_came, self._close_connections)
+        self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
         self._discovery.queued = self._queued
         self._discovery.enqueue = self._enqueue_received
-        self._backend.wake = self._alarm.ring
-        self._backend.receive = self._discovery.receive
-        self._backend.servers_came = self._servers_came
-        self._backend.close_connections = self._close_connections
-        self.crawl.intake = self._discovery
-        self.crawl.is_resumed = len(frontier) > 0
-        self.crawl.pages_elsewhere = self._backend.pages_elsewhere
-        self.crawl.urls_seen = lambda: len(self._seen.seen)
-        self.crawl.wake = self._alarm.ring
-        self.crawl.directory = self._backend.directory
-        self.crawl.shared_orders = self._backend.orders
-        self.crawl.saved = self._backend.saved
-        self.crawl.workers = self._backend.workers
+        ports = CrawlPorts(
+            self._discovery, self._backend, self._alarm.ring, self._take_dropped, lambda: len(self._seen.seen)
+        )
+        self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
     @classmethod
     @starting(StoreError)
@@ -448,6 +438,9 @@ class FrontierScheduler(BaseScheduler):
         """Remove a link that will not be fetched from frontier and backend."""
         self._frontier.acknowledge(entry)
         self._backend.dropped(entry)
+
+    def _receive(self, entries: Sequence[Entry]) -> Iterator[None]:
+        return self._discovery.receive(entries)
 
     def _servers_came(self, keys: Sequence[str]) -> None:
         self._discovery.servers_came(keys)

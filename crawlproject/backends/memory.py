@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 class MemoryBackend(Backend):
     """Payloads are requests, or callbacks of links."""
 
-    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def __init__(
+        self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
+    ) -> None:
         seen.use_store(None)  # the queues do not outlive the run, so the seen-set must not either
 
     def pack(self, request: Request) -> Any:

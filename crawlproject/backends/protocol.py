@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -39,6 +40,20 @@ class Exchange(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Host:
+    """What a backend asks of the crawl. Called after ``Backend.opened``."""
+
+    #: Wakes the engine.
+    wake: Callable[[], None]
+    #: Queues entries that other workers sent, in steps of at most 0.1 s.
+    receive: Callable[[Sequence[Entry]], Iterator[None]]
+    #: Lets discovery continue with servers that came from another worker.
+    servers_came: Callable[[Sequence[str]], None]
+    #: Closes the connections of sessions that were closed.
+    close_connections: Callable[[], None]
+
+
 class Backend(Protocol):
     """Stores frontier and seen-set, and converts requests for the store.
 
@@ -49,20 +64,12 @@ class Backend(Protocol):
     Backends derive from this class: what only some of them need has defaults here, and what records does nothing.
     """
 
-    #: Where foreign URLs go; None: this process crawls alone. Set by the constructor, and not changed.
+    #: Where foreign URLs go; None: this process crawls alone.
     exchange: Exchange | None = None
     #: Where what must survive a restart is kept; None: nothing does.
     directory: Path | None = None
-    #: The operator's orders for all workers of the crawl; None: they are this process's. Set by the constructor.
+    #: The operator's orders for all workers of the crawl; None: they are this process's.
     orders: SharedOrders | None = None
-    #: Wakes the engine. Set by the scheduler before ``opened``.
-    wake: Callable[[], None]
-    #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
-    receive: Callable[[Sequence[Entry]], Iterator[None]]
-    #: Lets discovery continue with servers that came from another worker. Set by the scheduler before ``opened``.
-    servers_came: Callable[[Sequence[str]], None]
-    #: Closes the connections of sessions that were closed. Set by the scheduler before ``opened``.
-    close_connections: Callable[[], None]
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
@@ -75,7 +82,7 @@ class Backend(Protocol):
         """Let the file of a project's own ``dupefilter``, now open, have only requests that are stored."""
 
     def may_start(self) -> bool:
-        """Whether requests may start now; after False, the backend calls ``wake`` when they may. O(1).
+        """Whether requests may start now; after False, the backend calls ``Host.wake`` when they may. O(1).
 
         Those handed out before, and not sent yet, return to the frontier.
         """
