@@ -219,6 +219,10 @@ class RequestsUnderWay:
             self._active.remove(request)
         wake(self._slot)
 
+    async def seen(self) -> None:
+        """Return when the engine has asked the scheduler again."""
+        await self._slot.nextcall.wait()
+
     def scraping(self, request: Request, result: Response | Failure) -> None:
         """The scraper has begun with its response, or its failure."""
         size = len(getattr(result, "body", b""))

@@ -293,9 +293,8 @@ class FrontierScheduler(BaseScheduler):
         """
         lane = self._lane_of_crawl()
         for request in self._startable():
-            if lane is None:
+            if lane is None or not lane.take(request):
                 return request
-            lane.take(request)
             if lane.is_full:
                 break
         return None

@@ -130,7 +130,8 @@ class FrontierDownloader(Downloader):
     def direct(self) -> Callable[[Request], Awaitable[Response | Request]] | None:
         """What ``fetch`` does, for a caller that adds the request to ``active`` and removes it itself; None if a
         subclass has another ``fetch``."""
-        return self._to_end if type(self).fetch is FrontierDownloader.fetch else None
+        is_ours = getattr(self.fetch, "__func__", None) is FrontierDownloader.fetch
+        return self._to_end if is_ours else None
 
     async def _to_end(self, request: Request) -> Response | Request:
         if self._fast is None:  # not before all middlewares are there

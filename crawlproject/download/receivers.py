@@ -78,6 +78,12 @@ class Receivers:
         self._calls = [(receiver, _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
         self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
+    def are_there(self) -> bool:
+        """Whether any is connected now. O(receivers)."""
+        if self._connections.have_changed():
+            self.read(())
+        return bool(self._calls)
+
     def tell(self, **values: Any) -> None:
         """``send`` to those that are connected now; always with the same names. O(receivers)."""
         if self._connections.have_changed():

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.core.engine import ExecutionEngine
 from scrapy.http import Request, Response
 from scrapy.utils.asyncio import is_asyncio_available
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
 from crawlproject.download.body_budget import crawl_budget
@@ -41,6 +41,7 @@ class FastLane:
         self._under_way = RequestsUnderWay(engine)
         self._scraping = Scraping(engine)
         self._received = Receivers(crawler, signals.response_received)
+        self._told_empty = Receivers(crawler, signals.scheduler_empty)
         self._tasks: set[asyncio.Task[None]] = set()
         direct = getattr(engine.downloader, "direct", None)
         self._fetch: Callable[[Request], Awaitable[Any]] = direct or self._fetch_by_other
@@ -50,12 +51,20 @@ class FastLane:
         """Whether the engine accepts no request for now; it asks again when one has ended."""
         return self._engine.needs_backout()
 
-    def take(self, request: Request) -> None:
-        """Fetch and scrape ``request``."""
+    def take(self, request: Request) -> bool:
+        """Fetch and scrape ``request``; False: the engine must.
+
+        With a request that fills ``CONCURRENT_REQUESTS`` the engine is told that there is no other.  It says so to
+        receivers of ``scheduler_empty``, to whom it would not be true.
+        """
+        limit = getattr(self._engine.downloader, "total_concurrency", 0)
+        if 0 < limit <= len(self._engine.downloader.active) + 1 and self._told_empty.are_there():
+            return False
         self._under_way.begin(request)
         task = asyncio.get_running_loop().create_task(self._serve(request))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return True
 
     async def _serve(self, request: Request) -> None:
         result: Any
@@ -66,6 +75,8 @@ class FastLane:
                 result = Failure()  # type: ignore[no-untyped-call]
             finally:
                 self._under_way.downloaded(request)
+            if self._told_empty.are_there():  # the engine looks before the callback runs, and may say so
+                await self._under_way.seen()
             if isinstance(result, Request):
                 self._scraping.follow(result)
             else:
@@ -102,7 +113,7 @@ class FastLane:
         self._count("lane/requests")
         engine = self._engine
         more = (engine.spider,) if engine._downloader_fetch_needs_spider else ()
-        return await maybe_deferred_to_future(engine.downloader.fetch(request, *more))
+        return await ensure_awaitable(engine.downloader.fetch(request, *more))
 
 
 def open_lane(crawler: Crawler) -> FastLane | None:
