@@ -32,8 +32,6 @@ class Site(NamedTuple):
     render: Render
     #: Paths of pages with new text.
     real: frozenset[str]
-    #: Requests that may go elsewhere.
-    budget: int = 0
 
 
 def words(seed: object, count: int) -> str:
@@ -240,7 +238,7 @@ def wiki() -> Site:
     articles = [f"/wiki/{name}" for name in names]
     histories = [f"/index.php?action=history&title={name}" for name in names]
     old = [f"/index.php?oldid={at * 3 + each}&title={name}" for at, name in enumerate(names) for each in range(3)]
-    return Site(render, frozenset(["/", *articles, *histories, *old]), budget=40)  # each article's own login
+    return Site(render, frozenset(["/", *articles, *histories, *old]))  # each article's own login
 
 
 def shop() -> Site:
@@ -275,7 +273,7 @@ def shop() -> Site:
 
     pages = [f"/shop?page={number}" for number in range(1, products // each + 1)]
     items = [f"/product/{number}" for number in range(products)]
-    return Site(render, frozenset(["/", *pages, *items]), budget=80)
+    return Site(render, frozenset(["/", *pages, *items]))
 
 
 def _query(given: dict[str, object]) -> str:
@@ -344,7 +342,7 @@ def _month_page(year: int, month: int, links: list[str]) -> str:
     return html(f"{MONTHS[month - 1]} {year}", f"No events in {MONTHS[month - 1]} {year}.", links)
 
 
-def calendar(form: str, pattern: str, day_form: str = "", budget: int = 12) -> Site:
+def calendar(form: str, pattern: str, day_form: str = "") -> Site:
     """A calendar that has every month there ever was and will be, and nothing in it.
 
     ``pattern``: with groups ``year``, ``month`` and perhaps ``day``.
@@ -366,7 +364,7 @@ def calendar(form: str, pattern: str, day_form: str = "", budget: int = 12) -> S
         links = [form.format(each // 12, each % 12 + 1) for each in (number - 1, number + 1)]
         return _month_page(year, month, links + [day_form.format(year, month, day) for day in range(1, 29) if day_form])
 
-    return Site(render, frozenset(["/", "/about"]), budget)
+    return Site(render, frozenset(["/", "/about"]))
 
 
 def calendar_of_events() -> Site:
@@ -391,7 +389,7 @@ def calendar_of_events() -> Site:
         return _month_page(*found, links + [event(*found)] * (tuple(found) in months))
 
     paths = [f"/calendar/{year}/{month:02}/" for year, month in months]
-    return Site(render, frozenset(["/", *events, *paths]), budget=20)
+    return Site(render, frozenset(["/", *events, *paths]))
 
 
 def deeper() -> Site:
@@ -406,7 +404,7 @@ def deeper() -> Site:
             return None
         return html(parts[-1], words(parts[-1], 50), [f"{parts[-1]}/"])
 
-    return Site(render, frozenset(["/", *(f"/{name}/" for name in names)]), budget=30)
+    return Site(render, frozenset(["/", *(f"/{name}/" for name in names)]))
 
 
 def past_the_end() -> Site:
@@ -419,7 +417,7 @@ def past_the_end() -> Site:
         text = words(path, 50) if found[0] <= 20 else "No posts found."
         return html(f"Page {found[0]}", text, [f"/page/{found[0] + 1}/"])
 
-    return Site(render, frozenset(["/", *(f"/page/{number}/" for number in range(2, 21))]), budget=12)
+    return Site(render, frozenset(["/", *(f"/page/{number}/" for number in range(2, 21))]))
 
 
 def two_that_lead_on() -> Site:
@@ -431,7 +429,7 @@ def two_that_lead_on() -> Site:
             return None
         return html("Page", "Lorem ipsum", [f"/p/{found[0] + 1}", f"/print/p/{found[0] + 1}"])
 
-    return Site(render, frozenset(["/"]), budget=32)
+    return Site(render, frozenset(["/"]))
 
 
 def in_turn() -> Site:
@@ -446,7 +444,7 @@ def in_turn() -> Site:
             return None
         return html("Diary", "Nothing yet", [f"/{kinds[kinds.index(found[1]) - 2]}/{int(found[2]) + 1}"])
 
-    return Site(render, frozenset(["/"]), budget=80)
+    return Site(render, frozenset(["/"]))
 
 
 def forms() -> Site:
@@ -465,7 +463,7 @@ def forms() -> Site:
         links += [f"/new?date={found[1]}-{found[0]:02}-{day:02}" for day in range(1, 29)]
         return _month_page(found[1], found[0], links)
 
-    return Site(render, frozenset(["/"]), budget=10)
+    return Site(render, frozenset(["/"]))
 
 
 def downloads() -> Site:
@@ -483,7 +481,7 @@ def downloads() -> Site:
         links = [f"/calendar/{each // 12}/{each % 12 + 1:02}/" for each in (number - 1, number + 1)]
         return _month_page(*found, [*links, f"{path}?ical=1"])
 
-    return Site(render, frozenset(["/"]), budget=40)
+    return Site(render, frozenset(["/"]))
 
 
 def sharing() -> Site:
@@ -506,7 +504,7 @@ def sharing() -> Site:
 
     articles = [f"/article-{number}" for number in range(count)]
     shares = [f"/share?u={{root}}{path}" for path in articles]
-    return Site(render, frozenset(["/", *articles, *shares]), budget=8)
+    return Site(render, frozenset(["/", *articles, *shares]))
 
 
 def members() -> Site:
@@ -528,7 +526,7 @@ def members() -> Site:
         return html(f"Article {number}", words(path, 40), links)
 
     articles = [f"/article-{number}" for number in range(count)]
-    return Site(render, frozenset(["/", *articles, *(f"/comments?on={path}" for path in articles)]), budget=12)
+    return Site(render, frozenset(["/", *articles, *(f"/comments?on={path}" for path in articles)]))
 
 
 def replies() -> Site:
@@ -571,7 +569,7 @@ def logins() -> Site:
         links = [f"/article-{each}" for each in range(count)] if path == "/" else [f"/sign-in?next={{root}}{path}"]
         return html(f"Article {number}", words(path, 40), links)
 
-    return Site(render, frozenset(["/", "/sign-in", *(f"/article-{number}" for number in range(count))]), budget=12)
+    return Site(render, frozenset(["/", "/sign-in", *(f"/article-{number}" for number in range(count))]))
 
 
 REAL = {

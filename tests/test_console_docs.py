@@ -1,4 +1,4 @@
-"""The commands of docs/console.md, as they are typed, against a crawl of a web on loopback."""
+"""The commands of the console in docs/watch.md, as they are typed, against a crawl of a web on loopback."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from testbed.children import free_port
 from testbed.web import WebSpec, running_web
 from tests.crawl.test_console import open_console
 from tests.monitor.console.client import client_of
+from tests.pages import blocks, page
 from tests.processes import HUNG, run_python, running
 from tests.waiting import until
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "console.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks(page("watch.md").split("\n## The console\n")[1].split("\n## ")[0])
 
 
 def test_the_commands_run(tmp_path: Path) -> None:

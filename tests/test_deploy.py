@@ -21,11 +21,12 @@ import pytest
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, fetches, running_web
+from tests.pages import blocks, commands, page
 from tests.processes import HUNG
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCS = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+DOCS = page("deploy.md")
 PORT = "6800"
 REDIS_URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
@@ -39,12 +40,7 @@ WITH_PROGRESS = "-d setting=PROGRESS=on"
 
 def sections() -> dict[str, list[str]]:
     """Commands of each section, by its title."""
-    found: dict[str, list[str]] = {}
-    for section in re.split(r"\n###? ", DOCS)[1:]:
-        blocks = re.findall(r"^```console\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
-        text = "".join(blocks).replace("\\\n", " ")
-        found[section.partition("\n")[0]] = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
-    return found
+    return {section.partition("\n")[0]: commands(section) for section in re.split(r"\n###? ", DOCS)[1:]}
 
 
 @dataclass
@@ -108,7 +104,7 @@ class User:
         """The server of the document, until the end of the block, in a group of its own: its jobs end with it."""
         folder = self.home / "scrapyd"
         folder.mkdir()
-        conf = re.findall(r"```ini\n(.*?)```", DOCS, re.DOTALL)[0].replace(PORT, str(self.port))
+        conf = blocks(DOCS, "ini")[0].replace(PORT, str(self.port))
         (folder / "scrapyd.conf").write_text(f"{conf}poll_interval = 0.2\n", encoding="utf-8")
         with (self.home / "scrapyd.log").open("wb") as log:
             server = subprocess.Popen(

@@ -1,25 +1,29 @@
-"""The docs name every setting and every stat, and nothing that is not there."""
+"""The docs name every setting and every stat; what they name and link to exists."""
 
 import ast
 import os
 import re
+import shlex
 from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from scrapy.settings import default_settings
+from scrapy.cmdline import ScrapyArgumentParser
+from scrapy.settings import Settings, default_settings
 
 from crawlproject.frontier.policy import POLICIES
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.monitor.console.control import Control
-from crawlproject.options.all_settings import DEFAULTS, OTHERS, PREFIXES
-from crawlproject.options.presets import PRESETS
+from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS, PREFIXES
 from crawlproject.records.values import TYPES
 from crawlproject.spiders.web import ARGUMENTS, LIMITS
+from scripts import reference
+from tests.pages import ROOT, commands
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "crawlproject").rglob("*.py"))
 SETTINGS = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 STATS = (ROOT / "docs" / "stats.md").read_text(encoding="utf-8")
@@ -33,19 +37,22 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("name", DEFAULTS)
-def test_every_setting_is_documented_with_its_default(name: str) -> None:
-    """A row in docs/settings.md, with the default that the table has."""
-    row = re.search(rf"^\| `{name}` \|\s*`?(.*?)`?\s*\|", SETTINGS, re.MULTILINE)
-    assert row, name
-    assert row[1] == ("" if DEFAULTS[name] is None else str(DEFAULTS[name]))
+def test_settings_and_stats_are_generated() -> None:
+    """Both pages are what ``scripts/reference.py`` makes of the declarations."""
+    assert reference.settings() == SETTINGS, "run scripts/reference.py"
+    assert reference.stats() == STATS, "run scripts/reference.py"
 
 
-def test_documented_settings_exist() -> None:
-    """No row for a setting that nothing reads."""
-    prefixes = "|".join((*PREFIXES, "DNS"))
-    for name in re.findall(rf"^\| `((?:{prefixes})\w+)`", SETTINGS, re.MULTILINE):
-        assert f'"{name}"' in SOURCES, name
+def test_every_setting_is_declared_with_a_meaning() -> None:
+    """Each of ours once, with one or two sentences, and none that its family does not read; some are Scrapy's."""
+    families = {family: dict(reference.meanings(family)) for family in FAMILIES}
+    names = [name for meanings in families.values() for name in meanings]
+    assert len(names) == len(set(names))
+    assert set(DEFAULTS) - set(names) == set()
+    for family, meanings in families.items():
+        others = set(meanings) - set(family.defaults()) - {"FRONTIER_PRESET"}
+        assert {name for name in others if not hasattr(default_settings, name)} == set()
+        assert [name for name, meaning in meanings.items() if len(meaning.split()) > 30] == []
 
 
 def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
@@ -70,29 +77,16 @@ def test_limits_are_documented_as_arguments_and_settings() -> None:
     ("page", "row", "names"),
     [
         ("policies.md", r"^\| `{}`", (*POLICIES, *QUALITIES)),
-        ("settings.md", r"^\| `FRONTIER_POLICY` .*`{}`", POLICIES),
-        ("settings.md", r"^\| `FRONTIER_QUALITY` .*`{}`", QUALITIES),
-        ("site-rules.md", r"^\| .*`{}`", TYPES),
-        ("console.md", "`/api/{}`", Control.actions(Mock())),
+        ("settings.md", r"^- `FRONTIER_POLICY` .*`{}`", POLICIES),
+        ("settings.md", r"^- `FRONTIER_QUALITY` .*`{}`", QUALITIES),
+        ("spiders.md", r"^\| .*`{}`", TYPES),
+        ("watch.md", "`/api/{}`", Control.actions(Mock())),
     ],
 )
 def test_names_that_users_give_are_documented(page: str, row: str, names: Iterable[str]) -> None:
     """Policies, qualities, types of fields, actions of the console."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     assert [name for name in names if not re.search(row.format(name), text, re.MULTILINE)] == []
-
-
-def test_presets_are_documented() -> None:
-    """The table in docs/settings.md has what each preset sets, and the defaults for what it does not."""
-    table = SETTINGS.split("### Presets")[1].split("\n\n")[2].splitlines()
-    names = re.findall(r"`([a-z-]+)`", table[0])
-    assert set(names) == set(PRESETS)
-    rows = {row.split("`")[1]: [cell.strip(" `") for cell in row.split("|")[2:-1]] for row in table[2:]}
-    assert rows.keys() == {setting for preset in PRESETS.values() for setting in preset}
-    for setting, cells in rows.items():
-        for name, cell in zip(names, cells, strict=True):
-            value = PRESETS[name].get(setting, DEFAULTS[setting])
-            assert cell == (value if isinstance(value, str) else f"{value:g}"), (setting, name)
 
 
 def test_every_stat_is_documented() -> None:
@@ -114,6 +108,32 @@ def test_every_stat_of_a_worker_is_documented() -> None:
     names = {f"workers/{key.value}" for key in keys if isinstance(key, ast.Constant)}
     assert {"workers/partitions", "workers/lag", "workers/lost", "workers/received/bad"} <= names
     assert {name for name in names if f"`{name}`" not in STATS} == set()
+
+
+SCRAPY_COMMANDS = [
+    (path.name, command)
+    for path in (ROOT / "README.md", *DOCS)
+    for command in commands(path.read_text(encoding="utf-8"))
+    if command.startswith("scrapy ")
+]
+
+
+@pytest.mark.parametrize(("name", "line"), SCRAPY_COMMANDS, ids=[f"{name}: {line}" for name, line in SCRAPY_COMMANDS])
+def test_scrapy_understands_every_command(name: str, line: str) -> None:
+    """The command and its options exist."""
+    words = shlex.split(line)
+    end = next((number for number, word in enumerate(words) if word in ("|", ">", "2>&1")), len(words))
+    _, command_name, *arguments = words[:end]
+    places = ("crawlproject.commands", "scrapy.commands")
+    place = next(place for place in places if find_spec(f"{place}.{command_name}"))
+    command = import_module(f"{place}.{command_name}").Command()
+    command.settings = Settings()
+    parser = ScrapyArgumentParser(conflict_handler="resolve")
+    command.add_options(parser)
+    options, rest = parser.parse_known_args(arguments)
+    assert [word for word in rest if word.startswith("-")] == []
+    if place == "crawlproject.commands" and command_name in ("crawl", "workers"):
+        command.process_options(rest, options)
 
 
 def test_links_between_the_docs_lead_somewhere() -> None:

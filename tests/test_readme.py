@@ -92,12 +92,12 @@ def test_own_servers_are_crawled_as_shown(tmp_path: Path) -> None:
 
 
 def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
-    """`scrapy genspider -t site NAME DOMAIN`, and the file is the one that docs/new-spider.md shows."""
+    """`scrapy genspider -t site NAME DOMAIN`, and the file is the one that docs/spiders.md shows."""
     scrapy = (sys.executable, "-m", "scrapy")
     assert "site" in run(*scrapy, "genspider", "--list", cwd=checkout)
     run(*scrapy, "genspider", "-t", "site", "books", "books.example.org", cwd=checkout)
     made = (checkout / "crawlproject" / "spiders" / "books.py").read_text(encoding="utf-8")
-    docs = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    docs = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
     assert made.strip() == docs.split("```python\n")[1].split("```")[0].strip()
     assert len(made.splitlines()) <= 16
     with running_web(SMALL) as web:

@@ -1,19 +1,15 @@
-"""docs/scale.md: its table follows from its figures, and its command runs."""
+"""docs/scale.md: its table follows from its figures."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from math import isclose
-from pathlib import Path
 
 import pytest
-from scrapy.cmdline import ScrapyArgumentParser
-from scrapy.settings import Settings
 
-from crawlproject.commands import simulate
+from tests.pages import page
 
-PAGE = (Path(__file__).resolve().parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = page("scale.md")
 #: Assumed for each page fetched.
 SEEN, QUEUED, SERVERS = 10, 9, 0.01
 UNITS = {"bytes": 1.0, "kB": 1e3, "GB": 1e9, "ms": 1e-3, "µs": 1e-6}
@@ -70,17 +66,3 @@ def test_the_table_follows_from_the_figures(column: int, pages: float) -> None:
 
 def _close(shown: float, value: float) -> bool:
     return isclose(shown, value, rel_tol=0.06, abs_tol=0.05)
-
-
-def test_its_command_is_understood() -> None:
-    """It takes minutes: only its options are read."""
-    [line] = [line[2:] for line in re.findall(r"^\$ .*$", PAGE, re.MULTILINE)]
-    program, name, *arguments = shlex.split(line)
-    assert (program, name) == ("scrapy", "simulate")
-    command = simulate.Command()
-    command.settings = Settings()
-    parser = ScrapyArgumentParser(conflict_handler="resolve")
-    command.add_options(parser)
-    options, rest = parser.parse_known_args(arguments)
-    assert rest == []
-    assert options.sessions == 256

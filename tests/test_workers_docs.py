@@ -6,7 +6,6 @@ import importlib.util
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -16,30 +15,21 @@ from tempfile import TemporaryDirectory
 import pytest
 import scrapy_redis
 from redis import Redis
-from scrapy.cmdline import ScrapyArgumentParser
-from scrapy.settings import Settings
 
-from crawlproject.commands import crawl, workers
 from crawlproject.commands.private_redis import PrivateRedis, find_server
 from testbed.web import WebSpec, running_web
 from tests.commands.private_server import private_server
+from tests.pages import ROOT, blocks, commands, page
 from tests.processes import forked_scrapy, run_python
 
-ROOT = Path(__file__).resolve().parents[1]
-WORKERS = (ROOT / "docs" / "workers.md").read_text(encoding="utf-8")
-MOVING = (ROOT / "docs" / "from-scrapy-redis.md").read_text(encoding="utf-8")
+WORKERS = page("workers.md")
+MOVING = page("from-scrapy-redis.md")
 URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: Without cookies, pages take the fast lane.
 ON_LOOPBACK = "-s ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
 HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
 needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")
-
-
-def commands(page: str) -> list[str]:
-    """What a reader types, in order."""
-    blocks = re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
 
 
 def settings_of_scrapy_redis() -> set[str]:
@@ -58,23 +48,10 @@ def test_every_setting_of_scrapy_redis_is_in_the_table() -> None:
     assert {name for name in names if f"`{name}`" not in table} == set()
 
 
-@pytest.mark.parametrize("line", [line for line in commands(WORKERS + MOVING) if line.startswith("scrapy ")])
-def test_scrapy_understands_every_command(line: str) -> None:
-    """Options exist; the spider stands where it belongs."""
-    _, name, *arguments = shlex.split(line)
-    command = {"crawl": crawl.Command, "workers": workers.Command}[name]()
-    command.settings = Settings()
-    parser = ScrapyArgumentParser(conflict_handler="resolve")
-    command.add_options(parser)
-    options, rest = parser.parse_known_args(arguments)
-    assert rest in (["web"], ["books"])
-    command.process_options(rest, options)
-
-
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
 def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     """Every key, and a template that can be started."""
-    [unit] = re.findall(r"^```ini\n(.*?)^```", WORKERS, re.MULTILINE | re.DOTALL)
+    [unit] = blocks(WORKERS, "ini")
     path = tmp_path / "crawlproject-worker@.service"
     path.write_text(unit.replace("/srv/crawlproject/.venv/bin/scrapy", "/bin/true"))
     done = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
@@ -95,7 +72,7 @@ def project(tmp_path: Path, server: PrivateRedis) -> Path:
     environment = {name: value for name, value in os.environ.items() if name != "SCRAPY_SETTINGS_MODULE"}
     done = run_python("-m", "scrapy", "startproject", "mine", str(project), env=environment)
     assert done.returncode == 0, done.stderr
-    settings, spider = re.findall(r"^```python\n(.*?)^```", MOVING, re.MULTILINE | re.DOTALL)
+    settings, spider = blocks(MOVING, "python")
     settings = settings.replace(URL, server.url)
     if not HAS_BACKEND:
         settings = settings.replace('"redis"\n', '"memory"\n')

@@ -1,4 +1,4 @@
-"""``scrapy console TARGET ACTION``: the control room of a running crawl, for scripts (docs/console.md)."""
+"""``scrapy console TARGET ACTION``: the control room of a running crawl, for scripts (docs/watch.md)."""
 
 from __future__ import annotations
 

@@ -186,6 +186,11 @@ def _text(answer: dict[str, Any]) -> str:
     for server in answer["top_servers"]:
         note = _note(server)
         note += f" (guarded: {server['guarded']})" if server["guarded"] else ""
+        note += (
+            f" (URLs that come last, nothing new on pages like theirs: {server['doubted']})"
+            if server["doubted"]
+            else ""
+        )
         note += f" (traps: {', '.join(server['traps'])})" if server["traps"] else ""
         if "partition" in server:
             note += f" (partition {server['partition']}: {server['owner'] or 'no owner'})"

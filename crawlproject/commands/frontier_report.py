@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier.entry import path_of, url_of
-from crawlproject.frontier.queues.sort_key import decode_row, decode_sort_key
+from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.server_state import server_terms, shown_state
 from crawlproject.seen.fingerprint import url_key
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
 DONE = "seen, without a page: refused (robots.txt, limits), failed, redirected, or dropped"
 #: The same, if pages are not recorded.
 SEEN = "done: fetched, refused (robots.txt, limits), failed, redirected, or dropped"
+#: Priority of a queued URL -> why it comes last.
+LAST = {
+    DEMOTED: "; it comes last: pages like it, or those that link to it, showed nothing new",
+    OTHER_NAME: "; it comes last: its page is known under another address",
+}
 UNKNOWN = "never queued: no page read so far links to it, or not followed (filters, depth, domain, guard)"
 
 
@@ -72,6 +77,7 @@ class FrontierReport:
             "servers_waiting": counts["waiting"],
             "servers_idle": counts["idle"],
             "servers_given_up": sum(server.given_up for server in self.frontier.servers),
+            "urls_doubted": sum(server.guard.waiting for server in self.frontier.servers if server.guard),
             "servers_guarded": sum(bool(server.demoted_because) for server in self.frontier.servers),
         }
 
@@ -108,7 +114,8 @@ class FrontierReport:
         key = server_key(url)
         for place, queued in enumerate(self.urls(key), start=1):
             if queued["url"] == url:
-                return {"url": url, "url_state": f"queued, or in progress: number {place} of its server", **queued}
+                state = f"queued, or in progress: number {place} of its server" + LAST.get(queued["priority"], "")
+                return {"url": url, "url_state": state, **queued}
         server = self.frontier.server(key)
         if server is not None and self.pages is not None:
             page = self.pages.committed(cast("StoredUrlQueue", server.urls).number, path_of(url, key))

@@ -22,6 +22,7 @@ from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
 from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def _demoted_once(entry: Entry) -> Entry:
 
 
 def _as_version(entry: Entry) -> Entry:
-    """``entry``, which waits because its page is known, unless it waits for what its pattern showed."""
-    return entry if entry.priority in WAITING else demoted(entry, OTHER_NAME)
+    """``entry``, which waits because its page is known."""
+    return entry if entry.priority == OTHER_NAME else demoted(entry, OTHER_NAME)
 
 
 class TrapGuard:
@@ -122,6 +123,9 @@ class TrapGuard:
             self._stats.inc_value("guard/demoted", len(last | versions))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
             entries = [_as_version(entry) if entry.url in versions else entry for entry in entries]
+            followed = [entry for entry in entries if not (entry.url in versions and self._is_spent(entry.url))]
+            self._stats.inc_value("guard/dropped", len(entries) - len(followed))
+            entries = followed
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
         for spent in dropped:
             self._drop(page.server, spent)
@@ -188,6 +192,9 @@ class TrapGuard:
             self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
         else:
             self._frontier.servers.changed(server)
+
+    def _is_spent(self, version: str) -> bool:
+        return self._guard.has_versions(self._frontier.server(server_key(version)))
 
     def _mark(self, version: str) -> None:
         self._seen.url_is_new(version)

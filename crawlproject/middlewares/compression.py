@@ -105,7 +105,6 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
     def _replace(self, request: Request, response: Response, decoded: _Decoded) -> Request | Response:
         is_truncated = decoded.is_cut and "download_stopped" not in response.flags
         if is_truncated:
-            self._count("truncated")
             request.meta[CUT] = True
         self._decoded = decoded.body
         try:
@@ -119,6 +118,8 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
             raise
         finally:
             self._decoded = None
+        if is_truncated:
+            self._count("truncated")
         if is_truncated and isinstance(answer, Response) and "dataloss" not in answer.flags:
             answer = answer.replace(flags=[*answer.flags, "dataloss"])
         return answer

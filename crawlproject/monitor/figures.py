@@ -74,9 +74,11 @@ class Figures:
     session_limit: int = 0
     max_sessions: int = 0
     servers: ServerCounts = field(default_factory=ServerCounts)
-    #: URLs, and how many of them belong to servers that the operator has blocked.
+    #: URLs, how many of them belong to servers that the operator has blocked, and how many come last, because pages
+    #: like theirs showed nothing new.
     queued: int = 0
     blocked: int = 0
+    doubted: int = 0
     #: URLs seen; with ``JOBDIR`` including earlier runs.
     seen: int = 0
     #: Estimated quality of the pages fetched, and of the URLs queued (None: not known); earlier runs included.

@@ -28,6 +28,8 @@ class Survey:
     #: Queued URLs that will not be fetched: their server will be full before.
     beyond_limits: int = 0
     guarded: int = 0
+    #: Queued URLs that wait until all others are fetched, because pages like theirs showed nothing new.
+    doubted: int = 0
     mirrors: int = 0
     #: The servers with the most pages, failures and URLs, most first.
     top: list[Server] = field(default_factory=list)

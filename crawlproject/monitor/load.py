@@ -56,7 +56,7 @@ class LoadMonitor:
 
     If the process is the bottleneck (the event loop lags, or memory is short), ``Throttle`` lowers the limit on
     sessions, and raises it again when the process has recovered.
-    Stats: ``monitor/*``, see docs/monitoring.md.
+    Stats: ``monitor/*``, see docs/watch.md.
     """
 
     def __init__(self, crawler: Crawler, options: MonitorOptions) -> None:

@@ -1,4 +1,4 @@
-"""The metrics for Prometheus: which stats they show, their types, units and labels. docs/monitoring.md lists them."""
+"""The metrics for Prometheus: which stats they show, their types, units and labels. docs/watch.md lists them."""
 
 from __future__ import annotations
 

@@ -149,6 +149,7 @@ class CrawlFigures:
             servers=servers,
             queued=crawl.queued,
             blocked=counts["blocked"],
+            doubted=0 if survey is None else survey.doubted,
             is_worker=crawl.shared_orders is not None,
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,

@@ -101,6 +101,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "crawl_delay": server.crawl_delay,
         "failures": server.failures,
         "guarded": server.demoted_because,
+        "doubted": server.guard.waiting if server.guard else 0,
         "refused": server.guard.refused if server.guard else 0,
         "traps": server.guard.spent if server.guard else [],
     }

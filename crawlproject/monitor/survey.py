@@ -61,6 +61,7 @@ class Surveyor:
         if server.fetched or server.failures or urls:
             found.top.append(server)
         found.guarded += bool(server.demoted_because)
+        found.doubted += server.guard.waiting if server.guard else 0
         found.mirrors += server.demotion < 1.0
         if server.blocked or not urls:
             return

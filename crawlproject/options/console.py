@@ -1,4 +1,4 @@
-"""The settings ``CONSOLE_*`` (docs/console.md)."""
+"""The settings ``CONSOLE_*`` (docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ MIN_TOKEN = 16
 
 @dataclass(frozen=True)
 class ConsoleOptions(Options):
-    """Address of the console, and access to it."""
+    """Address of the console, and access to it.
+
+    CONSOLE_PORT: port of the console; 0: none. With `scrapy workers` it counts up
+    CONSOLE_HOST: address of that port; one that other machines reach needs a token
+    CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
+    CONSOLE_NAMES: host names by which a browser may call the console, for a proxy
+    """
 
     #: Port 0: there is none.
     port: int

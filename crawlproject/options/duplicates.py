@@ -12,7 +12,15 @@ Follow = Literal["none", "near", "all"]
 
 @dataclass(frozen=True)
 class DuplicateOptions(Options):
-    """Which copies are looked for, and the consequences."""
+    """Which copies are looked for, and the consequences.
+
+    DUPLICATES_EXACT: mark pages with the same bytes as an earlier page
+    DUPLICATES_NEAR: mark pages with nearly the same text as an earlier page
+    DUPLICATES_FOLLOW: copies whose links are followed: `none`, `near` (all but exact ones in a circle), `all`
+    DUPLICATES_THRESHOLD: minimum estimated Jaccard coefficient of near-duplicates
+    DUPLICATES_NEAR_PAGES: newest pages with which a page is compared
+    DUPLICATES_MIRROR_FACTOR: factor on the rank of a mirror; 1: mirrors are only reported
+    """
 
     exact: bool = setting(Reader.switch, "DUPLICATES_EXACT", True)
     near: bool = setting(Reader.switch, "DUPLICATES_NEAR", True)

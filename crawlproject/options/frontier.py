@@ -161,7 +161,44 @@ def _scores(path: Path | None) -> ScoredQuality:
 
 @dataclass(frozen=True)
 class FrontierOptions(Options):
-    """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds."""
+    """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds.
+
+    FRONTIER_PRESET: bundle of politeness settings: `gentle`, `polite` or `own-site` ([presets](#presets))
+    FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, or the path of a
+        class ([policies](policies.md))
+    FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,
+        or the path of a class ([policies](policies.md))
+    FRONTIER_QUALITY_FILE: for `scores`: file of lines `URL<TAB>score`; other URLs have score 0
+    FRONTIER_MAX_SESSIONS: connections open at once, so also requests in progress
+    FRONTIER_DOMAIN_SHARE: share of the sessions that servers of one registered domain may hold while other domains
+        are ready
+    FRONTIER_MAX_PARKED: idle connections kept open for servers that rest briefly; useful with a short wait after each
+        request
+    FRONTIER_MAX_BATCH: maximum requests per session
+    FRONTIER_BACKEND: `memory`, `disk` or `redis`; default: `disk` if there is a directory, else `memory`
+    FRONTIER_DIR: directory of the `disk` backend; default: `frontier` in `JOBDIR`
+    FRONTIER_COMMIT_INTERVAL: seconds between commits to disk; a crash repeats at most the pages of this time
+    FRONTIER_FAST_LANE: `auto`: one coroutine does the work of Scrapy's engine, downloader and scraper; `off`: these
+    FRONTIER_RECRAWL_AGE: at the start, pages at least this old are queued again: `7d`, `12h`, `30m`, `90s`
+    FRONTIER_POLITENESS: `session`: rest after each session; `request`: wait after each request
+    FRONTIER_POLITENESS_GROUP: servers that share one politeness: each `server` alone, a registered `domain`, or an
+        address (`ip`)
+    FRONTIER_DELAY_FACTOR: the wait as a multiple of the time the server was busy; 0: none
+    FRONTIER_MIN_DELAY: minimum wait, seconds
+    FRONTIER_MAX_DELAY: maximum wait that the factor causes, seconds
+    FRONTIER_MAX_CRAWL_DELAY: a longer `Crawl-delay` is shortened to this, seconds
+    FRONTIER_MIN_BACKOFF: rest after a first failure, 429 or 503, seconds; doubled after each further one
+    FRONTIER_MAX_BACKOFF: maximum rest after a failure, seconds
+    FRONTIER_MAX_FAILURES: failures in a row after which a server is given up; 0: never
+    DOWNLOAD_DELAY: Scrapy's: minimum wait between two requests to a server
+    DOWNLOAD_SLOTS: Scrapy's: wait and connections of single hosts ([own server](limits.md#a-server-of-your-own))
+    FRONTIER_CONNECT_TIMEOUT: maximum wait for a connection, seconds
+    FRONTIER_PATIENCE: seconds that a server has for its first answer while others wait for its connection; 0: no
+        limit
+    FRONTIER_OUTAGE_FAILURES: failures in a row after which the crawl tests whether this machine's network is down; 0:
+        never
+    FRONTIER_COPIES_PENALTY: servers with copies rank lower
+    """
 
     policy: type[Policy] = setting(_policy)
     quality: Quality = setting(_quality)

@@ -30,7 +30,14 @@ def _denied(reader: Reader) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class LimitOptions(Options):
-    """Limits; 0 = none, as by default: the operator ends a broad crawl."""
+    """Limits; 0 = none, as by default: the operator ends a broad crawl.
+
+    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run; 0: no limit, as for the next three
+    FRONTIER_MAX_PAGES_PER_SERVER: maximum pages of a server, over all runs of a `JOBDIR`
+    FRONTIER_MAX_PAGES_PER_DOMAIN: the same for a registered domain
+    FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes in this run
+    FRONTIER_DENY_FILE: file of hosts and domains that are never contacted, one per line
+    """
 
     #: Hosts and domains that are never contacted.
     denied: frozenset[str] = setting(_denied)

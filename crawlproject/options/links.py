@@ -53,7 +53,20 @@ def _pattern(media_type: str) -> str:
 
 @dataclass(frozen=True)
 class LinkOptions(Options):
-    """Which links are followed, in which form, and what else is done with them."""
+    """Which links are followed, in which form, and what else is done with them.
+
+    LINKS_INCLUDE: [patterns](limits.md#patterns) of URLs; only matching links are followed
+    LINKS_EXCLUDE: patterns of URLs; matching links are not followed
+    URL_DROP_PARAMETERS: parameters removed from URLs: `name`, `prefix*`, `name=<id>` (values like session ids),
+        `;name` (in the path); default: a built-in list
+    LINKS_FILE: file of each page's links, for `scrapy pagerank` and `scrapy simulate`; `.gz` compresses
+    LINKS_SITEMAPS: fetch the sitemaps that robots.txt names; the spider needs `parse_sitemap`, as `web` has
+    LINKS_SKIP_EXTENSIONS: extensions not followed on servers that answer them with files; default: a built-in list
+    LINKS_SKIP_AFTER: answers after which links with such an extension are skipped; 0: always
+    LINKS_TYPES: media types read, such as `text/html`, `text/*`, `*/*`; default: `text/*`, HTML, XML, JSON
+    URLLENGTH_LIMIT: Scrapy's: longer URLs are not followed; 0: no limit
+    DEPTH_LIMIT: Scrapy's: links farther from the seeds are not followed; 0: no limit
+    """
 
     #: Links must match one of these patterns, if there are any.
     include: UrlPatterns = setting(_patterns, "LINKS_INCLUDE")

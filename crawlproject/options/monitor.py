@@ -1,4 +1,4 @@
-"""The settings ``MONITOR_*``, ``METRICS_*`` and ``FRONTIER_LOG_FAILURES`` (docs/monitoring.md)."""
+"""The settings ``MONITOR_*``, ``METRICS_*`` and ``FRONTIER_LOG_FAILURES`` (docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MonitorOptions(Options):
-    """Measurement and reports of the load."""
+    """Measurement and reports of the load.
+
+    MONITOR_ENABLED: monitor the load
+    MONITOR_INTERVAL: seconds between two samples
+    MONITOR_MAX_LAG: mean lag of the event loop, seconds, above which fewer sessions are allowed; 0: never
+    MONITOR_MAX_MEMORY: memory of the process, MB, above which fewer sessions are allowed; 0: never
+    MONITOR_STATS_FILE: file that gets the stats as JSON at the start and at the end
+    METRICS_PORT: port of the metrics for Prometheus; 0: none
+    METRICS_HOST: address of that port; everybody who reaches it can read the metrics
+    FRONTIER_LOG_FAILURES: `lines`: a line for each failed page; `counts`: their number by kind now and then
+    LOG_FORMAT_JSON: each line of the log is a JSON object
+    LOG_BRIEF: lists of components and settings only at DEBUG, the closing stats sorted
+    LOGSTATS_INTERVAL: Scrapy's: seconds between two lines of progress; 0: none
+    """
 
     enabled: bool = setting(Reader.switch, "MONITOR_ENABLED", True)
     #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
     interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)
     #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
-    # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/monitoring.md).
+    # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/watch.md).
     max_lag: float = setting(Reader.number, "MONITOR_MAX_LAG", 1.0)
     #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
     max_memory: int = setting(lambda reader: reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024)

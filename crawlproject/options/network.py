@@ -62,7 +62,21 @@ def _network(entry: str) -> Network:
 
 @dataclass(frozen=True)
 class NetworkOptions(Options):
-    """DNS look-ups, and the addresses that may be contacted. Times in seconds."""
+    """DNS look-ups, and the addresses that may be contacted. Times in seconds.
+
+    ALLOWED_NETWORKS: non-public networks and addresses that may be contacted, such as `127.0.0.0/8,fd00::/8`
+        ([addresses](limits.md#addresses))
+    FRONTIER_DNS_SERVERS: name servers, each `ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`; default: the system's
+    FRONTIER_DNS_TIMEOUT: maximum time of a look-up with all its tries, seconds
+    FRONTIER_DNS_MIN_TTL: minimum time that an answer is kept, seconds
+    FRONTIER_DNS_MAX_TTL: maximum time that an answer is kept, seconds
+    FRONTIER_DNS_FAILURE_TTL: time before a failed name is looked up again, seconds
+    FRONTIER_DNS_PREFETCH: servers resolved before their sessions open; 0: none, for crawls through a proxy
+    DNSCACHE_SIZE: Scrapy's: names kept; 100,000 if the project does not set it
+    DNSCACHE_ENABLED: Scrapy's: if off, each new connection resolves its name again
+    DOWNLOAD_MAX_ACTIVE_SIZE: total size of the bodies in progress, bytes, above which no request is sent
+    SERVER_TIMING_ENABLED: measure servers; if off, errors do not slow them down
+    """
 
     #: (address, port) of each name server; empty: the system's.
     # By default those of the system: they are near, and its owner chose them.

@@ -1,4 +1,4 @@
-"""The settings ``RECORDS_*`` (docs/records.md)."""
+"""The settings ``RECORDS_*`` (docs/spiders.md)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,19 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
 @dataclass(frozen=True)
 class RecordOptions(Options):
-    """The database of records, and the page objects that make them."""
+    """The database of records, and the page objects that make them.
+
+    RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
+    RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in `JOBDIR`
+    RECORDS_DB_PATIENCE: maximum time that the end of a crawl waits for the database, seconds
+    RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
+    RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
+    """
 
     #: SQLAlchemy's URL with its driver; None: no database.
     database: str | None
     #: Records wait here until the database has them.
     journal: Path | None
-    #: Records of a transaction, at most.
-    batch: int
     #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
     patience: float
     #: Kind of record (class of an item) -> fields that identify one.
@@ -48,8 +53,6 @@ class RecordOptions(Options):
         return cls(
             database=database,
             journal=None if database is None else journal or _journal(database, job),
-            # 500 rows take 20 ms: few commits, and little to repeat when one row fails.
-            batch=reader.count("RECORDS_DB_BATCH", 500, least=1),
             # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
             patience=reader.number("RECORDS_DB_PATIENCE", 10.0),
             keys=_keys(reader),

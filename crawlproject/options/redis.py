@@ -78,7 +78,26 @@ def _partitions(reader: Reader) -> int:
 
 @dataclass(frozen=True)
 class RedisOptions(Options):
-    """Settings of scrapy-redis, with its meaning, and those of the backend ``redis``. Times in seconds."""
+    """Settings of scrapy-redis, with its meaning, and those of the backend ``redis``. Times in seconds.
+
+    FRONTIER_REDIS_KEY: prefix of the crawl's keys; processes with the same prefix share a crawl; default: the
+        spider's name
+    FRONTIER_PARTITIONS: parts into which servers are divided, a power of two up to 4096; fixed when the crawl is
+        created
+    FRONTIER_LEASE: seconds without a sign of life after which a worker's servers pass to others
+    FRONTIER_REDIS_TIMEOUT: maximum time of a call to Redis, seconds
+    FRONTIER_KEEP_RUNNING: workers without work wait for start URLs instead of ending the crawl
+    REDIS_URL: scrapy-redis's: address, such as `redis://host:6379/0`; takes precedence over the next three
+    REDIS_HOST: scrapy-redis's: host; default: `localhost`
+    REDIS_PORT: scrapy-redis's: port; default: 6379
+    REDIS_DB: scrapy-redis's: number of the database; default: 0
+    REDIS_ENCODING: scrapy-redis's: encoding of start URLs; default: `utf-8`
+    REDIS_PARAMS: scrapy-redis's: further parameters of the client, a dict or JSON
+    REDIS_START_URLS_KEY: scrapy-redis's: key from which start URLs are taken
+    REDIS_START_URLS_AS_SET: scrapy-redis's: that key is a set
+    REDIS_START_URLS_AS_ZSET: scrapy-redis's: that key is a sorted set, highest score first
+    REDIS_START_URLS_BATCH_SIZE: start URLs taken at a time
+    """
 
     #: Parameters of the client that the project sets, as ``scrapy_redis.connection.get_redis`` takes them:
     #: ``REDIS_PARAMS``, and in preference to it url, host, port, db, encoding.

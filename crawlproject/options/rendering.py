@@ -41,7 +41,20 @@ def _blocked(reader: Reader) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class RenderOptions(Options):
-    """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes."""
+    """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes.
+
+    RENDER: `never`; `auto`: pages whose HTML shows that they need scripts; `always`
+    RENDER_PAGES: pages in the browser at a time
+    RENDER_TIMEOUT: maximum time for a page, seconds
+    RENDER_QUIET: seconds of the page's own clock without a request or change of the DOM, after which it is complete
+    RENDER_MAX_REQUESTS: requests of one page; further ones are refused
+    RENDER_MAX_LOADED: bytes of all answers to one page's requests
+    RENDER_MAXSIZE: characters of the DOM; a longer page is processed as fetched
+    RENDER_MAX_MEMORY: memory of the browser, bytes, above which the largest page is ended
+    RENDER_PAGES_PER_CONTEXT: pages after which a tab's context is replaced
+    RENDER_BLOCK: what pages do not load: Playwright's resource types
+    PLAYWRIGHT_LAUNCH_OPTIONS: scrapy-playwright's: how Chromium starts
+    """
 
     #: never, auto, always.
     # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.

@@ -1,4 +1,4 @@
-"""The settings ``PROGRESS`` and ``REPORT_*`` (docs/progress.md, docs/report.md)."""
+"""The settings ``PROGRESS`` and ``REPORT_*`` (docs/watch.md, docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ def _directory(reader: Reader) -> Path | None:
 
 @dataclass(frozen=True)
 class ReportOptions(Options):
-    """Progress in the terminal, and the report."""
+    """Progress in the terminal, and the report.
+
+    PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
+    REPORT_ENABLED: write the report, if there is a directory for it
+    REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
+    """
 
     #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
     progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))

@@ -27,7 +27,14 @@ def _prefix(reader: Reader) -> str | None:
 
 @dataclass(frozen=True)
 class RepositorySettings(Options):
-    """Directory and format in which pages are kept as received."""
+    """Directory and format in which pages are kept as received.
+
+    REPOSITORY_DIR: directory of WARC files with every page as received; default: nothing is kept
+    REPOSITORY_COMPRESSION: `gzip`, which every tool reads, or `zstd`
+    REPOSITORY_FILE_SIZE: maximum size of a file, bytes
+    REPOSITORY_PREFIX: prefix of the file names; default: the spider's name
+    REPOSITORY_OPERATOR: name and address of the operator, written into each file
+    """
 
     #: None: no page is kept.
     # Off: a crawl for items does not need it, and it takes the pages' size on disk.

@@ -15,7 +15,12 @@ def _names(reader: Reader) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class RobotsOptions(Options):
-    """The crawler's names, how long robots.txt files are kept, and when a server without one is given up."""
+    """The crawler's names, how long robots.txt files are kept, and when a server without one is given up.
+
+    ROBOTSTXT_CACHE_TIME: seconds for which a robots.txt is used, unless its server allows less
+    ROBOTSTXT_CACHE_SIZE: parsed files kept; a long file counts several times
+    ROBOTSTXT_MAX_FAILURES: failed downloads in a row after which the server is given up; 0: never
+    """
 
     #: By which pages may address the crawler; of ``ROBOTSTXT_USER_AGENT``, else of ``USER_AGENT``.
     names: frozenset[str] = setting(_names)

@@ -24,7 +24,13 @@ DEFAULT_CAPACITY = 10_000_000
 
 @dataclass(frozen=True)
 class SeenOptions(Options):
-    """The seen-set to make."""
+    """The seen-set to make.
+
+    SEEN_SET: `exact`: no URL is lost; `bloom`: less memory, but some new URLs are mistaken for seen ones
+    SEEN_BLOOM_CAPACITY: initial capacity of the Bloom filter, URLs; default: 10 million with `bloom`, else no filter
+    SEEN_BLOOM_ERROR: maximum share of false positives of the filter
+    SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
+    """
 
     kind: Kind
     #: Keys in the cache; 0 = none.

@@ -14,7 +14,25 @@ from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
 
 @dataclass(frozen=True)
 class TrapOptions(Options):
-    """Rules on URLs, and the guard's limits."""
+    """Rules on URLs, and the guard's limits.
+
+    TRAPS_MAX_SEGMENTS: URLs with more path segments are doubtful: they come last; 0: no such rule
+    TRAPS_MAX_PARAMETERS: URLs with more parameters are doubtful; 0: no such rule
+    TRAPS_REPEATS: URLs with repetitions, such as `/a/b/a/b/`, are doubtful
+    TRAPS_NESTED_URLS: URLs with a URL of the same server in a parameter are doubtful
+    TRAPS_YEARS_AHEAD: calendar pages further in the future are doubtful; 0: no such rule
+    TRAPS_YEARS_BACK: calendar pages further in the past are doubtful; 0: no such rule
+    GUARD_ENABLED: judge links by the content of a server's pages; `False`: no URL is doubtful either
+    GUARD_PROBES: test a server before a pattern of URLs is dropped; `False`: no pattern is dropped as endless
+    GUARD_MAX_SAME: pages in a row without anything new after which an endless pattern is dropped; 0: never
+    GUARD_MAX_WAITING: waiting pages in a row without anything new after which a server's other waiting URLs are
+        dropped; 0: never
+    GUARD_MAX_OWN_URLS: maximum URLs of a pattern that are found on its own pages and followed; 0: no limit
+    GUARD_PATTERN_COPIES: share of copies among a pattern's pages from which the URLs found on them come last; 0: no
+        such rule
+    GUARD_SERVER_COPIES: share of copies among a server's pages from which the server ranks last; 0: no such rule
+    GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
+    """
 
     rules: TrapRules
     limits: GuardLimits

@@ -36,6 +36,9 @@ RECORDS_FAILED = "records_failed"
 #: Characters of a key; of a longer one the beginning and a digest: PostgreSQL's index takes 2,700 bytes.
 MAX_KEY = 400
 
+#: Records of a transaction, at most. 500 rows take 20 ms: few commits, and little to repeat when one row fails.
+BATCH = 500
+
 
 class DatabasePipeline:
     """Records, and any other items, become rows: one table for each kind of record or class of items.
@@ -57,7 +60,7 @@ class DatabasePipeline:
         self._writer = Writer(
             Database(options.database),
             self._journal,
-            options.batch,
+            BATCH,
             self._count,
             patience=options.patience,
             aside=self._aside,

@@ -1,4 +1,4 @@
-"""Reads rule files (TOML, docs/site-rules.md). A wrong file is refused in one line that names file and key."""
+"""Reads rule files (TOML, docs/spiders.md). A wrong file is refused in one line that names file and key."""
 
 from __future__ import annotations
 

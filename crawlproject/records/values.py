@@ -19,7 +19,7 @@ from crawlproject.urls import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Types of fields, of which docs/site-rules.md says what they give.
+#: Types of fields, of which docs/spiders.md says what they give.
 TYPES = ("text", "raw", "number", "date", "datetime", "url", "boolean", "any")
 
 #: Characters of a text that is read as a number or a date.

@@ -1,4 +1,4 @@
-"""The keyword search: level by level from a page until a keyword is found (docs/keyword.md).
+"""The keyword search: level by level from a page until a keyword is found (docs/topic.md).
 
 Imports of ``content.relevance`` are local, because Scrapy imports all spiders for every crawl.
 """

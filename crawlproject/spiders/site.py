@@ -1,4 +1,4 @@
-"""The records of sites, by rules in TOML files (docs/site-rules.md)."""
+"""The records of sites, by rules in TOML files (docs/spiders.md)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SiteSpider(WebSpider):
     def __init__(self, rules: str = "", seeds: str = "", allowed: str = "", **kwargs: Any) -> None:
         self._check_arguments(kwargs)
         if not rules:
-            raise ValueError("rules='': must be a TOML file, or a folder of such files (docs/site-rules.md)")
+            raise ValueError("rules='': must be a TOML file, or a folder of such files (docs/spiders.md)")
         self.rules = read_rules(rules)
         own = [seed for site in self.rules.sites for seed in site.seeds]
         domains = ",".join(domain for site in self.rules.sites for domain in site.domains)

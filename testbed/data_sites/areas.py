@@ -239,7 +239,7 @@ AREAS = {
         everywhere("/m/begin"), is_maze=True),
     "maze-numbers": Trap("a maze of numbers", _maze("/n/{n}", r"/n/[0-9]+", lambda path: f"<p>{chance(path).random()}"),
         everywhere("/n/1"), is_maze=True),
-    "pictures": Trap("pictures at random", _pictures, everywhere("/random/1")),
+    "pictures": Trap("pictures at random", _pictures, everywhere("/random/1"), is_maze=True),  # as comics are
     "compare": Trap("products compared", _compare, lambda path: [f"/compare?ids={chance(path).randrange(120)}"]),
     "same-pattern": Trap("under addresses like those of real pages", _same_pattern,
         lambda path: [f"/i/{key(10, path)}"], part=2),

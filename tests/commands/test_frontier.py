@@ -9,6 +9,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.guard.server_guard import ServerGuard
+from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
@@ -41,6 +42,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     trap = frontier.server("http://trap.example")
     trap.guard = ServerGuard()
     trap.guard.spend("/@")
+    frontier.push([Entry("http://trap.example/2", 0.5, priority=DEMOTED)])
     frontier.servers.rank_last(frontier.server("http://trap.example"), "copies")
     frontier.push([Entry("http://dead.example/1")])
     for _ in range(10):
@@ -55,6 +57,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("url", "state"),
     [
         ("http://A.example/7#top", "queued, or in progress: number 23 of its server"),
+        ("http://trap.example/2", "queued, or in progress: number 2 of its server; it comes last: pages like it"),
         ("http://c.example/only", "fetched at 2001-09-09T01:46:40+00:00"),
         ("http://c.example/refused", "seen, without a page: "),
         ("http://c.example/other", "never queued: "),
@@ -82,13 +85,14 @@ def test_it_tells_what_waits_and_why(job: Path) -> None:
     report = json.loads(done.stdout)
     assert {name: report[name] for name in ("urls_seen", "urls_queued", "servers", "servers_ready")} == {
         "urls_seen": 40,
-        "urls_queued": 33,
+        "urls_queued": 34,
         "servers": 5,
         "servers_ready": 2,
     }
     assert (report["servers_resting"], report["servers_idle"], report["servers_given_up"]) == (1, 2, 1)
     a, b, trap = report["top_servers"]
     assert (report["servers_guarded"], trap["guarded"], trap["traps"]) == (1, "copies", ["/@"])
+    assert (report["urls_doubted"], trap["doubted"]) == (1, 1)
     assert (a["server"], a["urls"], a["best_quality"], a["wait"]) == ("http://a.example", 30, 2.9, 0)
     assert a["rank"] > b["rank"] > 0
     assert (b["state"], b["failures"]) == ("resting", 1)
@@ -98,8 +102,11 @@ def test_it_tells_what_waits_and_why(job: Path) -> None:
 def test_it_prints_a_table(job: Path) -> None:
     """For people."""
     done = scrapy(str(job))
-    assert "urls queued       33\n" in done.stdout
-    assert "http://trap.example (guarded: copies) (traps: /@)" in done.stdout
+    assert "urls queued       34\n" in done.stdout
+    assert (
+        "http://trap.example (guarded: copies) (URLs that come last, nothing new on pages like theirs: 1) (traps: /@)"
+        in done.stdout
+    )
     assert [line.split()[-1] for line in done.stdout.splitlines() if "a.example" in line] == ["http://a.example"]
     assert "http://b.example:8080 (resting, allowed at 20" in done.stdout
 

@@ -263,16 +263,16 @@ def test_init_writes_a_file(tmp_path: Path) -> None:
 
 
 def test_rules_of_the_documentation_are_right() -> None:
-    """Those in docs/rules, and the example of docs/site-rules.md."""
+    """Those in docs/rules, and the example of docs/spiders.md."""
     assert len(read_rules(ROOT / "docs" / "rules").sites) == 3
-    example = (ROOT / "docs" / "site-rules.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    example = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
     assert [field.name for field in read_site(example, Path("shop.toml")).records[0].fields][-1] == "authors"
 
 
 def test_page_objects_of_the_documentation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module in docs/new-spider.md."""
+    """The module in docs/spiders.md."""
     web_poet = pytest.importorskip("web_poet")
-    guide = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
     module = ModuleType("shops_of_the_guide")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(guide.split("## Page objects")[1].split("```python\n")[1].split("```")[0], vars(module))

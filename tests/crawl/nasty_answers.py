@@ -118,7 +118,7 @@ READ_ANYWAY = counted(
     linked=True,
     latin1_as_utf8=html("é à ".encode("latin-1") * 50 + HTML, "Content-Type: text/html; charset=utf-8"),
     unknown_charset=html(HTML, "Content-Type: text/html; charset=klingon-8"),
-    utf16_without_mark=html(HTML.decode().encode("utf-16-be"), "Content-Type: text/html; charset=utf-16"),
+    utf16_without_mark=html(HTML.decode().encode("utf-16-le"), "Content-Type: text/html; charset=utf-16"),
     unknown_encoding=html(HTML, "Content-Encoding: rot13"),
     nuls=html(bytes(68_000) + HTML),
     nul_in_title=html(page("/linked", title="a\0b").encode()),
@@ -154,6 +154,7 @@ NO_CHARSET = counted(
     charset_hex=html(HTML, "Content-Type: text/html; charset=hex"),
     charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),
     charset_in_page=html(b"<meta charset=base64>" + HTML),
+    charset_of_no_type=html(HTML, "Content-Type: \xe9\xff/;;charset=\xff"),
     charset_slow=html(HTML + b"9" * 200_000, "Content-Type: text/html; charset=punycode"),  # 8 s of Python
 )
 
@@ -169,11 +170,7 @@ EMPTY = counted(
     redirect_latin1=to("/caf\xe9"),
 )
 
-OTHER_MEDIA = counted(
-    "web/skipped/content_type",
-    html_as_png=html(HTML, "Content-Type: image/png"),
-    content_type=html(HTML, "Content-Type: \xe9\xff/;;charset=\xff"),
-)
+OTHER_MEDIA = counted("web/skipped/content_type", html_as_png=html(HTML, "Content-Type: image/png"))
 
 BROKEN_ENCODING = counted(
     "httpcompression/broken",

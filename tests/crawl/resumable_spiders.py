@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from enum import Enum
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -141,12 +139,6 @@ class Size:
     parts: tuple[str, ...]
 
 
-class Kind(Enum):
-    """The kind of a product."""
-
-    BOOK = 1
-
-
 class ValuesSpider(SiteSpider):
     """A listing that passes its products to their pages in ``cb_kwargs``; the first run ends after the listing."""
 
@@ -163,8 +155,6 @@ class ValuesSpider(SiteSpider):
                 "t": datetime(2026, 1, 2, 3, 4, 5, 6, UTC),
                 "seller": Seller("s", datetime(2020, 1, 1)),
                 "size": Size(1.5, ("a", "b")),
-                "kind": Kind.BOOK,
-                "file": Path("a/b"),
             }
             yield response.follow(link, self.parse_product, cb_kwargs=values, meta={"tags": frozenset(("x",))})
         self.crawler.engine.close_spider(self, "stopped")

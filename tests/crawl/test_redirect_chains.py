@@ -79,7 +79,9 @@ def crawled(script: Script, *places: str, **settings: object) -> Run:
     with scripted_site(2) as site:
         site.script = {place: _placed(site, answer) for place, answer in script.items()}
         seeds = ",".join(map(site.url, places))
-        return run_on(site, WEB, settings={**QUICK, "COOKIES_ENABLED": True, **settings}, seeds=seeds)
+        return run_on(
+            site, WEB, settings={**QUICK, "COOKIES_ENABLED": True, "GUARD_PROBES": False, **settings}, seeds=seeds
+        )
 
 
 def _placed(site: Site, answer: Answer | Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:

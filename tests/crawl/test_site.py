@@ -118,7 +118,7 @@ def test_rules_that_find_nothing_are_named_at_the_end(tmp_path: Path) -> None:
 
 
 def test_spidermon_names_fields_that_are_no_longer_found(tmp_path: Path) -> None:
-    """By the settings that docs/site-rules.md shows: of each site and kind of record."""
+    """By the settings that docs/spiders.md shows: of each site and kind of record."""
     pytest.importorskip("spidermon")
     chosen: dict[str, Any] = {}
     exec(documented("SPIDERMON_ENABLED"), chosen)
@@ -137,8 +137,8 @@ def test_spidermon_names_fields_that_are_no_longer_found(tmp_path: Path) -> None
 
 
 def documented(name: str) -> str:
-    """The Python in docs/site-rules.md that has ``name``."""
-    text = (Path(__file__).parents[2] / "docs" / "site-rules.md").read_text(encoding="utf-8")
+    """The Python in docs/spiders.md that has ``name``."""
+    text = (Path(__file__).parents[2] / "docs" / "spiders.md").read_text(encoding="utf-8")
     return next(block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if name in block)
 
 

@@ -40,7 +40,12 @@ def script(site: Site) -> Script:
 def crawl(policy: str = "prefix", **settings: Any) -> Run:
     with scripted_site(2) as site:
         site.script = script(site)
-        return run_on(site, WEB, settings={**SETTINGS, "FRONTIER_POLICY": policy, **settings}, seeds=site.url("1/"))
+        return run_on(
+            site,
+            WEB,
+            settings={**SETTINGS, "GUARD_PROBES": False, "FRONTIER_POLICY": policy, **settings},
+            seeds=site.url("1/"),
+        )
 
 
 @pytest.fixture(scope="module", params=["prefix", "breadth-first", "capacity"])

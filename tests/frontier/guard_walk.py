@@ -188,7 +188,7 @@ class Walk:
 
     def _rank_last(self, are_last: Callable[[str], bool], priority: int) -> None:
         for entry in list(self._waiting.values()):
-            if entry.priority not in WAITING and are_last(entry.url):
+            if (entry.priority not in WAITING or priority < entry.priority) and are_last(entry.url):
                 self._push(demoted(entry, priority))
         kept = {each[-1]: each for each in sorted(self._heap)}  # the last push of each
         self._heap = list(kept.values())

@@ -42,13 +42,24 @@ def taught(*forms: str, copies: int = COPIES) -> IdleParts:
     ],
 )
 def test_a_part_that_copies_show_to_be_idle(form: str, url: str, without: str) -> None:
-    """After eight copies, not after seven."""
+    """After six copies, not after five."""
     assert taught(form, copies=COPIES - 1).is_empty
     parts = taught(form)
     assert not parts.is_empty
     assert parts.without(SITE + url) == SITE + without
     assert parts.is_version(SITE + url, (SITE + without).__eq__)
     assert not parts.is_version(SITE + url, lambda _: False)
+
+
+@pytest.mark.parametrize(
+    "form", ["/schedule?date=2026-01-{n:02}", "/table?row={n}", "/room/{n}?day={n}", "/t?d=x{n}y{n}"]
+)
+def test_equal_records_show_nothing_of_the_parameter_that_selects_them(form: str) -> None:
+    """Most days have no events."""
+    parts = IdleParts()
+    for number in range(1, 4 * COPIES):
+        parts.learn(SITE + form.format(n=number), None, is_page=True, shown=lambda: shown("no events"))
+    assert parts.is_empty
 
 
 def test_several_parts_at_once() -> None:
@@ -96,8 +107,9 @@ def test_a_restart_changes_nothing() -> None:
     "state",
     [
         {"parts": [["?a", 1]]},
-        {"parts": [["?a", 1, -1]]},
-        {"parts": [[1, 1, 1]]},
+        {"parts": [["?a", 1, -1, 1]]},
+        {"parts": [["?a", 1, 1, 1, "b"]]},
+        {"parts": [[1, 1, 1, 1]]},
         {"parts": [], "pages": "é"},
         {"parts": [], "pages": "AAA"},
         {"parts": [], "pages": 3},

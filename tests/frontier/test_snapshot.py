@@ -12,7 +12,7 @@ import pytest
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, QualityFirst, Server, UrlQueue
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
 from crawlproject.frontier.guard.far import End
-from crawlproject.frontier.guard.idle_parts import IdleParts
+from crawlproject.frontier.guard.idle_parts import Evidence, IdleParts
 from crawlproject.frontier.guard.patterns import PAGES, Pattern
 from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.backlog import Backlog
@@ -95,14 +95,18 @@ def file_kinds() -> FileKinds:
 
 def idle_parts() -> IdleParts:
     return filled(
-        IdleParts(), _counts={"?hl": [12, 1], "/raw": [3, 0]}, _idle={"?hl"}, _pages=array("I", [7, 2**32 - 1])
+        IdleParts(),
+        ("are_linked",),
+        _counts={"?hl": Evidence(96, 8, 5, [6, 7]), "/raw": Evidence(24)},
+        _idle={"?hl"},
+        _pages=array("I", [7, 2**32 - 1]),
     )
 
 
 def pattern() -> Pattern:
-    counts = {"own": 1, "votes": 2, "listed": 3, "news": 4, "same": 5, "dry": 6, "pages": 7, "copies": 8, "grown": 2}
+    counts = {"own": 1, "votes": 2, "listed": 3, "news": 4, "same": 5, "dry": 6, "pages": 7, "copies": 8}
     marks = {"first": array("I", [2, 2**32 - 1]), "others": deque([array("I", [3])], PAGES)}
-    asked = {"end": End.ENDLESS, "asked": 1, "asked_again": True, "noise": frozenset((4, 9))}
+    asked = {"grown": 2, "end": End.ENDLESS, "asked": 1, "asked_again": True, "noise": frozenset((4, 9))}
     return filled(Pattern("/p/#"), ("example",), name="/q?", **counts, **marks, **asked)
 
 
@@ -308,7 +312,7 @@ WRONG: list[tuple[str, Any]] = [
     ("guard.dropped", "/p/#"),
     ("guard.closed", [["/q?edit", -1]]),
     ("guard.idle_parts", {"parts": [["/raw", 1]]}),
-    ("guard.idle_parts", {"parts": [["/raw", 1, -1]]}),
+    ("guard.idle_parts", {"parts": [["/raw", 1, -1, 0]]}),
     ("guard.products", [[7]]),
 ]
 

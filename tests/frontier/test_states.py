@@ -130,7 +130,7 @@ def test_all_use_the_same_words() -> None:
     assert set(STATES) == words == set(re.findall(r"%\(servers/(\w+)\)d \1", LINE))
     assert set(SHOWN) == words - {"leased", "held"} | {"given up"}
     stats = (DOCS / "stats.md").read_text(encoding="utf-8")
-    row = re.search(r"^\| `monitor/urls`, (.*?) \|", stats, re.MULTILINE)
+    row = re.search(r"^- `monitor/urls`, (.*?): ", stats, re.MULTILINE)
     assert row is not None
     assert set(re.findall(r"/(\w+)`", row[1])) == words
 

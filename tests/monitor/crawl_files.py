@@ -99,6 +99,7 @@ def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
         "servers": servers,
         "rest": {"servers": 99_000, "pages": 400_000, "quality": 1e5, "queued": 7},
         "guarded": 3,
+        "doubted": 12,
         "mirrors": 1,
         "bounds": TIME_BOUNDS,
         "connect": counts,

@@ -20,7 +20,7 @@ from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "watch.md").read_text(encoding="utf-8")
 ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "FRONTIER_DELAY_FACTOR=0")
 SCRIPT = {"1/": page("/a", "/b", "/lost"), "1/a": page(), "1/b": Answer(status=500), "/robots.txt": Answer(status=404)}
 
@@ -99,10 +99,10 @@ def test_families() -> None:
 
 
 def monitors() -> types.ModuleType:
-    """The module of monitors in docs/monitoring.md."""
+    """The module of monitors in docs/watch.md."""
     text = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "MonitorSuite" in block)
     module = types.ModuleType("monitors")
-    exec(compile(text, "docs/monitoring.md", "exec"), module.__dict__)
+    exec(compile(text, "docs/watch.md", "exec"), module.__dict__)
     return module
 
 

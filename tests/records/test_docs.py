@@ -1,4 +1,4 @@
-"""The commands of docs/site-rules.md, docs/records.md and docs/new-spider.md, as a reader types them.
+"""The commands of docs/spiders.md, as a reader types them.
 
 Hosts are replaced by servers on loopback, which have the saved pages of Python's documentation and two small shops.
 """
@@ -13,15 +13,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.rules import RULES, SITES, pages_of
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.scripted_site import Answer, Script, Site, scripted_site
+from tests.pages import ROOT, commands, page
 from tests.processes import run_python
 
-ROOT = Path(__file__).resolve().parents[2]
+PAGE = page("spiders.md")
 HTML = {"Content-Type": "text/html"}
 HOSTS = ("docs.python.org", "shop.example", "books.example.org", "books.example.com")
 BOOK = '<h1>Red</h1><script type="application/ld+json">{"@type": "Book", "name": "Red", "isbn": "1"}</script>'
@@ -51,15 +53,8 @@ def on_loopback(text: str, site: Site) -> str:
     return text
 
 
-def run_commands(page: str, folder: Path, site: Site) -> str:
-    """Run all commands of a page in ``folder``; returns what they print."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    commands = [line.removeprefix("$ ") for block in blocks for line in block.splitlines() if line.startswith("$ ")]
-    inline = re.findall(r"`(scrapy (?:rules|crawl site) [^`]*books\.toml[^`]*)`", text)
-    commands += [command.replace("URL", "https://shop.example/book/1") for command in inline]
-    commands = [command for command in commands if "genspider" not in command]  # tests/test_readme.py
-    assert commands
+def run_commands(folder: Path, site: Site) -> str:
+    """Run all commands of the page in ``folder``; returns what they print."""
     (folder / "docs" / "rules").mkdir(parents=True)
     for file in RULES.glob("*.toml"):
         (folder / "docs" / "rules" / file.name).write_text(on_loopback(file.read_text(), site), encoding="utf-8")
@@ -68,8 +63,8 @@ def run_commands(page: str, folder: Path, site: Site) -> str:
     (folder / "quick.py").write_text(f"from crawlproject.settings import *\n{settings}\n", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "SCRAPY_SETTINGS_MODULE": "quick"}
     shown = ""
-    for command in commands:
-        if command.startswith("sqlite3 "):  # a program of its own
+    for command in commands(PAGE):
+        if command.startswith("sqlite3 ") or "genspider" in command:  # a program of its own; tests/test_readme.py
             continue
         program, _, output = on_loopback(command, site).partition(" > ")
         scrapy, *arguments = shlex.split(program)
@@ -83,32 +78,24 @@ def run_commands(page: str, folder: Path, site: Site) -> str:
     return shown
 
 
-def test_rules_of_sites(tmp_path: Path, site: Site) -> None:
-    """Check, crawl, check a page, write a first file."""
-    shown = run_commands("site-rules.md", tmp_path, site)
-    records = [json.loads(line) for line in (tmp_path / "modules.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {record["record"] for record in records} == {"module", "chapter"}
+def test_spiders_rules_page_objects_and_database(tmp_path: Path, site: Site) -> None:
+    """Each command does what the page says; the table has the columns that it asks for."""
+    pytest.importorskip("scrapy_poet")
+    module = re.search(r'^```python\n("""shops.py: .*?)^```', PAGE, re.MULTILINE | re.DOTALL)
+    assert module
+    (tmp_path / "shops.py").write_text(re.sub(r":\d+", "", on_loopback(module[1], site)), encoding="utf-8")
+    shown = run_commands(tmp_path, site)
     assert "title" in shown
     assert "isbn = " in (tmp_path / "shop.toml").read_text(encoding="utf-8")
-
-
-def test_records_in_a_database(tmp_path: Path, site: Site) -> None:
-    """The table has the columns that the page asks for."""
-    run_commands("records.md", tmp_path, site)
-    asked = re.search(r'"(SELECT .*?)"', (ROOT / "docs" / "records.md").read_text(encoding="utf-8"))
+    assert {record["record"] for record in lines(tmp_path / "modules.jsonl")} == {"module", "chapter"}
+    books = [item for item in lines(tmp_path / "books.jsonl") if item.keys() == {"url", "title"}]
+    assert {book["title"] for book in books} == {"Red", "Blue"}
+    asked = re.search(r'"(SELECT .*?)"', PAGE)
     assert asked
     with closing(sqlite3.connect(tmp_path / "records.db")) as database, database:
         assert len(database.execute(asked[1]).fetchall()) > 10
 
 
-@pytest.mark.long  # four crawls in processes of their own
-def test_page_objects_and_rules_instead_of_code(tmp_path: Path, site: Site) -> None:
-    """The module that the page shows, and the commands within its text."""
-    text = (ROOT / "docs" / "new-spider.md").read_text(encoding="utf-8")
-    module = re.search(r'^```python\n("""shops.py: .*?)^```', text, re.MULTILINE | re.DOTALL)
-    assert module
-    (tmp_path / "shops.py").write_text(re.sub(r":\d+", "", on_loopback(module[1], site)), encoding="utf-8")
-    run_commands("new-spider.md", tmp_path, site)
-    items = [json.loads(line) for line in (tmp_path / "books.jsonl").read_text(encoding="utf-8").splitlines()]
-    titles = {item["title"] for item in items if item.keys() == {"url", "title"}}
-    assert titles == {"Red", "Blue"}
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The items of a feed."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -1,4 +1,4 @@
-"""docs/topic.md and docs/keyword.md: the run that each begins with, as a reader types it."""
+"""docs/topic.md: its two runs, as a reader types them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.pages import ROOT, blocks, page
 from tests.processes import HUNG
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not (shutil.which("nginx") and shutil.which("apt-get")), reason="needs nginx and apt-get"),
 ]
 
 
-def run_page(name: str, folder: Path) -> str:
-    """Run the first block of a page in ``folder``, on a free port; returns what it prints."""
-    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    block = re.search(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert block is not None
+def run_block(command: str, folder: Path) -> str:
+    """Run the block that has ``command`` in ``folder``, on a free port; returns what it prints."""
+    [block] = [block for block in blocks(page("topic.md")) if command in block]
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    script = re.sub(r"^\$ ", "", block[1], flags=re.MULTILINE)
+    script = re.sub(r"^\$ ", "", block, flags=re.MULTILINE)
     script = script.replace("--small", f"--small --port {port}").replace(":8080", f":{port}")
     script = script.replace("scripts/", f"{ROOT}/scripts/").replace("python ", f"{sys.executable} ")
     script = script.replace("scrapy crawl", f"{sys.executable} -m scrapy crawl")
@@ -47,7 +45,7 @@ def run_page(name: str, folder: Path) -> str:
 
 def test_topic_page(tmp_path: Path) -> None:
     """Pages about comparing files, all of them of one package."""
-    run_page("topic.md", tmp_path)
+    run_block("scrapy crawl topic", tmp_path)
     pages = [json.loads(line) for line in (tmp_path / "relevant.jsonl").read_text(encoding="utf-8").splitlines()]
     assert pages
     assert {"diffutils" in page["url"] for page in pages} == {True}
@@ -56,7 +54,7 @@ def test_topic_page(tmp_path: Path) -> None:
 
 def test_keyword_page(tmp_path: Path) -> None:
     """The keyword is found where the page says, and the pages are saved."""
-    told = run_page("keyword.md", tmp_path)
+    told = run_block("keyword_hunter", tmp_path)
     assert re.search(r"^found on level \d, after \d+ pages: http://127\.2\.0\.1:\d+/", told, re.MULTILINE), told
     assert re.search(r"^line \d+: .*\*\*Side by Side\*\*", told, re.MULTILINE), told
     assert (tmp_path / "found" / "index.csv").exists()

@@ -84,12 +84,14 @@ def test_a_wait_survives_that_redis_s_clock_is_set(tmp_path: Path, step: float) 
     old.hear(sent=1.0, answered=1.0, read=1.0)
     old.take()
     old.contacted(at=2.0, retry_after=60.0)
-    rows = dict(old.copy.commit()[old.partitions.of(KEY)]["servers"])
+    commits = [old.copy.commit()]
     for one in (old, new):
         one.hear(sent=3.0, answered=3.0 + step, read=3.0)
     old.copy.clock_set(step)
-    rows |= old.copy.commit()[old.partitions.of(KEY)]["servers"]
-    new.copy.write({"servers": [(key, row) for key, row in rows.items() if row]})
+    commits.append(old.copy.commit())
+    for commit in commits:
+        tables = commit[old.partitions.of(KEY)]
+        new.copy.write({table: [(key, row) for key, row in rows.items() if row] for table, rows in tables.items()})
     new.take()
     assert new.ready_at() == pytest.approx(62.0, abs=0.01)
     old.copy.close()

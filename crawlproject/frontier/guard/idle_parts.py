@@ -1,14 +1,16 @@
 """Finds parts of a server's addresses that do not change the page: visit ids, tokens, ``?print=1``, ``/raw``.
 
 The evidence is two pages that show the same, with addresses that differ in one part only.  Six such copies show that
-the part is idle, unless many pages refute it.  An address with an idle part waits only if its page is known under
-another address, because it may be the only way to the page.
+the part is idle, unless many pages refute it.  Equal records of a table look the same (``?date=...``: no events), so
+copies of the same few pages, and those that differ from each other in a number or a date, count an eighth.  An address
+with an idle part waits only if its page is known under another address, because it may be the only way to the page.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
@@ -37,28 +39,64 @@ _id = re.compile(
     r"[^0-9a-z]{0,2}(?:[a-z][^0-9a-z])?(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{8,64}[^0-9a-z]{0,3}",
     re.IGNORECASE,
 ).fullmatch
+# A number or date, which may select a record.
+_number = re.compile(r"[0-9]{1,8}|[0-9]{1,4}(?:[-./:_][0-9]{1,4}){1,5}").fullmatch
 _path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
 
 
+@dataclass(slots=True)
+class Evidence:
+    """What pages show of one part."""
+
+    #: Pages that show it to be idle, pages that refute it, in eighths.
+    copies: int = 0
+    others: int = 0
+    #: Hash of its first value.
+    value: int = 0
+    #: Hashes of some addresses without it that were copied.
+    bases: list[int] = field(default_factory=list)
+
+    #: Addresses from which copies of known ones count in full.
+    BASES: ClassVar[int] = 4
+
+    def to_state(self) -> list[int]:
+        """The values, in order."""
+        return [self.copies, self.others, self.value, *self.bases]
+
+    def weight(self, part: str, url: str, base: str, *, is_plain: bool) -> int:
+        """What a page at ``url`` counts, in eighths; ``base``: the same without the part; ``is_plain``: it is a copy of
+        the page at ``base``."""
+        value, key = _value(part, url), _hash(base)
+        self.value = self.value or _hash(value)
+        is_weak = _hash(value) != self.value and not is_plain and _number(value) is not None
+        if len(self.bases) < self.BASES:
+            is_weak = is_weak or key in self.bases
+            self.bases += [key] * (key not in self.bases)
+        return 1 if is_weak else 8
+
+
 class IdleParts:
-    """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
+    """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``^print`` (the first one),
+    ``/raw``, ``.ics``."""
 
     MIN_COPIES: ClassVar[int] = 6
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
     #: of the pages may be copies where a parameter selects one of two languages.
     EXCEPTIONS: ClassVar[float] = 0.25
 
-    __slots__ = ("_counts", "_idle", "_pages")
+    __slots__ = ("_counts", "_idle", "_pages", "are_linked")
 
     def __init__(self) -> None:
-        self._counts: dict[str, list[int]] = {}  # part -> pages that show it to be idle, pages that refute it
+        #: Whether pages link to addresses that have parts, so that all pages are remembered.
+        self.are_linked = False
+        self._counts: dict[str, Evidence] = {}
         self._idle: set[str] = set()
         self._pages = array("I")  # hashes of the addresses of the last pages, without each part
 
     def to_state(self) -> dict[str, Any]:
         """As plain values: each part with its counts, the pages."""
         return {
-            "parts": [[part, *counts] for part, counts in self._counts.items()],
+            "parts": [[part, *evidence.to_state()] for part, evidence in self._counts.items()],
             "pages": packed(self._pages),
         }
 
@@ -68,11 +106,13 @@ class IdleParts:
         idle = cls()
         for row in state.items("parts")[:MAX_PARTS]:
             match row:
-                case [str() as part, int() as copies, int() as others] if copies >= 0 and others >= 0:
-                    idle._counts[part] = [copies, others]
+                case [str() as part, int() as copies, int() as others, int() as value, *bases] if min(
+                    copies, others, value
+                ) >= 0 and all(type(each) is int for each in bases):
+                    idle._counts[part] = Evidence(copies, others, value, bases[: Evidence.BASES])
                     idle._judge(part)
                 case _:
-                    raise ValueError(f"idle_parts.parts: must be a text and two counts each: {str(row)[:60]}")
+                    raise ValueError(f"idle_parts.parts: must be a text, two counts and hashes each: {str(row)[:60]}")
         idle._pages = unpacked(state.text("pages", ""))[:MAX_PAGES]
         return idle
 
@@ -88,7 +128,7 @@ class IdleParts:
         idle.  O(length), O(MAX_PAGES) with a part.
         """
         parts = dict(_parts(url))
-        if not parts and not self._pages:
+        if not (parts or self._pages or self.are_linked):
             return False
         what = shown() if is_page else 0
         idle = {part for part, base in parts.items() if is_page and _hash(base, what) in self._pages}
@@ -105,13 +145,17 @@ class IdleParts:
         is_sibling = first is not None and first.partition("?")[0] == url.partition("?")[0]
         found = False
         for part in idle:
-            found = self._count(part) or found
+            base = parts.get(part, url)
+            is_plain = base == first or _hash(base + VERSION, what) in self._pages
+            found = self._count(part, url, base, is_plain=is_plain) or found
         for part in () if is_sibling else parts.keys() & self._counts.keys() - idle:
-            if part[0] in "/." or _hash(parts[part]) in self._pages:
-                self._counts[part][1] += 1
+            if part[0] in "/.^" or _hash(parts[part]) in self._pages:
+                evidence = self._counts[part]
+                evidence.others += evidence.weight(part, url, parts[part], is_plain=False)
                 self._judge(part)
         for each in (url, *parts.values()):
             self._pages.extend((_hash(each), _hash(each, what)))
+        self._pages.append(_hash(url + VERSION, what))
         self._pages.extend([_hash(names, what)] * bool(names))
         del self._pages[: max(0, len(self._pages) - MAX_PAGES)]
         return found
@@ -120,7 +164,7 @@ class IdleParts:
         """Whether the page at the canonical ``url`` is known by another address; ``is_seen``: a URL is. O(length)."""
         base = self.without(url)
         if base == url:
-            return False
+            return is_seen(base + VERSION)
         others = [base, base + VERSION] if "?" in base else [base, base + VERSION, f"{base}/", f"{base}.html"]
         return any(each != url and is_seen(each) for each in others) or _hash(base) in self._pages
 
@@ -131,12 +175,11 @@ class IdleParts:
         """
 
         def is_version(url: str) -> bool:
-            base = self.without(url)
-            if base == url:
-                return False
             if self.is_version(url, is_seen):
                 return True
-            mark(base + VERSION)
+            base = self.without(url)
+            if base != url:
+                mark(base + VERSION)
             return False
 
         return is_version
@@ -150,23 +193,30 @@ class IdleParts:
             url = base
         return url
 
-    def _count(self, part: str) -> bool:
+    def _count(self, part: str, url: str, base: str, *, is_plain: bool) -> bool:
         """Count a page that shows ``part`` to be idle; returns whether it has become so."""
         if part not in self._counts:
             if len(self._counts) >= MAX_PARTS:
-                forgotten = min(self._counts, key=lambda each: sum(self._counts[each]))
+                forgotten = min(self._counts, key=lambda each: self._counts[each].copies + self._counts[each].others)
                 del self._counts[forgotten]
                 self._idle.discard(forgotten)
-            self._counts[part] = [0, 0]
-        self._counts[part][0] += 1
+            self._counts[part] = Evidence()
+        evidence = self._counts[part]
+        evidence.copies += evidence.weight(part, url, base, is_plain=is_plain)
         was_idle = part in self._idle
         self._judge(part)
         return part in self._idle and not was_idle
 
     def _judge(self, part: str) -> None:
-        copies, others = self._counts[part]
-        is_idle = copies >= self.MIN_COPIES and others <= (0 if part[0] in "/." else copies * self.EXCEPTIONS)
+        copies, others = self._counts[part].copies, self._counts[part].others
+        is_idle = copies >= 8 * self.MIN_COPIES and others <= (0 if part[0] in "/.^" else copies * self.EXCEPTIONS)
         (self._idle.add if is_idle else self._idle.discard)(part)
+
+
+def _value(part: str, url: str) -> str:
+    """The value of the parameter ``part`` of ``url``; the part itself if it is no parameter of it."""
+    found = re.search(rf"[?&;]{re.escape(part[1:])}=([^&;/?]*)", url) if part[0] in "?;" else None
+    return part if found is None else found[1]
 
 
 def _names(url: str) -> str:
@@ -221,5 +271,7 @@ def _parts(url: str) -> Iterator[tuple[str, str]]:
         name, dot, extension = end.rpartition(".")
         if len(segments) > 4 and 0 < len(end) < MAX_LENGTH and not end.isdigit() and not _id(end):
             yield f"/{end}", path.rstrip("/").removesuffix(f"/{end}")
+        if len(segments) > 4 and 0 < len(segments[3]) < MAX_LENGTH and not segments[3].isdigit() and segments[4]:
+            yield f"^{segments[3]}", "/".join(segments[:3] + segments[4:])
         if name and 0 < len(extension) < MAX_LENGTH:
             yield f".{extension}", path.rstrip("/").removesuffix(dot + extension)

@@ -120,11 +120,11 @@ class Answer(NamedTuple):
 class CrawlShare:
     """Bounds what a crawl spends on endless patterns that never showed any news.
 
-    A two-hundredth of the crawl's pages, at least ``LEAST``.  While some is left, a calendar is followed for
+    A four-hundredth of the crawl's pages, at least ``LEAST``.  While some is left, a calendar is followed for
     ``GuardLimits.max_same`` pages until its first event, else for ``LEAST_SAME``.
     """
 
-    LEAST, SHARE = 24, 0.005
+    LEAST, SHARE = 24, 0.0025
 
     def __init__(self) -> None:
         self.pages = 0
@@ -302,6 +302,11 @@ class Guard:
             return ""
         return COPIES if 0 < share * pages <= copies else ""
 
+    def has_versions(self, server: Server | None) -> bool:
+        """Whether enough waiting pages of ``server`` were known under another address: no more are followed. O(1)."""
+        known = None if server is None else server.guard
+        return known is not None and 0 < self.limits.max_versions <= known.versions
+
     def linked_from_elsewhere(self, url: str) -> bool:
         """Count a link from another server to the canonical ``url``; returns whether it waits. O(length)."""
         name = self.name_of(url)
@@ -430,6 +435,7 @@ class GuardedPage:
                     last.add(url)
                 continue
             name = guard.name_of(url)
+            self._expect_parts(url)
             known = self.server.guard
             if self._returns(url, name):
                 last.add(url)
@@ -457,22 +463,28 @@ class GuardedPage:
 
         O(length) each, if the server has idle parts.
         """
-        known = self.server.guard
-        if known is None or known.idle_parts.is_empty:
-            return set()
         found: set[str] = set()
         for url in new:
-            if self.is_own(url) and (base := known.idle_parts.without(url)) != url:
-                if known.idle_parts.is_version(url, self._guard.is_known):
-                    found.add(url)
-                else:
-                    mark(base + VERSION)
+            server = self.server if self.is_own(url) else self._guard.server_of(server_key(url))
+            if server is None or server.guard is None or server.guard.idle_parts.is_empty:
+                continue
+            parts = server.guard.idle_parts
+            if parts.is_version(url, self._guard.is_known):
+                found.add(url)
+            elif (base := parts.without(url)) != url:
+                mark(base + VERSION)
         return found
 
     def is_own(self, url: str) -> bool:
         """Whether ``url`` is on the page's server."""
         key = self.server.key
         return url.startswith(key) and url[len(key) : len(key) + 1] == "/"
+
+    def _expect_parts(self, url: str) -> None:
+        known = self.server.guard
+        if (known is None or not known.idle_parts.are_linked) and may_have_parts(url):
+            known = self.server.guard = known or ServerGuard()
+            known.idle_parts.are_linked = True
 
     def _returns(self, url: str, name: str) -> bool:
         """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed no new text.
@@ -500,9 +512,7 @@ class GuardedPage:
 
     @property
     def _has_versions(self) -> bool:
-        """Whether enough waiting pages of the server were known under another address."""
-        known = self.server.guard
-        return known is not None and 0 < self._guard.limits.max_versions <= known.versions
+        return self._guard.has_versions(self.server)
 
     @property
     def _is_vain(self) -> bool:

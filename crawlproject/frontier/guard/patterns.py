@@ -56,7 +56,7 @@ class GuardLimits:
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
     max_waiting: int = 80
     #: Waiting pages of a server that are known under another address, after which its other ones are dropped.
-    max_versions: int = 4
+    max_versions: int = 2
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
@@ -68,7 +68,7 @@ class GuardLimits:
     asks: bool = True
 
     #: The same as ``max_same`` for a pattern that never showed any news, once ``CrawlShare`` is used up.
-    LEAST_SAME: ClassVar[int] = 4
+    LEAST_SAME: ClassVar[int] = 2
     #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
@@ -239,7 +239,7 @@ class Pattern:
         """
         if self.end not in (End.UNKNOWN, End.FINITE) or self.asked == UP | DOWN:
             return False
-        if self.dry >= GuardLimits.DOUBTED_FROM and not is_of_names(self.name):
+        if self.dry >= (1 if is_doubted(self.name) else GuardLimits.DOUBTED_FROM) and not is_of_names(self.name):
             return True
         if grows and not self.asked and self.listed >= GuardLimits.GROWN_FROM:
             return True

@@ -68,8 +68,10 @@ def end_words(forecast: Forecast) -> str:
 
 
 def queued_words(figures: Figures) -> str:
-    """``177 queued``, and how many of these will not be fetched because the operator has blocked their servers."""
-    return f"{figures.queued:,} queued" + (f" ({figures.blocked:,} blocked by the operator)" if figures.blocked else "")
+    """``177 queued``, how many of these the operator has blocked, and how many come last (docs/traps.md)."""
+    notes = [f"{figures.blocked:,} blocked by the operator"] if figures.blocked else []
+    notes += [f"{figures.doubted:,} come last: nothing new on pages like theirs"] if figures.doubted else []
+    return f"{figures.queued:,} queued" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def printable(text: str) -> str:

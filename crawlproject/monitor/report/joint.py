@@ -23,8 +23,10 @@ WORKER_FOLDERS = "worker-*"
 #: Most workers that are joined, samples of the joint series, and servers of the joint snapshot.
 MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
 
-#: Columns that only grow, in one run after another; what a worker holds; what it uses while it runs.
+#: Columns that only grow, in one run after another; counts of a snapshot; what a worker holds; what it uses while it
+#: runs.
 GROWING = (*COUNTS, "gathered")
+SUMMED = ("guarded", "doubted", "mirrors", "too_early")
 HELD = ("given_up", "servers", "queued", "blocked", "seen", "waiting")
 IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
 
@@ -175,7 +177,7 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
         "columns": list(SERVER_COLUMNS),
         "servers": rows[:MAX_SERVERS],
         "rest": rest,
-        **{name: sum(number_of(each.get(name)) for each in found) for name in ("guarded", "mirrors", "too_early")},
+        **{name: sum(number_of(each.get(name)) for each in found) for name in SUMMED},
         **_times(found),
         "shortest_wait": min(shortest, default=None),
         "longest_wait": max(longest, default=None),

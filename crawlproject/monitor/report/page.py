@@ -228,6 +228,7 @@ def _copies(facts: Facts) -> dict[str, str]:
         "exact copies": facts.stat("duplicates/exact"),
         "near copies": facts.stat("duplicates/near"),
         "mirrors": facts.stat("duplicates/mirrors") or number_of(facts.snapshot.get("mirrors")),
+        "URLs left that come last (nothing new on pages like theirs)": number_of(facts.snapshot.get("doubted")),
         "servers ranked last as traps": facts.stat("guard/servers") or number_of(facts.snapshot.get("guarded")),
         "dropped patterns of URLs": facts.stat("guard/patterns"),
         "their URLs": facts.stat("guard/dropped"),

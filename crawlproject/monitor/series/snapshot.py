@@ -113,6 +113,7 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "servers": rows,
         "rest": rest,
         "guarded": 0 if survey is None else survey.guarded,
+        "doubted": 0 if survey is None else survey.doubted,
         "mirrors": 0 if survey is None else survey.mirrors,
         "bounds": TIME_BOUNDS,
         "connect": times.connect.counts,

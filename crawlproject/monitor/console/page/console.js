@@ -1,4 +1,4 @@
-// The control room's page. All data comes from the JSON API below /api/; see docs/console.md.
+// The control room's page. All data comes from the JSON API below /api/; see docs/watch.md.
 import { Charts } from "./charts.js";
 import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
 import { ServerTable, rankTerms, showDialog, table, tiles } from "./tables.js";
@@ -261,6 +261,7 @@ function serverParts(server) {
     ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", seconds(server.wait)],
     ["URLs queued", count(server.urls)], ["Pages fetched", count(server.fetched)], ["Failures in a row", count(server.failures)],
     ["Last error", server.last_error || "none"], ["Guarded because", server.guarded || "not guarded"],
+    ["URLs that come last", server.doubted ? `${server.doubted}: nothing new on pages like theirs` : "none"],
     ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
     ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],
   ];
