@@ -79,7 +79,7 @@ class Receivers:
         self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
     def are_there(self) -> bool:
-        """Whether any is connected now. O(receivers)."""
+        """Whether any is connected now; of an object that tells nobody. O(receivers)."""
         if self._connections.have_changed():
             self.read(())
         return bool(self._calls)
