@@ -64,9 +64,11 @@ REPOSITORY_MIDDLEWARE = {
 
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
-    "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
     "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
 }
+
+#: Only with our scheduler, which stores what it has seen.
+DUPEFILTER = "crawlproject.dupefilter.SeenDupeFilter"
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
 REPLACED = {
@@ -138,6 +140,7 @@ class FrontierAddon:
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
+            settings.set("DUPEFILTER_CLASS", DUPEFILTER, priority="addon")
             self._take_over_limits(settings)
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 from scrapy.dupefilters import BaseDupeFilter
@@ -12,8 +11,9 @@ from scrapy.utils.request import RequestFingerprinter
 from crawlproject.engine import stats_of
 from crawlproject.options.links import LinkOptions
 from crawlproject.options.seen import SeenOptions
+from crawlproject.seen.exact import MemorySeenSet
 from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint
-from crawlproject.storage.seen_file import FILE_NAME, SeenFile
+from crawlproject.seen.seen_set import SeenSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,34 +24,24 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
     from scrapy.utils.request import RequestFingerprinterProtocol
 
-    from crawlproject.seen.seen_set import ExactStore, SeenSet
+    from crawlproject.seen.seen_set import ExactStore
     from crawlproject.urls.canonical import Canonicalizer
 
 logger = logging.getLogger(__name__)
-
-
-#: Keys read from the store at a time to fill a Bloom filter.
-CHUNK = 65_536
 
 #: Name in ``counts()`` of a seen-set -> stat.
 STATS = {
     "urls": "seen/urls",
     "cache_hits": "seen/cache_hits",
-    "bloom_new": "seen/bloom_new",
     "store_lookups": "seen/store_lookups",
-    "lost": "seen/lost",
-    "loss_rate": "seen/loss_rate",
 }
 
 
 class SeenDupeFilter(BaseDupeFilter):
-    """``DUPEFILTER_CLASS`` that uses the seen-set; works with any scheduler.
+    """``DUPEFILTER_CLASS`` of a crawl with the frontier's scheduler, whose backend may keep the seen URLs.
 
     The key of a plain GET is its canonical URL, so that all spellings of a page's URL are equal.  The key of any other
     request is Scrapy's request fingerprint, as is that of every request in a project with its own fingerprinter.
-
-    With JOBDIR the file ``seen.keys`` there keeps the keys between runs, unless the scheduler stores them
-    (``use_store``).
     """
 
     def __init__(
@@ -65,12 +55,8 @@ class SeenDupeFilter(BaseDupeFilter):
     ) -> None:
         self.canonicalizer = canonicalizer
         self._options = options
-        self.seen = self._options.in_memory()
-        self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
-        self._by_urls: SeenSet | None = None  # ``seen``, if it may be asked for URLs: nothing else needs their keys
-        self._record: ExactStore | None = None  # stores the keys of a Bloom filter
+        self.seen = SeenSet(MemorySeenSet())
         self._withheld: set[int] = set()  # seen, but not in the store
-        self._is_open = False
         self._server_part: Callable[[str], int] | None = None  # of a store's keys
         self._fingerprinter = fingerprinter
         self._by_url = type(fingerprinter) is RequestFingerprinter
@@ -80,7 +66,7 @@ class SeenDupeFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Settings: ``SEEN_*``, ``JOBDIR``, ``URL_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
+        """Settings: ``SEEN_CACHE_SIZE``, ``URL_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
         ``REQUEST_FINGERPRINTER_CLASS``."""
         assert crawler.request_fingerprinter is not None
         return cls(
@@ -91,44 +77,20 @@ class SeenDupeFilter(BaseDupeFilter):
             debug=crawler.settings.getbool("DUPEFILTER_DEBUG"),
         )
 
-    def use_store(self, store: ExactStore | None, server_part: Callable[[str], int] = server_part) -> None:
+    def use_store(self, store: ExactStore, server_part: Callable[[str], int] = server_part) -> None:
         """Use the exact store of keys of a scheduler that stores the frontier itself. Call it before ``open``.
 
         ``server_part``: URL -> the part of its key above the low 64 bits, which all keys of its server share.
-        None: no key outlives the run, even with JOBDIR.  With ``SEEN_SET = "bloom"`` the store is written and not
-        searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The filter
-        is filled from the store: O(keys), 9 s for a million.
         """
-        if self._is_open or len(self.seen):
+        if len(self.seen):
             raise RuntimeError("the store of a seen-set cannot be changed once it is in use")
-        self._file = None
-        if store is None:
-            return
         self._server_part = server_part
-        if self._options.kind == "exact":
-            self.seen = self._by_urls = self._options.over(store)
-            return
-        keys = iter(store)
-        while chunk := list(islice(keys, CHUNK)):
-            self.seen.fill(chunk)
-        self._record = store
-
-    def open(self) -> None:
-        """Read the keys of earlier runs. O(keys): 2 s for a million URLs, 9 s with ``SEEN_SET = "bloom"``."""
-        if self._file is not None:
-            for keys in self._file.open():
-                self.seen.fill(keys)
-            if len(self.seen):
-                logger.info("%s: %d URLs seen in earlier runs", self._file.path, len(self.seen))
-        self._is_open = True
+        self.seen = SeenSet(store, self._options.cache())
 
     def close(self, reason: str) -> None:
-        """Close the file. Stats: ``seen/urls``, ``seen/store_lookups``, …: the counts of the seen-set."""
-        self._is_open = False
+        """Stats: ``seen/urls``, ``seen/store_lookups``, …: the counts of the seen-set."""
         for name, count in self.seen.counts().items():
             self._stats.set_value(STATS[name], count)
-        if self._file is not None:
-            self._file.close()
 
     def request_seen(self, request: Request) -> bool:
         """Whether an equal request was seen before; marks it as seen.
@@ -146,9 +108,9 @@ class SeenDupeFilter(BaseDupeFilter):
 
         O(length): 1.5 us each, 0.2 us for a cached one.
         """
-        if self._by_urls is None or self._withheld:
+        if self._withheld:
             return self._add_new(self._url_keys(urls))
-        return self._by_urls.add_new_named(urls, self._url_keys)
+        return self.seen.add_new_named(urls, self._url_keys)
 
     def url_is_new(self, url: str) -> bool:
         """Whether the canonical ``url`` is new; marks it as seen."""
@@ -174,12 +136,7 @@ class SeenDupeFilter(BaseDupeFilter):
         if self._withheld and not self._withheld.isdisjoint(keys):
             new = iter(self._add_new([key for key in keys if key not in self._withheld]))
             return [key not in self._withheld and next(new) for key in keys]
-        answers = self.seen.add_new(keys)
-        if self._is_open and self._file is not None:
-            self._file.append(compress(keys, answers))
-        if self._record is not None:
-            self._record.add(list(compress(keys, answers)))
-        return answers
+        return self.seen.add_new(keys)
 
     def log(self, request: Request, spider: Spider) -> None:
         """Count a filtered request; log the first, or all with ``DUPEFILTER_DEBUG``."""

@@ -13,13 +13,9 @@ from crawlproject.frontier import Dispatcher
 NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None)
 
 
-class _Nothing(Backend):
-    """Stores nothing."""
-
-
 def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
     """The frontier of ``dispatcher``, or of none."""
-    store = cast("Backend", _Nothing.__new__(cast("Any", type("Store", (_Nothing,), {}))))
+    store = Backend(*cast("Any", (None, None, None, None)), NO_HOST)
     ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0)
     given = dispatcher or cast("Any", SimpleNamespace(frontier=(), max_sessions=1))
     return CrawlFrontier(given, ports, by_ip=False)

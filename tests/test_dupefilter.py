@@ -1,4 +1,4 @@
-"""The dupefilter by itself: what counts as one URL, over what store, over runs, and what it reports."""
+"""The dupefilter by itself: what counts as one URL, over what store, and what it reports."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,6 @@ from scrapy import FormRequest, Request
 from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import STATS, SeenDupeFilter
-from crawlproject.scheduler import FrontierScheduler
 from crawlproject.seen import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
@@ -20,7 +19,7 @@ A, B = "http://a.example/", "http://b.example/"
 
 
 def dupefilter(**settings: Any) -> SeenDupeFilter:
-    """As Scrapy's own scheduler makes it."""
+    """As a scheduler makes it."""
     return SeenDupeFilter.from_crawler(crawler(**settings))
 
 
@@ -37,12 +36,11 @@ def _fingerprinter() -> Any:
     return RequestFingerprinter()
 
 
-@pytest.fixture(params=["exact", "bloom", "store"])
+@pytest.fixture(params=["memory", "store"])
 def seen(request: pytest.FixtureRequest) -> Iterator[SeenDupeFilter]:
     """Of every kind."""
-    kind = request.param
-    made = dupefilter(SEEN_SET="exact" if kind == "store" else kind, SEEN_BLOOM_CAPACITY=1000)
-    if kind == "store":
+    made = dupefilter()
+    if request.param == "store":
         made.use_store(ListStore())
     made.open()
     yield made
@@ -106,80 +104,25 @@ def test_store_cannot_be_changed_in_use() -> None:
     seen = dupefilter()
     seen.url_is_new(A)
     with pytest.raises(RuntimeError, match="in use"):
-        seen.use_store(None)
+        seen.use_store(ListStore())
 
 
-@pytest.mark.parametrize("kind", ["exact", "bloom"])
-def test_jobdir_keeps_what_was_met(tmp_path: Path, kind: str) -> None:
-    """Over runs, in a file of 8 bytes a URL, whatever kind wrote it."""
-    settings = {"JOBDIR": str(tmp_path / "job"), "SEEN_BLOOM_CAPACITY": 1000}
-    first = dupefilter(SEEN_SET=kind, **settings)
-    first.open()
-    assert first.urls_are_new([A, A, B]) == [True, False, True]
-    first.close("shutdown")
-    assert (tmp_path / "job" / "seen.keys").stat().st_size == 16 + 2 * 8
-    for later in ("exact", "bloom"):
-        again = dupefilter(SEEN_SET=later, **settings)
-        again.open()
-        assert again.urls_are_new([B, A]) == [False, False]
-        again.close("finished")
-    assert (tmp_path / "job" / "seen.keys").stat().st_size == 16 + 2 * 8
-
-
-def test_jobdir_is_left_to_a_scheduler_with_a_store(tmp_path: Path) -> None:
-    """No file, with a store or with None, whatever the kind."""
-    for name, store, kind in (
-        ("none", None, "exact"),
-        ("store", ListStore(), "exact"),
-        ("bloom", ListStore(), "bloom"),
-    ):
-        seen = dupefilter(JOBDIR=str(tmp_path / name), SEEN_SET=kind, SEEN_BLOOM_CAPACITY=100)
-        seen.use_store(store)
-        seen.open()
-        seen.url_is_new(A)
-        seen.close("finished")
-        assert not (tmp_path / name / "seen.keys").exists()
-
-
-@pytest.mark.parametrize(("first", "second"), [("bloom", "bloom"), ("bloom", "exact"), ("exact", "bloom")])
-def test_a_bloom_has_met_what_was_committed(tmp_path: Path, first: str, second: str) -> None:
-    """After a crash no URL is met that is not queued: both stand in one commit. The kind may change."""
+def test_only_what_was_committed_has_been_met(tmp_path: Path) -> None:
+    """After a crash no URL is met that is not queued: both stand in one commit."""
     label = StoreLabel("web", "quality")
     with DiskStore(tmp_path, label) as store:
-        seen = dupefilter(SEEN_SET=first, SEEN_BLOOM_CAPACITY=100)
+        seen = dupefilter()
         seen.use_store(DiskSeenStore(store))
-        seen.open()
         assert seen.urls_are_new([A, A]) == [True, False]
         store.commit()
         assert seen.urls_are_new([A, B]) == [False, True]
     with DiskStore(tmp_path, label) as store:
-        seen = dupefilter(SEEN_SET=second, SEEN_BLOOM_CAPACITY=100)
+        seen = dupefilter()
         seen.use_store(DiskSeenStore(store))
-        seen.open()
         assert seen.urls_are_new([B, A]) == [True, False]
 
 
-def test_frontier_in_memory_leaves_no_file(tmp_path: Path) -> None:
-    """Its queues are gone after the run; what it had met must not look done in the next."""
-    made = crawler(JOBDIR=str(tmp_path / "job"), FRONTIER_BACKEND="memory", DUPEFILTER_CLASS=SeenDupeFilter)
-    made.spider = made._create_spider("test")
-    scheduler = FrontierScheduler.from_crawler(made)
-    scheduler.open(made.spider)
-    assert scheduler.dupefilter.url_is_new(A)
-    assert not (tmp_path / "job" / "seen.keys").exists()
-
-
-def test_damaged_file_stops_the_start(tmp_path: Path) -> None:
-    """With its name, and nothing is written to it."""
-    (tmp_path / "seen.keys").write_text("something else entirely")
-    seen = dupefilter(JOBDIR=str(tmp_path))
-    with pytest.raises(ValueError, match=r"seen\.keys: not a file of seen keys"):
-        seen.open()
-    seen.close("shutdown")
-    assert (tmp_path / "seen.keys").read_text() == "something else entirely"
-
-
-def test_stats_of_an_exact_set() -> None:
+def test_stats() -> None:
     """Two URLs met, three tests of the store, as nothing stands before it in memory."""
     made = crawler()
     seen = SeenDupeFilter.from_crawler(made)
@@ -187,18 +130,4 @@ def test_stats_of_an_exact_set() -> None:
     seen.urls_are_new([A, B, A])
     seen.close("finished")
     counts = {name: made.stats.get_value(name) for name in STATS.values() if made.stats.get_value(name) is not None}
-    assert counts == {"seen/urls": 2, "seen/cache_hits": 0, "seen/bloom_new": 0, "seen/store_lookups": 3}
-
-
-def test_stats_of_a_bloom_say_what_it_lost() -> None:
-    """Far over its size: about as many as were."""
-    made = crawler(SEEN_SET="bloom", SEEN_BLOOM_CAPACITY=500, SEEN_BLOOM_ERROR=0.5)
-    seen = SeenDupeFilter.from_crawler(made)
-    seen.open()
-    for page in range(100):
-        seen.urls_are_new([f"{A}{page}/{number}" for number in range(50)])
-    seen.close("finished")
-    lost = 5_000 - made.stats.get_value("seen/urls")
-    assert lost > 100
-    assert made.stats.get_value("seen/lost") == pytest.approx(lost, rel=0.25)
-    assert made.stats.get_value("seen/loss_rate") == pytest.approx(lost / 5_000, rel=0.25)
+    assert counts == {"seen/urls": 2, "seen/cache_hits": 0, "seen/store_lookups": 3}

@@ -52,7 +52,6 @@ MISSING = (*HEAVY, *(f"crawlproject.urls.native.{part}" for part in PARTS))
 UNUSED_AT_FIRST = {
     *HEAVY,
     "rocksdict",
-    "pybloom_live",
     "prometheus_client",
     "aiohttp",
     "twisted.conch.telnet",

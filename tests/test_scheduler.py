@@ -10,6 +10,7 @@ import pytest
 from scrapy import Request
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from crawlproject.engine import stats_of
 from crawlproject.links import Links
 from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
 from crawlproject.scheduler import MAX_DROPPED, MAX_FAILING, START, FrontierScheduler
@@ -256,7 +257,7 @@ class SlowBackend(WorkerBackend):
 
     async def _step(self, name: str, failure: type[Exception] | None = None) -> None:
         await asyncio.sleep(0)
-        self._stats.set_value(name, not self._seen._is_open)
+        self._stats.set_value(name, self._stats.get_value("seen/urls") is None)
         if failure is not None:
             raise failure("no connection")
 
@@ -267,21 +268,20 @@ class FailingBackend(SlowBackend):
 
 @pytest.mark.parametrize("kind", [SlowBackend, FailingBackend])
 def test_opening_and_closing_wait_for_the_backend(kind: type[SlowBackend], caplog: pytest.LogCaptureFixture) -> None:
-    """It opens before the dupefilter, and closes before it, also where that fails."""
+    """It closes before the dupefilter, which writes its stats then, also where that fails."""
     one = Worker(kind)
 
     async def run() -> None:
         opening = one.scheduler.open(one.crawler.spider)
         assert opening is not None
         await maybe_deferred_to_future(opening)
-        assert one.backend._seen._is_open
         closing = one.scheduler.close("finished")
         assert closing is not None
         await maybe_deferred_to_future(closing)
 
     asyncio.run(run())
-    assert one.stats("opened", "closed") == [True, False]
-    assert not one.backend._seen._is_open
+    assert one.stats("opened", "closed") == [True, True]
+    assert stats_of(one.crawler).get_value("seen/urls") == 0
     assert ("The backend could not be closed" in caplog.text) == (kind is FailingBackend)
 
 

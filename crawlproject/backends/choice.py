@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: ``FRONTIER_BACKEND`` -> class; imported only when used, as the import of RocksDB takes 0.1 s.
 BACKENDS = {
-    "memory": "crawlproject.backends.memory.MemoryBackend",
+    "memory": "crawlproject.backends.protocol.Backend",
     "disk": "crawlproject.backends.disk.DiskBackend",
     "redis": "crawlproject.backends.redis.RedisBackend",
 }

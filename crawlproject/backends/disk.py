@@ -177,7 +177,6 @@ class DiskBackend(StoringBackend):
         self._recrawl.kept(page.request)
 
     def _done(self, page: PageUnderWay) -> None:
-        """Acknowledge the entry of ``page`` and record the page for a recrawl."""
         if not isinstance(page.entry.payload, Unstored):
             self._recrawl.acknowledged(page.request, page.entry)
         super()._done(page)

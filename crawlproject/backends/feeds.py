@@ -14,10 +14,10 @@ from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.replacing import last_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -26,9 +26,6 @@ logger = logging.getLogger(__name__)
 
 #: Formats with an item on each line.
 _JSON_LINES = ("jsonlines", "jsonl", "jl")
-
-#: Bytes read at once.
-_BLOCK = 1 << 16
 
 
 def overwritten_feed(crawler: Crawler) -> Path | None:
@@ -86,7 +83,7 @@ def cut_incomplete_items(crawler: Crawler) -> None:
     for path, options in _written(crawler):
         if options.get("format") in _JSON_LINES and not (options.get("overwrite") or options.get("postprocessing")):
             with suppress(OSError), path.open("rb+") as file:  # Scrapy reports a file that cannot be written
-                start = _last_line(file)
+                start = last_line(file)
                 file.seek(start)
                 line = file.read()
                 if line and _is_json(line):
@@ -94,18 +91,6 @@ def cut_incomplete_items(crawler: Crawler) -> None:
                 elif line:
                     file.truncate(start)
                     logger.warning("%s ended with a part of an item, which is removed (%d bytes)", path, len(line))
-
-
-def _last_line(file: BinaryIO) -> int:
-    """The position after the last line break of ``file``. O(length of the last line)."""
-    start = file.seek(0, os.SEEK_END)
-    while start:
-        end, start = start, max(0, start - _BLOCK)
-        file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-    return 0
 
 
 def _is_json(line: bytes) -> bool:
@@ -117,7 +102,6 @@ def _is_json(line: bytes) -> bool:
 
 
 def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Local files, not empty, that ``FEEDS`` will write, with the options of their feeds."""
     for path, options in _local(crawler):
         with suppress(OSError):  # no such file
             if path.stat().st_size:
@@ -125,7 +109,6 @@ def _written(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _local(crawler: Crawler) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Local files that ``FEEDS`` will write, with the options of their feeds."""
     exporter = crawler.get_extension(FeedExporter)
     if exporter is None or crawler.spider is None:
         return

@@ -1,15 +1,19 @@
-"""The protocol between scheduler and backend; ``tests/contract/test_backends.py`` tests every backend against it."""
+"""What the scheduler asks of a backend; ``tests/contract/test_backends.py`` tests every backend against it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy import Request
+
+from crawlproject.requests.link_request import request_of
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
 
@@ -54,14 +58,14 @@ class Host:
     close_connections: Callable[[], None]
 
 
-class Backend(Protocol):
-    """Stores frontier and seen-set, and converts requests for the store.
+class Backend:
+    """Keeps everything in memory, requests and callbacks as objects: nothing outlives the process.
+
+    Other backends store frontier and seen-set, and convert requests for the store.
 
     Life of an entry: ``pack`` (or ``pack_callback`` and ``hold``), queued by the frontier, ``unpack``, ``handed_out``;
     then ``given_back`` and queued again, or finished by the engine.  An entry that will not be fetched is ``dropped``.
     A method raises only the errors in its docstring.
-
-    Backends derive from this class: what only some of them need has defaults here, and what records does nothing.
     """
 
     #: Where foreign URLs go; None: this process crawls alone.
@@ -70,6 +74,9 @@ class Backend(Protocol):
     directory: Path | None = None
     #: The operator's orders for all workers of the crawl; None: they are this process's.
     orders: SharedOrders | None = None
+
+    def __init__(self, crawler: Crawler, options: Any, frontier: Any, seen: Any, host: Host) -> None:
+        """Fill the ``Frontier`` and the ``SeenDupeFilter`` with what is stored; ``options``: ``FrontierOptions``."""
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
@@ -115,6 +122,7 @@ class Backend(Protocol):
 
     def pack(self, request: Request) -> Any:
         """The payload for the entry of ``request``: everything but its URL and priority. O(size)."""
+        return request
 
     def pack_to_send(self, request: Request) -> bytes | None:
         """Like ``pack``, for the worker of a foreign server; None if ``request`` cannot be serialized. O(size)."""
@@ -122,18 +130,23 @@ class Backend(Protocol):
 
     def pack_callback(self, callback: Callable[..., Any] | None) -> Any:
         """The payload of links with this callback."""
+        return callback
 
     def hold(self, entries: list[Entry], response: Response | None) -> list[Entry]:
         """Prepare ``entries`` of links or sitemaps from the page ``response`` for the queue."""
+        return entries
 
     def not_queued(self, entry: Entry, request: Request) -> Entry:
         """Prepare the ``entry`` of a ``request`` that the frontier rejected and that will fail."""
+        return entry
 
     def unpack(self, entry: Entry) -> Request:
         """The request of a scheduled entry. Raises ValueError if the payload is invalid."""
+        return request_of(entry)
 
     def is_link(self, entry: Entry) -> bool:
         """Whether the entry is from ``Links``, so that no errback of the spider expects its failure."""
+        return not isinstance(entry.payload, Request)
 
     def is_refetched(self, entry: Entry) -> bool:
         """Whether an earlier run fetched the page, and a recrawl queued it again. O(1)."""
@@ -147,6 +160,7 @@ class Backend(Protocol):
 
     def name_of(self, payload: Any) -> str:
         """Place of an entry with this payload: the label in ``scheduler/enqueued/…``."""
+        return "memory"
 
     def handed_out(self, request: Request, entry: Entry) -> None:
         """Record that the engine received ``request``; its entry is acknowledged when the engine has finished it."""

@@ -178,7 +178,6 @@ class StartUrls:
         return [*removals, (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))]
 
     def _fit(self, found: Sequence[bytes]) -> None:
-        """Choose the size of the next batch by the size of this one."""
         if found:
             fitting = BATCH_BYTES * len(found) // max(1, sum(map(len, found)))
             self._size = max(1, min(self._most, fitting))

@@ -202,17 +202,14 @@ class StoringBackend(Backend):
         """Note that the engine finished ``page``, whose entry stays stored (``KEEP``)."""
 
     def _done(self, page: PageUnderWay) -> None:
-        """Acknowledge the entry of ``page``, which is done."""
         self._acknowledge(page.entry)
 
     def _acknowledge(self, entry: Entry) -> None:
-        """Delete the ``entry`` of a page that is done."""
         if isinstance(entry.payload, Unstored):
             self._settle(entry.payload)
         self._frontier.acknowledge(entry)
 
     def _settle(self, payload: Unstored) -> None:
-        """Add the key of a finished or dropped request to the stored seen-set."""
         self._in_memory.pop(payload, None)
         self._orphans -= payload.found_on is None
         if payload.key is not None:
@@ -220,7 +217,6 @@ class StoringBackend(Backend):
             self._seen_store.add_new((payload.key,))
 
     def _report_unstored(self) -> None:
-        """Count and log requests that could not be stored and are not done at the end."""
         for name, count in (("refetched", len(self._pages.waiting())), ("lost", self._orphans)):
             if count:
                 self._stats.inc_value(f"frontier/unserializable/{name}", count)

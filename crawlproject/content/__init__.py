@@ -1,16 +1,13 @@
-"""Detects duplicate content: exact and near-duplicates. Pure: no files, no clock, no Scrapy.
+"""Detects near-duplicates, by a sketch of the 4-word shingles of a page's visible text. Pure: no files, no Scrapy.
 
-An exact duplicate is found by a hash of its bytes (``ContentTable``), a near-duplicate by a sketch of the 4-word
-shingles of its visible text (``PageSketch``, ``NearDuplicates``).
+Exact duplicates are found by a hash of their bytes (``storage/content_file.py``).
 """
 
-from crawlproject.content.exact import ContentTable
 from crawlproject.content.near import NearDuplicates
 from crawlproject.content.sketch import IS_FAST, PageSketch, similarity
 
 __all__ = [
     "IS_FAST",
-    "ContentTable",
     "NearDuplicates",
     "PageSketch",
     "similarity",

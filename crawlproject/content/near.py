@@ -127,6 +127,5 @@ class NearDuplicates:
 
 
 def _keys(sketch: PageSketch) -> list[int]:
-    """The key of a page in each table."""
     bins, heading = sketch.bins, sketch.heading
     return [hash((bins[at : at + _BAND], heading)) for at in range(0, _SKETCH, _BAND)] + [hash((sketch.text,))]

@@ -82,7 +82,6 @@ def pieces(text: str) -> Iterator[bytes]:
 
 
 def _word_hashes(text: str) -> list[int]:
-    """A 32-bit hash for each word, in order."""
     hashes: list[int] = []
     for piece in pieces(text):
         words = piece.translate(_ONLY_SPACES).split()

@@ -540,7 +540,6 @@ class Frontier:
     # Internal
 
     def _count(self, server: Server, urls: int) -> None:
-        """Count more (or, below 0, fewer) queued URLs of ``server``."""
         if server.blocked:
             self._blocked += urls
         else:
@@ -601,7 +600,6 @@ class Frontier:
             self._refilled.append(session)
 
     def _links_known(self, key: str) -> None:
-        """The links of the last page of the server ``key`` are known."""
         server = self.servers.get(key)
         if server is not None and server.session is not None:
             server.session.heard = server.session.answered

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.state import Stored, count, number, positive
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.state import StateReader
 
 
-class QualityTally:
+class QualityTally(Stored):
     """Sums of estimated qualities; O(1) each.
 
     ``gathered``: of the pages fetched, each as it was when its page was handed out; earlier runs included.  ``pages``:
@@ -20,23 +21,18 @@ class QualityTally:
     """
 
     __slots__ = ("_sum", "_urls", "gathered", "pages")
+    STATE = (
+        ("gathered", "gathered", positive),
+        ("pages", "pages", count),
+        ("queued_sum", "_sum", number),
+        ("queued_urls", "_urls", count),
+    )
 
     def __init__(self) -> None:
         self.gathered = 0.0
         self.pages = 0
         self._sum = 0.0
         self._urls = 0
-
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"gathered": self.gathered, "pages": self.pages, "queued_sum": self._sum, "queued_urls": self._urls}
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        self.gathered = state.number("gathered", 0.0, minimum=0.0)
-        self.pages = state.count("pages", 0)
-        self._sum = state.number("queued_sum", 0.0)
-        self._urls = state.count("queued_urls", 0)
 
     def add(self, urls: int, quality: float) -> None:
         """Count queued URLs by the sum of their quality."""

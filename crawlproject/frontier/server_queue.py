@@ -453,7 +453,6 @@ class ServerQueue:
             self.resting.push(group, group.ready_at)
 
     def _recall_better(self, recalled: Server, group: Group) -> None:
-        """Recall another server of ``group`` if ``recalled`` no longer ranks best in it."""
         best = group.waiting.first_key()
         if best is not None and recalled.heap_item is not None and best < recalled.heap_item[0]:
             group.recalled = None

@@ -14,7 +14,7 @@ from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.learning.file_kinds import FileKinds
 from crawlproject.frontier.learning.look_ahead import LinkYield
-from crawlproject.frontier.state import StateReader
+from crawlproject.frontier.state import Fields, StateReader, count, flag, number, positive, restore, text
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
@@ -45,35 +45,41 @@ def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
         frontier.quality.restore(quality)
 
 
-def server_state(server: Server) -> dict[str, Any]:
-    """The state of ``server`` without its key and its URLs; times on the frontier's clock. O(1).
+#: What is stored of a server, unless it is false, empty or zero, as of a new server.
+_FIELDS: Fields = (
+    ("crawl_delay", "crawl_delay", positive),
+    ("failures", "failures", count),
+    ("robots_failures", "robots_failures", count),
+    ("answered", "answered", flag),
+    ("last_error", "last_error", lambda state, key, _: state.text(key, "") or None),
+    ("given_up", "given_up", flag),
+    ("fetched", "fetched", count),
+    ("gathered", "gathered", positive),
+    ("pages", "pages", count),
+    ("copies", "copies", count),
+    ("demoted_because", "demoted_because", text),
+)
+#: What is stored of each server.
+_ALWAYS: Fields = (("ready_at", "ready_at", number), ("demotion", "demotion", positive))
+#: Parts with their own class, which exist only after an observation: key, attribute, class.
+_PARTS: tuple[tuple[str, str, type[Any]], ...] = (
+    ("copy_run", "copy_run", CopyRun),
+    ("shared_pages", "shared", SharedPages),
+    ("new_links", "found", LinkYield),
+    ("file_kinds", "file_kinds", FileKinds),
+    ("guard", "guard", ServerGuard),
+)
 
-    Omits false, empty and zero values: a new server has them, too.
-    """
-    optional = {
-        "crawl_delay": server.crawl_delay,
-        "failures": server.failures,
-        "robots_failures": server.robots_failures,
-        "answered": server.answered,
-        "last_error": server.last_error,
-        "given_up": server.given_up,
-        "fetched": server.fetched,
-        "gathered": server.gathered,
-        "pages": server.pages,
-        "copies": server.copies,
-        "copy_run": server.copy_run and server.copy_run.to_state(),
-        "shared_pages": server.shared and server.shared.to_state(),
-        "new_links": server.found and server.found.to_state(),
-        "file_kinds": server.file_kinds and server.file_kinds.to_state(),
-        "guard": server.guard and server.guard.to_state(),
-        "demoted_because": server.demoted_because,
-    }
-    always = {
-        "ready_at": server.ready_at,
-        "demotion": server.demotion,
-        "estimates": server.estimates.to_state(),
-    }
-    return always | {key: value for key, value in optional.items() if value}
+
+def server_state(server: Server) -> dict[str, Any]:
+    """The state of ``server`` without its key and its URLs; times on the frontier's clock. O(1)."""
+    state = {key: getattr(server, name) for key, name, _ in _ALWAYS}
+    state["estimates"] = server.estimates.to_state()
+    state |= {key: value for key, name, _ in _FIELDS if (value := getattr(server, name))}
+    for key, name, _ in _PARTS:
+        if (part := getattr(server, name)) and (values := part.to_state()):
+            state[key] = values
+    return state
 
 
 def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
@@ -83,40 +89,12 @@ def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[
     """
     state = StateReader("server", values)
 
-    def restore(server: Server) -> None:
-        _restore_counts(server, state)
-        _restore_parts(server, state)
+    def restored(server: Server) -> None:
+        restore(server, _FIELDS + _ALWAYS, state)
+        if (part := state.part("estimates")) is not None:
+            server.estimates = Estimates.from_state(part)
+        for key, name, kind in _PARTS:
+            if (part := state.part(key)) is not None:
+                setattr(server, name, kind.from_state(part))
 
-    return frontier.restore_server(key, urls, restore)
-
-
-def _restore_counts(server: Server, state: StateReader) -> None:
-    server.ready_at = state.number("ready_at", 0.0)
-    server.crawl_delay = state.number("crawl_delay", 0.0, minimum=0.0)
-    server.demotion = state.number("demotion", 1.0, minimum=0.0)
-    server.failures = state.count("failures", 0)
-    server.robots_failures = state.count("robots_failures", 0)
-    server.fetched = state.count("fetched", 0)
-    server.answered = state.flag("answered", default=False)
-    server.gathered = state.number("gathered", 0.0, minimum=0.0)
-    server.pages = state.count("pages", 0)
-    server.copies = state.count("copies", 0)
-    server.given_up = state.flag("given_up", default=False)
-    server.last_error = state.text("last_error", "") or None
-    server.demoted_because = state.text("demoted_because", "")
-
-
-def _restore_parts(server: Server, state: StateReader) -> None:
-    """Restore the parts with their own class, which exist only after an observation."""
-    if (part := state.part("estimates")) is not None:
-        server.estimates = Estimates.from_state(part)
-    if (part := state.part("new_links")) is not None:
-        server.found = LinkYield.from_state(part)
-    if (part := state.part("copy_run")) is not None:
-        server.copy_run = CopyRun.from_state(part)
-    if (part := state.part("shared_pages")) is not None:
-        server.shared = SharedPages.from_state(part)
-    if (part := state.part("file_kinds")) is not None:
-        server.file_kinds = FileKinds.from_state(part)
-    if (part := state.part("guard")) is not None:
-        server.guard = ServerGuard.from_state(part)
+    return frontier.restore_server(key, urls, restored)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import sys
 from array import array
 from base64 import b64decode, b64encode
+from functools import partial
 from sys import float_info
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Self
 
 MAX_FLOAT = float_info.max
 #: Maximum characters quoted of a wrong value.
@@ -57,7 +59,7 @@ class StateReader:
             raise self._error(key, value, "a whole number >= 0")
         return value
 
-    def flag(self, key: str, *, default: bool) -> bool:
+    def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self._values.get(key, default)
         if type(value) is not bool:
@@ -105,6 +107,42 @@ class StateReader:
 
     def _error(self, key: str, value: object, wanted: str) -> ValueError:
         return ValueError(f"{self._name}.{key}={_quoted(value)}: must be {wanted}")
+
+
+#: Checks of the values of ``Stored.STATE``.
+number, count, flag, text = StateReader.number, StateReader.count, StateReader.flag, StateReader.text
+positive = partial(StateReader.number, minimum=0.0)
+
+#: Key, attribute, and check of its value.
+Fields = tuple[tuple[str, str, "Callable[[StateReader, str, Any], Any]"], ...]
+
+
+def restore(thing: object, fields: Fields, state: StateReader) -> None:
+    """Set the attributes of ``thing`` that ``fields`` names; a missing one stays. Raises ValueError."""
+    for key, name, check in fields:
+        setattr(thing, name, check(state, key, getattr(thing, name)))
+
+
+class Stored:
+    """An object whose state is some of its attributes: ``STATE``."""
+
+    __slots__ = ()
+    STATE: ClassVar[Fields] = ()
+
+    def to_state(self) -> dict[str, Any]:
+        """As plain values."""
+        return {key: getattr(self, name) for key, name, _ in self.STATE}
+
+    def restore(self, state: StateReader) -> None:
+        """Restore the result of ``to_state`` into a new object; raises ValueError for anything else."""
+        restore(self, self.STATE, state)
+
+    @classmethod
+    def from_state(cls, state: StateReader) -> Self:
+        """Inverse of ``to_state``; raises ValueError for anything else."""
+        made = cls()
+        made.restore(state)
+        return made
 
 
 def _are_numbers(value: object, count: int) -> bool:

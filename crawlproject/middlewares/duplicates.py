@@ -48,8 +48,8 @@ class DuplicatesMiddleware(CrawlerMiddleware):
             raise NotConfigured
         super().__init__(crawler)
         directory = FrontierOptions.of(crawler).directory
-        damaged = partial(self._stats.inc_value, "duplicates/damaged")
-        self._contents = ContentFile(None if directory is None else directory / FILE_NAME, damaged)
+        failed = partial(self._stats.inc_value, "duplicates/damaged")
+        self._contents = ContentFile(None if directory is None else directory / FILE_NAME, failed)
         self._near = NearDuplicates(options.near_pages, options.threshold) if options.near else None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
@@ -78,9 +78,9 @@ class DuplicatesMiddleware(CrawlerMiddleware):
             self._judge(cast("TextResponse", response))
 
     def _judge(self, response: TextResponse) -> None:
-        url, first, content = response.url.partition("#")[0], None, bytes_fingerprint(response.body) or 1
+        url, first, content = response.url.partition("#")[0], None, bytes_fingerprint(response.body)
         if self._options.exact:
-            first = self._contents.first(content, url, response.meta.get("depth", 0))
+            first = self._contents.first(content, url)
             if first == url:
                 return  # fetched again
         label = "near" if first is None else "exact"

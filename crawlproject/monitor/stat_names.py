@@ -41,8 +41,7 @@ frontier/urls, frontier/urls/blocked: URLs queued at the end; of these, on block
 frontier/servers: servers found
 frontier/resumed: URLs left by an earlier run
 seen/urls: URLs seen, earlier runs included
-seen/cache_hits, seen/bloom_new, seen/store_lookups: look-ups answered by the cache, the Bloom filter, the store
-seen/lost, seen/loss_rate: estimated number and share of new URLs that `SEEN_SET = "bloom"` mistook for seen ones
+seen/cache_hits, seen/store_lookups: look-ups answered by the cache, by the store
 frontier/commits, frontier/commit_time: commits to disk; seconds of the longest one
 frontier/commit_errors: failed commits; the crawl ends, committed data is safe
 recrawl/queued: pages queued again because of their age
@@ -90,7 +89,7 @@ duplicates/exact, duplicates/near: of these, exact copies; near-duplicates
 duplicates/short: pages with too little text for near-duplicates
 duplicates/not_followed, duplicates/links_dropped: copies whose links are not followed; links that a spider yielded
     for them
-duplicates/damaged: damaged lines in `contents.tsv`
+duplicates/damaged: contents that could not be read from `contents.sqlite`, or written to it
 duplicates/mirrors: servers found to be mirrors
 
 ## robots.txt

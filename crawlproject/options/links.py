@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls.canonical import Canonicalizer
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
-from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
+from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:

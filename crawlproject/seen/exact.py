@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 TABLES = 256
 FIRST_SLOTS = 16
@@ -67,42 +67,17 @@ class MemorySeenSet:
         table = empty_table(size)
         for key in old:
             if key:
-                slot = (key >> 32) * size >> 32
-                while table[slot]:
-                    slot += 1
-                    if slot == size:
-                        slot = 0
-                table[slot] = key
+                table[slot_of(table, key)] = key
         self._tables[number] = table
         self._room[number] = room_in(size) - room_in(len(old))
 
-    def add(self, keys: Sequence[int]) -> None:
-        """Add ``keys``. O(1) each."""
-        self.add_new(keys)
-
     def contains(self, keys: Sequence[int]) -> list[bool]:
         """For each of ``keys``, whether it is stored. O(1) each."""
-        return [key in self for key in keys]
-
-    def __contains__(self, key: int) -> bool:
-        if not key:
-            return self._has_zero
-        table = self._tables[key % TABLES]
-        return table[slot_of(table, key)] == key
+        found = ((key, self._tables[key % TABLES]) for key in keys)
+        return [table[slot_of(table, key)] == key if key else self._has_zero for key, table in found]
 
     def __len__(self) -> int:
         return self._length
-
-    def __iter__(self) -> Iterator[int]:
-        """All keys, in no order. O(n)."""
-        if self._has_zero:
-            yield 0
-        for table in self._tables:
-            yield from filter(None, table)
-
-    def __sizeof__(self) -> int:
-        lists = self._tables.__sizeof__() + self._room.__sizeof__()
-        return object.__sizeof__(self) + lists + sum(table.__sizeof__() for table in self._tables)
 
 
 def slot_of(table: array[int], key: int) -> int:

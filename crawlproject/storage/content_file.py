@@ -1,17 +1,11 @@
-"""The page contents seen and the first page of each, kept over the runs of a crawl.
-
-``contents.tsv``: a line ``crawlproject contents 1``, then for each content a line ``HASH<TAB>DEPTH<TAB>URL``: the hash
-of its bytes (16 hex digits), the depth and the URL of the first page that had it.  A line cut short by a crash is
-removed when the file is opened next.
-"""
+"""The page contents seen and the first page of each, kept over the runs of a crawl: a table in SQLite."""
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 from typing import TYPE_CHECKING
 
-from crawlproject.content import ContentTable
-from crawlproject.storage.append_file import AppendFile
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -20,89 +14,78 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FILE_NAME = "contents.tsv"
-HEADER = b"crawlproject contents 1\n"
-_HASH_DIGITS = 16
-_MAX_LINE = 1 << 16  # bytes read for a line: a URL is shorter
+FILE_NAME = "contents.sqlite"
+#: Increased with every change after which older code would misread the file.
+FORMAT = 1
+#: Longest wait for another process that has the file open, seconds.
+BUSY_TIMEOUT = 0.1
 
 
 class ContentFile:
-    """Contents by hash, 20 to 27 bytes of memory each; their URLs are only in the file.
+    """Contents by hash, about 100 bytes of disk each and 2 MB of memory in all. Each is written at once, not synced.
 
-    ``path`` None: a temporary file, deleted when the process ends.  Lines that cannot be written wait in memory.
-    ``damaged`` is called for each damaged line, and each time a damaged URL is looked up; the first one is logged.
+    ``path`` None: a temporary file, deleted when the process ends.
+    ``failed`` is called each time a content cannot be read or written (damage, a full disk), which then counts as new;
+    the first time is logged.
     """
 
-    def __init__(self, path: Path | None, damaged: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, path: Path | None, failed: Callable[[], None] = lambda: None) -> None:
         self._path = path
-        self._count_damaged = damaged
-        self._is_damaged = False
-        self._table = ContentTable()
-        self._file = AppendFile(path, HEADER, "contents")
+        self._count_failed = failed
+        self._has_failed = False
+        self._database: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Read the file. O(contents), 1 us each.
-
-        Raises ValueError, and does not change the file, if it has another kind or version.
-        """
-        self._file.open(lambda _: "not a contents file that this version can read")
-        if self._path is None:
-            return
-        end = len(HEADER)
-        with self._path.open("rb") as lines:
-            lines.seek(end)
-            for line in lines:
-                if not line.endswith(b"\n"):
-                    break
-                self._take(line, end)
-                end += len(line)
-        self._file.cut(end)
-
-    def _take(self, line: bytes, at: int) -> None:
-        digits = line[:_HASH_DIGITS]
+        """Open or create the file. O(1). Raises ValueError, and changes nothing, if it is of another kind or version;
+        OSError if its folder cannot be made."""
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._database = database = sqlite3.connect(self._path or "", BUSY_TIMEOUT, isolation_level=None)
         try:
-            key = int(digits, 16) if digits.isalnum() and line[_HASH_DIGITS : _HASH_DIGITS + 1] == b"\t" else 0
-        except ValueError:
-            key = 0
-        if key:
-            self._table.first(key, at)
-        else:
-            self._damaged(at)
+            version, tables = database.execute(
+                "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
+            ).fetchone()
+            if (version, tables) not in ((0, 0), (FORMAT, 1)):
+                raise ValueError(f"{self._path}: not a contents file that this version can read")
+            if self._path is None:
+                database.execute("PRAGMA journal_mode = OFF")
+                database.execute("BEGIN")  # without an end: nothing outlives the process
+            else:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = NORMAL")
+            if not tables:
+                database.execute("CREATE TABLE contents (hash INTEGER PRIMARY KEY, url BLOB NOT NULL)")
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+        except (sqlite3.Error, ValueError) as error:
+            self.close()
+            raise error if isinstance(error, ValueError) else ValueError(f"{self._path}: {error}") from error
 
-    def _damaged(self, at: int) -> None:
-        self._count_damaged()
-        if not self._is_damaged:
-            self._is_damaged = True
-            logger.warning("%s: damaged at byte %d: damaged contents count as new", self._path, at)
+    def first(self, key: int, url: str) -> str | None:
+        """URL of the first page with the content ``key`` (64 bits); None if ``url`` is the first.
 
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def first(self, key: int, url: str, depth: int) -> str | None:
-        """URL of the first page with the content ``key`` (not 0); None if ``url`` is the first. O(1).
-
-        Costs a write of about 5 us for a new content, a read for a known one.
+        O(log contents): about 10 us for a new content, 3 us for a known one.
         """
-        end = self._file.end
-        at = self._table.first(key, end)
-        if at == end:
-            self._file.append(b"%016x\t%d\t%b\n" % (key, depth, url.encode("utf-8", "surrogatepass")))
+        assert self._database is not None
+        key -= 1 << 63  # SQLite's integers have a sign
+        try:
+            found = self._database.execute("SELECT url FROM contents WHERE hash = ?", (key,)).fetchone()
+            if found is None:
+                self._database.execute(
+                    "INSERT INTO contents VALUES (?, ?)", (key, url.encode("utf-8", "surrogatepass"))
+                )
+                return None
+            first: str = found[0].decode("utf-8", "surrogatepass")
+            server_key(first)
+        except (sqlite3.Error, ValueError, AttributeError) as error:
+            self._count_failed()
+            if not self._has_failed:
+                self._has_failed = True
+                logger.error("%s: contents that cannot be read or written count as new: %s", self._path, error)
             return None
-        return self._url_at(at)
+        return first
 
     def close(self) -> None:
-        """Write the waiting lines; logs an error if some are lost."""
-        lost = self._file.close()
-        if lost and self._path is not None:
-            logger.error("%s: %d bytes of contents could not be written", self._path, lost)
-
-    def _url_at(self, at: int) -> str | None:
-        """The URL in the line at ``at``; None if the line cannot be read."""
-        try:
-            line = self._file.read(at, _MAX_LINE).partition(b"\n")[0]
-            url = line.split(b"\t", 2)[2].decode("utf-8", "surrogatepass")
-            server_key(url)
-        except (ValueError, IndexError):
-            self._damaged(at)
-            return None
-        return url
+        """Close the file. Never raises."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None

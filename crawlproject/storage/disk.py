@@ -14,10 +14,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from crawlproject.storage.changes import RecordingBatch
 from crawlproject.storage.directory import StoreDirectory, StoreLabel
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.rocks import Batch, Rocks
+from crawlproject.storage.rocks import Batch, RecordingBatch, Rocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from crawlproject.storage.changes import Changes
+    from crawlproject.storage.rocks import Changes
 
 #: How often a reader tries to open the store of a running crawl.
 ATTEMPTS = 3

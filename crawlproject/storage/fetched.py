@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.frontier.queues.sort_key import decode_row, encode_row
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.ranges import number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,12 +99,6 @@ class DiskFetchedPages:
             except ValueError as error:
                 raise self._damaged(error) from error
             yield int.from_bytes(key[: _number.size], "big"), path, page
-
-    def drop(self, first: int, end: int) -> None:
-        """Remove the pages of the servers ``first`` to ``end`` - 1, also uncommitted ones. O(uncommitted changes)."""
-        start, stop = number_range(first, end)
-        self._changes = {key: value for key, value in self._changes.items() if not start <= key < stop}
-        self._store.drop([(TABLE, start, stop)])
 
     def write_to(self, batch: Batch) -> None:
         batch.change(TABLE, self._changes)

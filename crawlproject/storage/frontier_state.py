@@ -18,7 +18,7 @@ from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import number_range
 from crawlproject.storage.urls import DiskUrlRows
 
 if TYPE_CHECKING:
@@ -269,7 +269,6 @@ class DiskFrontierStore:
         return server
 
     def _index(self, start: bytes, stop: bytes) -> Iterator[list[Server]]:
-        """Write ``places`` for the rows of a range."""
         rows = self._store.scan("urls", start, stop)
         while step := list(islice(rows, ROWS_AT_ONCE)):
             self._store.load({"places": (_place(key, row) for key, row in step)})
@@ -280,7 +279,6 @@ class DiskFrontierStore:
 
 
 def _place(key: bytes, row: bytes) -> tuple[bytes, bytes]:
-    """The row of ``places`` for a row of ``urls``."""
     return key[: _number.size] + url_digest(decode_row(row).path), key[_number.size :]
 
 

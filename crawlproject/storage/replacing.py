@@ -1,4 +1,4 @@
-"""Replaces files in one step, so that a crash leaves the old content or the new one."""
+"""Replaces files in one step, so that a crash leaves the old content or the new one; finds where one cut short ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+    from typing import BinaryIO
+
+#: Bytes that ``last_line`` reads at once.
+_BLOCK = 1 << 16
 
 
 def replace_file(path: Path, content: str | Iterable[str], *, is_durable: bool = True) -> None:
@@ -48,3 +52,15 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def last_line(file: BinaryIO) -> int:
+    """The position after the last line break of ``file``. O(length of the last line)."""
+    start = file.seek(0, os.SEEK_END)
+    while start:
+        end, start = start, max(0, start - _BLOCK)
+        file.seek(start)
+        found = file.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+    return 0

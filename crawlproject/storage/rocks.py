@@ -11,6 +11,7 @@ import os
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import copyfile
+from struct import Struct
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ TABLES = {
     "fetched": False,
 }
 
+#: Tables whose rows follow from those of others.
+DERIVED = frozenset({"places"})
+
 MEMORY = 1 << 20
 BLOCK_CACHE = 192 * MEMORY
 #: Bytes read and decompressed for one row: in tables read by single keys, and in the others.
@@ -46,6 +50,15 @@ HASH_LOAD = 0.75
 #: Bytes of each table in memory before they are written to disk.
 WRITE_BUFFER = 16 * MEMORY
 WAL_SIZE = 64 * MEMORY
+
+_number = Struct(">I")
+
+#: Above the last number: it sorts after every key.
+_AFTER_ALL = b"\xff" * 64
+
+
+#: Table -> key -> new value, None if the row was removed. A later change of a row replaces an earlier one.
+Changes = dict[str, dict[bytes, "bytes | None"]]
 
 
 class Batch:
@@ -76,6 +89,25 @@ class Batch:
 
     def __len__(self) -> int:
         return self.raw.len()
+
+
+class RecordingBatch(Batch):
+    """A batch that also adds its changes to ``changes``, but for ``DERIVED``."""
+
+    def __init__(self, rocks: Rocks, changes: Changes) -> None:
+        super().__init__(rocks)
+        self._tables = changes
+
+    def put(self, table: str, key: bytes, value: bytes) -> None:
+        super().put(table, key, value)
+        self._tables.setdefault(table, {})[key] = value
+
+    def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
+        if prefix:
+            changes = {prefix + key: value for key, value in changes.items()}
+        super().change(table, changes)
+        if changes and table not in DERIVED:
+            self._tables.setdefault(table, {}).update(changes)
 
 
 class Rocks:
@@ -182,6 +214,20 @@ class Rocks:
         failure = StoreError(self._path, f"{what}: {error}")
         self.failure = self.failure or failure
         return failure
+
+
+def number_range(first: int, end: int) -> tuple[bytes, bytes]:
+    """The keys of the servers ``first`` to ``end`` - 1 in a table: (first key, key after the last).
+
+    Numbers have 32 bits.  Raises ValueError unless 0 <= first <= end <= 2**32.
+    """
+    if not 0 <= first <= end <= 1 << 32:
+        raise ValueError(f"first={first}, end={end}: not a range of server numbers")
+    return _bound(first), _bound(end)
+
+
+def _bound(number: int) -> bytes:
+    return _number.pack(number) if number < 1 << 32 else _AFTER_ALL
 
 
 @contextmanager

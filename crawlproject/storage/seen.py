@@ -45,10 +45,6 @@ class DiskSeenStore:
             answers.append(is_new)
         return answers
 
-    def add(self, keys: Sequence[int]) -> None:
-        """Add ``keys``, which must be new and distinct. O(1) each."""
-        self._fresh.update(map(key_bytes, keys))
-
     def take_back(self, key: int) -> bool:
         """Remove ``key`` if it was added since the last commit; returns whether it was. O(1)."""
         code = key_bytes(key)
@@ -65,7 +61,7 @@ class DiskSeenStore:
     def load(self, keys: Iterable[int]) -> None:
         """Add ``keys`` that another process stored, as committed: no ``Changes`` contain them. A few µs each.
 
-        Call ``SeenUrls.loaded`` of a seen-set in front of this store.  Raises StoreError.
+        Raises StoreError.
         """
         codes = list(dict.fromkeys(map(key_bytes, keys)))
         new = [code for code, is_stored in zip(codes, self._are_stored(codes), strict=True) if not is_stored]
@@ -76,7 +72,7 @@ class DiskSeenStore:
     def drop(self, first: int, end: int) -> Iterator[None]:
         """Remove the keys ``first`` to ``end`` - 1, including uncommitted ones. A generator of steps of some 10 ms.
 
-        Add no key of the range before its end.  Call ``SeenUrls.dropped`` of a seen-set in front of this store.
+        Add no key of the range before its end.  Call ``SeenSet.dropped`` of a seen-set in front of this store.
         O(keys in the range), to count them: about 1 µs each.  Raises StoreError.
         """
         start, stop = _bound(first), _bound(end)
@@ -91,13 +87,6 @@ class DiskSeenStore:
 
     def __len__(self) -> int:
         return self._count + len(self._fresh)
-
-    def __iter__(self) -> Iterator[int]:
-        """All keys, about 1 µs each."""
-        for code, _ in self._rocks.rows(TABLE):
-            yield int.from_bytes(code, "big")
-        for code in self._fresh:
-            yield int.from_bytes(code, "big")
 
     def write_to(self, batch: Batch) -> None:
         for code in self._fresh:

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -157,7 +157,6 @@ class DiskUrlRows:
         self._next.clear()
 
     def _sort_key(self, key: bytes) -> bytes | None:
-        """The sort key of the URL with ``key`` (server and digest)."""
         if key in self._sort_keys:
             return self._sort_keys[key]
         found = self._recent.get(key)

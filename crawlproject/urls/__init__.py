@@ -8,9 +8,8 @@ list.
 
 from crawlproject.urls.canonical import Canonicalizer, reference_of, resolve, resolve_redirect, why_none
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS
-from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
 from crawlproject.urls.extract import PageLinks, Refresh, extract, first_refresh, read_refresh
-from crawlproject.urls.link_filter import LinkFilter
+from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS, LinkFilter
 from crawlproject.urls.seeds import BadSeed, Seed, read_seeds
 from crawlproject.urls.server_key import domain_of_server, host_of, server_key
 from crawlproject.urls.wildcards import UrlPatterns

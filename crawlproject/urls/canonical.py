@@ -27,7 +27,6 @@ _NOT_IN_RFC_3986 = "[]\\^`{|}"  # raw in some paths and queries of the URL stand
 
 
 def _escape_table() -> dict[str, str]:
-    """Maps every spelling of every escape, and every character that must be escaped, to its canonical spelling."""
     table = {char: f"%{ord(char):02X}" for char in _NOT_IN_RFC_3986} | {"%": "%25"}
     digits = "0123456789abcdefABCDEF"
     for escape in (f"%{high}{low}" for high in digits for low in digits):
@@ -231,7 +230,6 @@ class Canonicalizer:
         return self._joined(start, path, query) or self.canonical(href, base.url, base.encoding)
 
     def _tidy(self, href: str) -> str | None:
-        """The canonical form of *href*, an http(s) URL without fragment, serialized by the parser."""
         slash = href.index("/", 8)
         origin = origin_of(href[:slash])
         if origin is None:
@@ -245,7 +243,6 @@ class Canonicalizer:
 
 
 def _start(prefix: str | None, path: str, base: _Base) -> str | None:
-    """The part before *path* (and query) in the canonical URL of a plain link."""
     if prefix is not None:
         return origin_of(prefix) if path[:1] in ("", "/") else None
     if path:

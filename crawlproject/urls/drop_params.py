@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 # PHP, ASP, Java servlets, BroadVision, osCommerce and its forks: names with no other meaning.  Names that are also used
 # for content ("s", "sid", "session", "cfid") are dropped if a server's own links show that their value is new on each
@@ -89,16 +89,6 @@ class DropRules:
             hint=_hint(starts),
         )
 
-    @classmethod
-    def of_names(cls, names: Sequence[str]) -> DropRules:
-        """Rules that drop the parameters of these names, in query and path."""
-        return cls.compile([*names, *(f";{name}" for name in names)])
-
-    def strip_url(self, url: str) -> str:
-        """The canonical *url* without the listed parameters.  O(length)."""
-        start = url.find("/", 8)
-        return url[:start] + self.strip(url[start:])
-
     def may_strip(self, rest: str) -> bool:
         """Whether :meth:`strip` could change *rest*: a quick test (0.3 us) with false positives.  O(length)."""
         return self.hint.search(rest.lower()) is not None
@@ -124,7 +114,6 @@ class DropRules:
 
 
 def _path_pattern(name: str, kind: str | None) -> str:
-    """A pattern for the path parameter *name* with its value, up to the next delimiter."""
     if kind == "=<id>":
         return rf";{re.escape(name)}={_SESSION_ID}(?=[;/?&]|\Z)"
     more_name = "[^=;/?&]*" if kind == "*" else ""

@@ -261,7 +261,6 @@ def _pictures(parser: LexborHTMLParser) -> list[str]:
 
 
 def _file_name(source: str) -> str:
-    """The last path segment of *source*, with the query."""
     path, mark, query = source.partition("?")
     return path.rpartition("/")[2] + mark + query
 
@@ -292,7 +291,6 @@ def _canonicals(head: list[_Element]) -> list[str]:
 
 
 def _read_robots(head: list[_Element], found: dict[str, frozenset[str]]) -> None:
-    """Add the directives of the meta elements to *found*."""
     for _, tag, attributes in head:
         if tag != "meta":
             continue

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from crawlproject.urls.extensions import NON_TEXT_EXTENSIONS
 from crawlproject.urls.server_key import names_of, server_name
 from crawlproject.urls.wildcards import UrlPatterns
 
@@ -17,6 +16,23 @@ if TYPE_CHECKING:
 MAX_URL_LENGTH = 2083  # Internet Explorer's limit, which sites respect; also Scrapy's URLLENGTH_LIMIT
 
 NO_PATTERNS = UrlPatterns(())
+
+#: Extensions of files that are not text.
+# Images, sound, video, archives, office documents, parts of pages, programs.  Omitted: extensions that are also
+# top-level domains (".ai", ".au", ".pub"), because pages about domains exist; and text (".py", ".rss"), which is read.
+_NON_TEXT = """
+avif bmp cdr cur drw dwg dxf eps gif heic heif ico jp2 jpe jpeg jpg jxl mng pct pcx png psd psp svg svgz tga tif
+tiff webp
+aac aif aiff amr flac kar m3u m4a mid midi mka mp3 oga ogg opus ra ram wav weba wma
+3gp 3gpp asf asx avi divx f4v flv m2ts m4v mkv mov mp4 mpe mpeg mpg ogv qt rm rmvb swf vob webm wmv
+7z 7zip ace arj bz2 cab cpio deb dmg gz img iso jar lz lzma lzo pst rar rpm sit tar tbz tbz2 tgz txz war whl xpi xz zip
+zst
+doc docb docm docx dot dotm dotx epub mobi odf odg odp ods odt ott pdf pot potm potx pps ppsx ppt pptm pptx ps rtf
+vsd vsdx xls xlsb xlsm xlsx xlt xltm xltx
+css eot js mjs otf ttf wasm woff woff2
+apk appx bat bin cpl dll exe hta ipa msi msp pyc scr
+"""
+NON_TEXT_EXTENSIONS = frozenset(_NON_TEXT.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,7 +239,6 @@ class _Tag(NamedTuple):
 
 
 def _read_tags(text: str) -> Iterator[tuple[re.Match[str], _Tag]]:
-    """The tags of ``text``, with what each costs."""
     known: dict[str, _Tag] = {}
     for found in _tags(text):
         written = found[0]
@@ -266,12 +265,10 @@ def _read_tag(found: re.Match[str]) -> _Tag:
 
 
 def _within(opened: Counter[str], foreign: str) -> str:
-    """The tags after which a part is parsed, by the elements that are open before it."""
     return ("<table><td>" if opened["table"] else "") + (f"<{foreign}>" if foreign else "")
 
 
 def _ended(parts: list[Part], end: int) -> list[Part]:
-    """``parts`` with the last one ending at ``end``."""
     return [*parts[:-1], parts[-1]._replace(end=end)]
 
 

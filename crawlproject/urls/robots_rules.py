@@ -265,7 +265,6 @@ def _unescape(escape: re.Match[bytes]) -> bytes:
 
 
 def _records(pattern: re.Pattern[bytes], body: bytes) -> Iterator[tuple[str, bytes]]:
-    """Kind and value of the records in ``body``, with any line ends."""
     while body.startswith(codecs.BOM_UTF8):  # editors add one, and then another
         body = body[len(codecs.BOM_UTF8) :]
     body = body.replace(b"\r", b"\n")

@@ -124,7 +124,6 @@ def _domains() -> TLDExtract:
 
 
 def _shortened(url: str) -> str:
-    """*url* cut to 80 characters, for messages."""
     return url if len(url) <= 80 else f"{url[:77]}..."
 
 

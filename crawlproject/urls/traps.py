@@ -128,7 +128,6 @@ def leads_back(url: str, page: str) -> bool:
 
 
 def _path_of(address: str, root: str) -> str:
-    """The path in an unquoted ``address``, absolute or relative to ``root``, without slashes around it."""
     return address.removeprefix(root).partition("#")[0].partition("?")[0].strip("/")
 
 

@@ -76,7 +76,6 @@ def _is_readable(pattern: str) -> bool:
 
 
 def _readable(url: str) -> str:
-    """The canonical *url* as people read it."""
     start = url.find("/", 8)
     host, rest = url[:start], unquote(url[start:])
     return "".join(map(_readable_label, re.split(r"([./])", host))) + rest if "xn--" in host else host + rest
@@ -136,7 +135,6 @@ def _ascii_label(label: str) -> str:
 
 
 def _wild(written: str) -> str:
-    """The expression for a part of a URL in any spelling, in which ``*`` stands for any characters."""
     parts = (_pieces(canonical_escapes(quote(part, safe=_ASCII_SIGNS))) for part in written.split("*"))
     return ".*".join("".join(map(_piece, pieces)) for pieces in parts)
 
@@ -147,7 +145,6 @@ def _piece(piece: str) -> str:
 
 
 def _in_regex(match: re.Match[str]) -> str:
-    """An escape in a regular expression in its canonical spelling."""
     canonical = canonical_escapes(match[0])
     return canonical if canonical.startswith("%") else str(re2.escape(canonical))
 

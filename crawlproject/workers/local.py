@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier
-from crawlproject.storage.changes import Changes
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlproject.frontier.frontier import Frontier
-    from crawlproject.seen.seen_set import SeenUrls
+    from crawlproject.seen.seen_set import SeenSet
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
     from crawlproject.workers.blobs import Tables
@@ -70,7 +69,7 @@ class LocalCopy:
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
-        self.seen_set: SeenUrls | None = None
+        self.seen_set: SeenSet | None = None
 
     def follow_clock(self, redis_time: float, age: float) -> None:
         """Store times on Redis's clock, which showed ``redis_time`` (whole ms) at most ``age`` seconds ago."""
@@ -128,14 +127,14 @@ class LocalCopy:
 
     def commit(self) -> dict[int, Tables]:
         """Write all changes to the scratch store; returns them by partition. O(changes). Raises StoreError."""
-        changes = Changes()
+        changes: Changes = {}
         resized = self._servers.rows.resized()
         self._store.commit(changes)
         for number, more in resized.items():
             partition = self._partitions.of_number(number)
             if partition in self._rows:
                 self._rows[partition] += more
-        return self._by_partition(changes.tables)
+        return self._by_partition(changes)
 
     def _by_partition(self, tables: Mapping[str, Mapping[bytes, bytes | None]]) -> dict[int, Tables]:
         found: dict[int, Tables] = {}
@@ -164,10 +163,7 @@ class LocalCopy:
         """Write rows of a partition that is being loaded. O(rows). Raises StoreError."""
         for table, rows in tables.items():
             if table == "seen":
-                keys = [int.from_bytes(key, "big") for key, _ in rows]
-                self.seen.load(keys)
-                if self.seen_set is not None:
-                    self.seen_set.loaded(keys)
+                self.seen.load([int.from_bytes(key, "big") for key, _ in rows])
             elif table in TABLES:
                 self._store.load({table: rows})
 

@@ -88,7 +88,6 @@ class WorkerBackend(StoringBackend):
     ) -> None:
         super().__init__(crawler, frontier, seen)
         self.receive = host.receive
-        seen.use_store(None)
         self._seen_store = NoStore()
         self.exchange: ListExchange = ListExchange(self.own)
         self.acknowledged: list[str] = []

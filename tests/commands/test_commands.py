@@ -215,7 +215,7 @@ def test_output_in_the_docs_is_real() -> None:
     ("option", "name", "value"),
     [
         ("--getint", "FRONTIER_MAX_SESSIONS", "64"),
-        ("--get", "SEEN_SET", "exact"),
+        ("--get", "FRONTIER_POLICY", "prefix"),
         ("--getbool", "ROBOTSTXT_OBEY", "False"),
         ("--getfloat", "ROBOTSTXT_CACHE_TIME", "86400.0"),
     ],

@@ -30,7 +30,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
     frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
     DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0)
-    DiskSeenStore(store).add([*range(39), url_key("http://c.example/refused")])
+    DiskSeenStore(store).add_new([*range(39), url_key("http://c.example/refused")])
     frontier.push([Entry("http://c.example/only", 9.0)])
     session = frontier.open_session(0.0)
     frontier.acknowledge(frontier.next_url(session, 0.0))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.server_queue import ADMITTED
 from crawlproject.frontier.states import ServerState
+from tests.frontier.queue_checks import check as check_queue
 
 if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
@@ -20,7 +21,7 @@ def check(frontier: Frontier) -> None:
     servers = list(frontier.servers)
     by_state: dict[ServerState, list[Server]] = {state: [] for state in ServerState}
     for server in servers:
-        server.urls.check()
+        check_queue(server.urls)
         by_state[server.state].append(server)
         assert server.urls._window == server.limit
         assert (server.session is not None) == (server.state is ServerState.LEASED), server

@@ -12,6 +12,7 @@ from crawlproject.frontier import Entry, QueueRows, StoredUrlQueue, UrlQueue
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_sort_key
 from crawlproject.frontier.queues.stored_queue import READ_AT_ONCE, SPARE
+from tests.frontier.queue_checks import check
 
 SERVER = "http://a.example"
 
@@ -161,7 +162,7 @@ class Pair:
 
     def check(self) -> None:
         stored, memory = self.stored, self.memory
-        stored.check()
+        check(stored)
         assert len(stored) == len(memory)
         assert stored.best_quality == memory.best_quality
         assert stored.window_sum == pytest.approx(memory.window_sum, rel=1e-9, abs=1e-9)
@@ -189,7 +190,7 @@ def test_what_cannot_be_stored_waits_in_memory() -> None:
     for number in range(200):
         payload = object() if number % 10 == 0 else None
         queue.push(Entry(url(number), number % 7, payload=payload), path_of(url(number), SERVER), number)
-        queue.check()
+        check(queue)
     assert len(rows.rows) == 180
     again = reopened(rows, queue.stored)
     order = sorted(range(200), key=lambda number: (-(number % 7), number))
@@ -247,7 +248,7 @@ def test_what_comes_after_the_end_of_a_queue_is_not_taken_twice() -> None:
     entries += left
     assert [entry.url for entry in entries] == [url(number) for number in range(3 * READ_AT_ONCE)]
     assert (popped(queue), queue.stored) == ([], len(rows.rows))
-    queue.check()
+    check(queue)
 
 
 def test_a_store_that_has_lost_abandoned_urls_is_an_error() -> None:

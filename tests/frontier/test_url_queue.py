@@ -10,6 +10,7 @@ from crawlproject.frontier.entry import Entry, path_of
 from crawlproject.frontier.queues import url_queue
 from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME
 from crawlproject.frontier.queues.url_queue import SORTED_ITEMS, UrlQueue
+from tests.frontier.queue_checks import check
 
 SERVER = "http://a.example"
 
@@ -119,7 +120,7 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
             queue.push(item, path_of(item.url, SERVER), arrival)
             model.append((sort_key(item), item))
             model.sort(key=lambda pair: pair[0])
-        queue.check()
+        check(queue)
         assert len(queue) == len(model)
         assert queue.best_quality == (model[0][1].quality if model else 0.0)
         expected = sum(item.quality for _, item in model[: queue._window])
@@ -131,10 +132,10 @@ def test_queue_of_many_times_the_sorted_items() -> None:
     queue = UrlQueue(by_quality=True, window=5)
     qualities = [(i * 7919) % 4093 / 4093 for i in range(20 * SORTED_ITEMS)]
     fill(queue, [entry(i, q) for i, q in enumerate(qualities)])
-    queue.check()
+    check(queue)
     popped = [queue.pop(SERVER).quality for _ in range(15 * SORTED_ITEMS)]
     assert popped == sorted(qualities, reverse=True)[: len(popped)]
-    queue.check()
+    check(queue)
 
 
 def test_raised_qualities_of_many_urls() -> None:
@@ -148,7 +149,7 @@ def test_raised_qualities_of_many_urls() -> None:
             url = f"{SERVER}/{i}"
             qualities[url] += 0.75
             assert queue.raise_quality(path_of(url, SERVER), 0.75) == qualities[url]
-    queue.check()
+    check(queue)
     assert len(queue) == count
     popped = {e.url: e.quality for e in queue.abandon(SERVER)}
     assert popped == qualities
@@ -165,7 +166,7 @@ def test_a_hash_across_two_others_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     assert queue.raise_quality("/2", 1.0) is None
     queue.push(entry(2, 3.0), "/2", 10)
     assert queue.raise_quality("/2", 3.0) == 6.0
-    queue.check()
+    check(queue)
     assert [e.url for e in queue.abandon(SERVER)] == [f"{SERVER}/{number}" for number in (2, 0, 1)]
 
 
@@ -176,6 +177,6 @@ def test_the_same_url_twice(others: int) -> None:
     fill(queue, [*(entry(number, 9.0) for number in range(others)), entry(-1, 1.0), entry(-1, 2.0)])
     assert queue.raise_quality("/-1", 0.5) in (1.5, 2.5)
     assert queue.raise_quality("/-1", 9.0) in (10.0, 10.5, 11.0, 11.5)
-    queue.check()
+    check(queue)
     assert sum(e.quality for e in queue.abandon(SERVER) if e.url == f"{SERVER}/-1") == 12.5
-    queue.check()
+    check(queue)

@@ -106,8 +106,9 @@ def test_readers_are_found() -> None:
     source = """
 def one(crawler, options: SeenOptions, other: "LinkOptions | None"):
     frontier, links = FrontierOptions.of(crawler), other
-    self._kept = replace(options, kind="exact")
-    return self._kept.kind, links.types, links.absent, frontier.policy, LimitOptions.of(crawler).denied, other.include
+    self._kept = replace(options, cache_size=1)
+    denied = LimitOptions.of(crawler).denied
+    return self._kept.cache_size, links.types, links.absent, frontier.policy, denied, other.include
 """
-    expected = {"SeenOptions.kind", "LinkOptions.types", "FrontierOptions.policy", "LimitOptions.denied"}
+    expected = {"SeenOptions.cache_size", "LinkOptions.types", "FrontierOptions.policy", "LimitOptions.denied"}
     assert Readers(ast.parse(source)).found == expected | {"LinkOptions.include"}

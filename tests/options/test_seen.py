@@ -1,13 +1,11 @@
-"""Wrong settings ``SEEN_*`` are refused at start, by name; right ones make the seen-set that they describe."""
-
-from pathlib import Path
+"""Wrong settings ``SEEN_*`` are refused at start, by name; right ones make the cache that they describe."""
 
 import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import BloomSeenSet, ClockCache, MemorySeenSet, SeenSet
+from crawlproject.seen import ClockCache
 
 
 def options(**settings: object) -> SeenOptions:
@@ -15,56 +13,20 @@ def options(**settings: object) -> SeenOptions:
     return SeenOptions.from_settings(Settings(settings))
 
 
-def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, a cache of 2^16 keys; a bloom, where it is alone, for 10 million."""
-    assert options() == SeenOptions("exact", 2**16, 0.001, 0, None)
-    assert options(SEEN_SET="bloom").bloom_capacity == 10_000_000
+@pytest.mark.parametrize("value", [-1, "many"])
+def test_wrong_values_are_refused(value: object) -> None:
+    """With setting and value, also by the add-on."""
+    message = f"^SEEN_CACHE_SIZE={value!r}: must be a whole number >= 0"
+    with pytest.raises(ValueError, match=message):
+        options(SEEN_CACHE_SIZE=value)
+    with pytest.raises(ValueError, match=message):
+        FrontierAddon().update_settings(Settings({"SEEN_CACHE_SIZE": value}))
 
 
-def test_settings_are_read_as_text_too() -> None:
-    """The command line gives every value as text."""
-    given = options(SEEN_SET="bloom", SEEN_BLOOM_ERROR="0.01", SEEN_BLOOM_CAPACITY="1000", JOBDIR="a/job")
-    assert (given.kind, given.bloom_error, given.bloom_capacity) == ("bloom", 0.01, 1000)
-    assert given.directory == Path("a/job")
-    assert not Path("a/job").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"SEEN_SET": "fuzzy"}, r"SEEN_SET='fuzzy': must be one of exact, bloom"),
-        ({"SEEN_CACHE_SIZE": -1}, r"SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
-        ({"SEEN_CACHE_SIZE": "many"}, r"SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
-        ({"SEEN_BLOOM_ERROR": 0}, r"SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
-        ({"SEEN_BLOOM_ERROR": "1"}, r"SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
-        ({"SEEN_BLOOM_ERROR": "x"}, r"SEEN_BLOOM_ERROR='x': must be a number >= 0"),
-        ({"SEEN_BLOOM_CAPACITY": 0, "SEEN_SET": "bloom"}, r"SEEN_BLOOM_CAPACITY=0: must be a whole number >= 1"),
-    ],
-)
-def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
-    """With setting, value and choices, also by the add-on."""
-    with pytest.raises(ValueError, match=f"^{message}"):
-        options(**settings)
-    with pytest.raises(ValueError, match=f"^{message}"):
-        FrontierAddon().update_settings(Settings(settings))
-
-
-def test_seen_set_without_a_store() -> None:
-    """Exact, or a bloom of the size and error asked for."""
-    assert isinstance(options().in_memory(), SeenSet)
-    bloom = options(SEEN_SET="bloom", SEEN_BLOOM_CAPACITY=100).in_memory()
-    assert isinstance(bloom, BloomSeenSet)
-
-
-def test_seen_set_over_a_store_has_cache_and_bloom() -> None:
-    """As set; a size of 0 leaves them out."""
-    chosen = options(SEEN_CACHE_SIZE=7, SEEN_BLOOM_CAPACITY=10)
-    cache = chosen.cache()
+def test_the_cache_has_its_size() -> None:
+    """2^16 keys without a setting; the command line gives text; a size of 0 leaves the cache out."""
+    assert options() == SeenOptions(2**16)
+    cache = options(SEEN_CACHE_SIZE="7").cache()
     assert isinstance(cache, ClockCache)
     assert cache.size == 7
-    seen = chosen.over(MemorySeenSet())
-    assert seen.add_new([1, 1, 2]) == [True, False, True]
-    assert seen.counts() == {"urls": 2, "cache_hits": 1, "bloom_new": 2, "store_lookups": 0}
-    bare = options(SEEN_CACHE_SIZE=0, SEEN_BLOOM_CAPACITY=0).over(MemorySeenSet())
-    bare.add_new([1, 1])
-    assert bare.counts() == {"urls": 1, "cache_hits": 0, "bloom_new": 0, "store_lookups": 2}
+    assert options(SEEN_CACHE_SIZE=0).cache() is None

@@ -71,7 +71,7 @@ CASES: dict[str, tuple[list[str], str]] = {
         f"DUPLICATES_NEAR_PAGES='{10**30}': must be at most 1000000000",
     ),
     "port": ([*SEED, "-s", "METRICS_PORT=http"], "METRICS_PORT='http': must be a whole number"),
-    "runspider": (["runspider", "{folder}/mine.py", "-s", "SEEN_SET=some"], "SEEN_SET='some': must be one of"),
+    "runspider": (["runspider", "{folder}/mine.py", "-s", "SEEN_CACHE_SIZE=some"], "SEEN_CACHE_SIZE='some': must be"),
 }
 
 SPIDER = """

@@ -33,20 +33,11 @@ class ListStore:
                 self.keys.append(key)
         return answers
 
-    def add(self, keys: Sequence[int]) -> None:
-        self._may_fail()
-        assert not set(keys) & set(self.keys), "not new"
-        assert len(set(keys)) == len(keys), "not distinct"
-        self.keys += keys
-
     def contains(self, keys: Sequence[int]) -> list[bool]:
         return [key in self.keys for key in keys]
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.keys)
 
 
 class CommittedStore(DiskSeenStore):
@@ -60,10 +51,6 @@ class CommittedStore(DiskSeenStore):
         answers = super().add_new(keys)
         self._commit()
         return answers
-
-    def add(self, keys: Sequence[int]) -> None:
-        super().add(keys)
-        self._commit()
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier
-from crawlproject.storage.changes import Changes
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.rocks import Changes
 from crawlproject.storage.seen import DiskSeenStore
 
 TABLES = ("urls", "servers", "lengths", "seen", "fetched", "state")
@@ -55,10 +55,10 @@ def test_a_copy_fed_with_the_changes_equals_the_store(steps: list[tuple]) -> Non
                 case "forget":
                     pages.delete(0, f"http://{args[0]}.example/0")
                 case "commit":
-                    changes = Changes()
+                    changes: Changes = {}
                     assert store.commit(changes) == (len(changes) > 0)
-                    assert changes.tables.keys() <= set(TABLES)
-                    for table, rows in changes.tables.items():
+                    assert changes.keys() <= set(TABLES)
+                    for table, rows in changes.items():
                         for key, value in rows.items():
                             if value is None:
                                 copy[table].pop(key, None)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.storage import append_file
-from crawlproject.storage.content_file import HEADER, ContentFile
+from crawlproject.storage.content_file import ContentFile
 from tests.storage.full_disk import full_disk
 
 URLS = st.text(st.characters(exclude_characters="\n\t"), max_size=9).map("http://a.example/".__add__)
-CONTENTS = st.lists(st.tuples(st.integers(1, 9), URLS))
+CONTENTS = st.lists(st.tuples(st.sampled_from((0, 1, 2, 1 << 63, (1 << 64) - 1)), URLS))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where no file is yet."""
-    return tmp_path / "job" / "contents.tsv"
+    return tmp_path / "job" / "contents.sqlite"
 
 
 OPENED: list[ContentFile] = []
@@ -48,138 +47,78 @@ def opened(path: Path | None) -> ContentFile:
 def test_first_page_of_each_content(contents: list[tuple[int, str]]) -> None:
     """As a dict has it; without a path, too."""
     file, model = opened(None), dict[int, str]()
-    for depth, (key, url) in enumerate(contents):
-        assert file.first(key, url, depth) == model.get(key)
+    for key, url in contents:
+        assert file.first(key, url) == model.get(key)
         model.setdefault(key, url)
-    assert len(file) == len(model)
     OPENED.pop().close()
 
 
-def test_a_temporary_file_is_written_in_large_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No system call for each page; what waits can be read."""
-    writes: list[int] = []
-    write = os.pwrite
-
-    def counted(descriptor: int, data: bytes, at: int) -> int:
-        writes.append(len(data))
-        return write(descriptor, data, at)
-
+def test_many_contents_without_a_path() -> None:
+    """More than fit into SQLite's cache."""
     file = opened(None)
-    monkeypatch.setattr(append_file.os, "pwrite", counted)
-    urls = [f"http://a.example/{number:06}" for number in range(5000)]
-    for key, url in enumerate(urls, 1):
-        assert file.first(key, url, 0) is None
-    assert [file.first(key, "http://b.example/", 0) for key in range(1, 5001)] == urls
-    assert len(writes) == 3
-    assert min(writes) >= append_file.BUFFER
-    file.close()
-
-
-def test_without_a_directory_for_temporary_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """A read-only container: copies are found all the same, from memory; one line says so."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    file = opened(None)
-    urls = [f"http://a.example/{number}" for number in range(3000)]  # more than one BUFFER
-    assert [file.first(key, url, 0) for key, url in enumerate(urls, 1)] == [None] * len(urls)
-    assert [file.first(key, "http://b.example/", 0) for key in range(1, 3001)] == urls
-    assert [text.partition(":")[0] for text in caplog.messages] == [
-        "Temporary files are kept in memory, set TMPDIR to a writable directory"
-    ]
+    urls = [f"http://a.example/{number:0200}" for number in range(20_000)]
+    assert [file.first(key, url) for key, url in enumerate(urls)] == [None] * len(urls)
+    assert [file.first(key, "http://b.example/") for key in range(len(urls))] == urls
 
 
 def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:
-    """Without a close: every line is written at once."""
+    """Without a close: each content is written at once."""
     first = opened(path)
-    first.first(5, "http://a.example/", 2)
+    first.first(5, "http://a.example/")
     second = opened(path)
-    assert second.first(5, "http://b.example/", 0) == "http://a.example/"
-    assert second.first(6, "http://b.example/", 0) is None
-    assert opened(path).first(6, "http://c.example/", 0) == "http://b.example/"
-    assert path.read_bytes().startswith(HEADER)
+    assert second.first(5, "http://b.example/") == "http://a.example/"
+    assert second.first(6, "http://b.example/") is None
+    assert opened(path).first(6, "http://c.example/") == "http://b.example/"
 
 
-@pytest.mark.parametrize("cut", range(1, 30))
-def test_a_line_cut_short_is_removed(path: Path, cut: int) -> None:
-    """Its content is met once more; those before it are known."""
-    file = opened(path)
-    file.first(1, "http://a.example/", 0)
-    file.first(2, "http://b.example/", 0)
-    path.write_bytes(path.read_bytes()[:-cut])
-    file = opened(path)
-    assert file.first(2, "http://c.example/", 0) is None
-    assert file.first(1, "x", 0) == "http://a.example/"
-    assert opened(path).first(2, "x", 0) == "http://c.example/"
-
-
-@pytest.mark.parametrize("other", [b"something else\n" * 9, b"crawlproject contents 2\n", b"x"])
-def test_another_file_is_left_alone(path: Path, other: bytes) -> None:
+def test_another_file_is_left_alone(path: Path) -> None:
     """ValueError with its name, and not a byte changed."""
+    other = b"something else\n" * 99
     path.parent.mkdir()
     path.write_bytes(other)
-    with pytest.raises(ValueError, match=r"contents\.tsv"):
+    with pytest.raises(ValueError, match=r"contents\.sqlite"):
         opened(path)
     assert path.read_bytes() == other
 
 
-def test_damaged_lines_cost_their_contents(path: Path) -> None:
-    """No error: others are known."""
+@pytest.mark.parametrize("change", ["CREATE TABLE other (a)", "PRAGMA user_version = 2"])
+def test_another_database_is_left_alone(path: Path, change: str) -> None:
+    """Of another program, or of another version."""
     path.parent.mkdir()
-    path.write_bytes(HEADER + b"rubbish\n" + b"%016x\t1\thttp://a.example/\n" % 7 + b"%016x broken\n" % 8)
-    file = opened(path)
-    assert file.first(7, "x", 0) == "http://a.example/"
-    assert file.first(8, "x", 0) is None
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(change)
+        database.commit()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"contents\.sqlite: not a contents file"):
+        opened(path)
+    assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("url", [b"http://[", b"nothing", b"http://a.example:x/", b"http://\xff\xff/", b""])
+@pytest.mark.parametrize("url", [b"http://[", b"nothing", b"http://a.example:x/", b"http://\xff\xff/", b"", "text", 7])
 def test_a_damaged_url_costs_a_count_and_a_line_in_the_log(
-    path: Path, caplog: pytest.LogCaptureFixture, url: bytes
+    path: Path, caplog: pytest.LogCaptureFixture, url: object
 ) -> None:
     """Nothing is raised, nothing taken for a copy of that."""
-    path.parent.mkdir()
-    path.write_bytes(HEADER + b"%016x\t1\t%b\n" % (7, url))
-    counted: list[None] = []
-    file = ContentFile(path, damaged=lambda: counted.append(None))
+    opened(path).first(7, "http://a.example/")
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("UPDATE contents SET url = ?", (url,))
+    failed: list[None] = []
+    file = ContentFile(path, lambda: failed.append(None))
     OPENED.append(file)
     file.open()
-    assert [file.first(7, "http://b.example/", 0) for _ in range(2)] == [None, None]
-    assert len(counted) == 2
-    assert len([record for record in caplog.records if "damaged at byte" in record.message]) == 1
-
-
-@pytest.mark.parametrize("line", [b"-00000000000000f\t1\thttp://a.example/\n", b"f" * 99 + b"\n", b"\n", b"\xff\t\n"])
-def test_a_damaged_hash_is_counted_at_opening(path: Path, line: bytes) -> None:
-    """A sign in front of a number, too, which Python would read."""
-    path.parent.mkdir()
-    path.write_bytes(HEADER + line + b"%016x\t1\thttp://a.example/\n" % 7)
-    counted: list[None] = []
-    file = ContentFile(path, damaged=lambda: counted.append(None))
-    OPENED.append(file)
-    file.open()
-    assert len(counted) == 1
-    assert len(file) == 1
-    assert file.first(7, "x", 0) == "http://a.example/"
+    assert [file.first(7, "http://b.example/") for _ in range(2)] == [None, None]
+    assert len(failed) == 2
+    assert len([record for record in caplog.records if "count as new" in record.message]) == 1
 
 
 def test_a_full_disk_costs_a_line_in_the_log(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Contents stay known in memory, and the file readable."""
+    """Contents count as new while it lasts; those before it stay known, and the file readable."""
     file = opened(path)
-    with full_disk(len(HEADER) + 100):
-        for key in range(1, 20):
-            assert file.first(key, f"http://a.example/{key}", 0) is None
-    known = [file.first(key, "x", 0) for key in range(1, 20)]
-    assert known == [f"http://a.example/{key}" for key in range(1, 20)]
-    assert len([record for record in caplog.records if "cannot be written" in record.message]) <= 1
-    assert opened(path).first(1, "x", 0) == "http://a.example/1"
-
-
-def test_contents_that_waited_are_written_at_the_end(path: Path) -> None:
-    """There is room again when the crawl ends: the next run knows them all."""
-    file = opened(path)
-    with full_disk(len(HEADER) + 100):
-        for key in range(1, 20):
-            assert file.first(key, f"http://a.example/{key}", 0) is None
-    file.close()
-    file = opened(path)
-    assert [file.first(key, "x", 0) for key in range(1, 20)] == [f"http://a.example/{key}" for key in range(1, 20)]
+    assert file.first(1, "http://a.example/1") is None
+    with full_disk(64):
+        for key in (2, 3, 2):
+            assert file.first(key, f"http://a.example/{key}") is None
+        assert file.first(1, "x") == "http://a.example/1"
+    assert len([record for record in caplog.records if "count as new" in record.message]) == 1
+    assert file.first(2, "http://a.example/2") is None
+    assert opened(path).first(2, "x") == "http://a.example/2"

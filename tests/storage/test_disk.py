@@ -37,7 +37,7 @@ def contents(path: Path) -> dict[str, bytes]:
 
 def seen_in(path: Path) -> list[int]:
     with DiskStore.read_only(path) as store:
-        return list(DiskSeenStore(store))
+        return [int.from_bytes(key, "big") for key, _ in store.rocks.rows("seen")]
 
 
 def test_what_was_committed_is_there_again(path: Path) -> None:

@@ -22,13 +22,11 @@ from crawlproject.frontier import (
     Policy,
     Politeness,
 )
-from crawlproject.storage.changes import Changes
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore
-from crawlproject.storage.ranges import number_range
+from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
 from tests.frontier.invariants import check
 
@@ -85,10 +83,10 @@ class Worker:
         return (part << 30) + self.central.servers[part] * 1000
 
     def commit(self) -> None:
-        changes = Changes()
+        changes: Changes = {}
         self.store.commit(changes)
-        assert "places" not in changes.tables
-        for table, rows in changes.tables.items():
+        assert "places" not in changes
+        for table, rows in changes.items():
             for key, value in rows.items():
                 if table == "state":
                     continue
@@ -311,9 +309,9 @@ def test_what_is_still_known_of_an_unloaded_server_reaches_no_store(worker: Work
     worker.leave(3)
     worker.frontier.servers.rank_last(server, "copies")
     worker.frontier.record(Measurement(key_of(3), 1.0, 429, retry_after=60.0))
-    changes = Changes()
+    changes: Changes = {}
     worker.store.commit(changes)
-    assert changes.tables.keys() <= {"state"}
+    assert changes.keys() <= {"state"}
     assert worker.servers.number(key_of(3)) is None
     assert worker.frontier.counts()["servers"] == 1  # in memory
     worker.take(3)
@@ -394,22 +392,6 @@ def test_a_scan_shows_the_rows_of_its_start(tmp_path: Path) -> None:
             *[key for key, _ in rows[:3]],
             rows[2][0] + b"x",
             rows[9][0],
-        ]
-
-
-def test_fetched_pages_of_a_range_are_dropped(tmp_path: Path) -> None:
-    """Committed or not."""
-    with DiskStore.scratch(tmp_path / "scratch", StoreLabel("web", "quality")) as store:
-        pages = DiskFetchedPages(store)
-        for is_committed in (True, False):
-            for server in (1, 2, 3):
-                pages.put(server, f"/{is_committed}", FetchedPage(1))
-            if is_committed:
-                store.commit()
-        pages.drop(2, 3)
-        store.commit()
-        assert [(server, path) for server, path, _ in pages.stored()] == [
-            (server, path) for server in (1, 3) for path in ("/False", "/True")
         ]
 
 

@@ -66,6 +66,5 @@ class LinkReader:
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Server and path (with query) of a URL."""
     start = url.find("/", url.find("://") + 3)
     return (url, "/") if start < 0 else (url[:start], url[start:])

@@ -174,7 +174,6 @@ class _Checked:
         return tuple(examples)
 
     def _wrong(self, key: str, reason: str) -> ValueError:
-        """The error for a key, with the line that it is in."""
         named = re.compile(rf"\s*(?:\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=]")
         line = next((number for number, line in enumerate(self._lines, 1) if named.match(line)), 1)
         return ValueError(f"topic={str(self._path)!r}: line {line}: {key}: {reason}")

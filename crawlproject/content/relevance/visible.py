@@ -185,7 +185,6 @@ def find_keyword(lines: list[str], keyword: str) -> list[Found]:
 
 
 def _marked(line: str, at: int, keyword: str) -> str:
-    """``line`` around the ``keyword``, which is ``at`` this character of the folded line, or near."""
     ends = list(accumulate(len(_fold(char)) for char in line))
     start, end = bisect_right(ends, at), bisect_left(ends, at + len(keyword)) + 1
     if keyword not in _fold(line[start:end]):  # folding the whole line composed characters differently: rare

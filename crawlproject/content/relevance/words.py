@@ -34,7 +34,6 @@ _MAX_MARKS = 30
 
 @cache
 def _marks() -> str:
-    """A regular expression's character class of all combining marks."""
     codes = (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0))
     return "".join(f"\\U{code:08x}" for code in codes if unicodedata.category(chr(code)).startswith("M"))
 

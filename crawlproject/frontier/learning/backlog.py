@@ -9,10 +9,7 @@ same politeness group, such as an IP address, are not counted.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from crawlproject.frontier.state import StateReader
+from crawlproject.frontier.state import Stored, count, number, positive
 
 #: Mean quality of a server's URLs, as a share of the best. Values from .15 to .6 perform about equally well.
 MEAN_TO_BEST = 0.3
@@ -20,24 +17,16 @@ MEAN_TO_BEST = 0.3
 DECAY = 0.99
 
 
-class Backlog:
+class Backlog(Stored):
     """The time until every queued URL is handed out, at the recent pace."""
+
+    STATE = (("gap_sum", "_gaps", number), ("gap_weight", "_weight", positive), ("waiting", "_waiting", count))
 
     def __init__(self) -> None:
         self._gaps = 0.0  # seconds between two URLs, decayed sum
         self._weight = 0.0
         self._waiting = 0
         self._last: float | None = None  # by a clock of this run
-
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"gap_sum": self._gaps, "gap_weight": self._weight, "waiting": self._waiting}
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        self._gaps = state.number("gap_sum", 0.0)
-        self._weight = state.number("gap_weight", 0.0, minimum=0.0)
-        self._waiting = state.count("waiting", 0)
 
     @property
     def time(self) -> float | None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.learning.prior import Observed
+from crawlproject.frontier.state import Stored, count, flag, positive
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.state import StateReader
@@ -32,7 +31,7 @@ def smooth(old: float, measured: float) -> float:
     return SMOOTHING * old + (1 - SMOOTHING) * measured
 
 
-class Estimates:
+class Estimates(Stored):
     """Moving averages of one server; times in seconds."""
 
     __slots__ = (
@@ -43,6 +42,13 @@ class Estimates:
         "requests_per_connection",
         "response_time",
         "responses",
+    )
+    STATE = (
+        ("connect_time", "connect_time", positive),
+        ("response_time", "response_time", positive),
+        ("requests_per_connection", "requests_per_connection", count),
+        ("persistent", "persistent", flag),
+        ("keep_alive_time", "keep_alive_time", positive),
     )
 
     def __init__(self) -> None:
@@ -55,33 +61,14 @@ class Estimates:
         self.responses: Observed | None = None
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        state: dict[str, Any] = {
-            "connect_time": self.connect_time,
-            "response_time": self.response_time,
-            "requests_per_connection": self.requests_per_connection,
-            "persistent": self.persistent,
-            "keep_alive_time": self.keep_alive_time,
-        }
-        if self.connects is not None:
-            state["connects"] = self.connects.to_state()
-        if self.responses is not None:
-            state["responses"] = self.responses.to_state()
-        return state
+        parts = {"connects": self.connects, "responses": self.responses}
+        return super().to_state() | {key: part.to_state() for key, part in parts.items() if part is not None}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        estimates = cls()
-        estimates.connect_time = state.number("connect_time", NEW_CONNECT_TIME, minimum=0.0)
-        estimates.response_time = state.number("response_time", NEW_RESPONSE_TIME, minimum=0.0)
-        estimates.requests_per_connection = state.count("requests_per_connection", NEW_REQUESTS_PER_CONNECTION)
-        estimates.persistent = state.flag("persistent", default=True)
-        estimates.keep_alive_time = state.number("keep_alive_time", NEW_KEEP_ALIVE_TIME, minimum=0.0)
+    def restore(self, state: StateReader) -> None:
+        super().restore(state)
         connects, responses = state.part("connects"), state.part("responses")
-        estimates.connects = None if connects is None else Observed.from_state(connects)
-        estimates.responses = None if responses is None else Observed.from_state(responses)
-        return estimates
+        self.connects = None if connects is None else Observed.from_state(connects)
+        self.responses = None if responses is None else Observed.from_state(responses)
 
     def session_time(self, pages: int, wait: float = 0.0) -> float:
         """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.

@@ -68,7 +68,6 @@ class Expectations:
         self._unused = {key: state.raw(key) for key in ("prior", "look_ahead") if key not in parts and state.raw(key)}
 
     def _parts(self) -> dict[str, Prior | LookAhead | Sitemaps | Backlog]:
-        """The parts that are learned, by their key in the state."""
         parts: dict[str, Prior | LookAhead | Sitemaps | Backlog] = {"sitemaps": self.sitemaps, "backlog": self.backlog}
         if self.prior is not None:
             parts["prior"] = self.prior

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.state import Stored
+
 if TYPE_CHECKING:
     from collections.abc import ItemsView
-    from typing import Self
 
     from crawlproject.frontier.state import StateReader
 
@@ -58,24 +59,18 @@ def _directory(segment: str) -> str:
     return "#" if is_part else segment[:_MAX_SEGMENT]
 
 
-class FileKinds:
+def _answers(state: StateReader, key: str, _: object) -> dict[str, int]:
+    return state.counts(key, minimum=PAGES)
+
+
+class FileKinds(Stored):
     """For each kind of one server: number of answers that were not pages; ``PAGES`` once one was a page."""
 
     __slots__ = ("_answers",)
+    STATE = (("answers", "_answers", _answers),)
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
-
-    def to_state(self) -> dict[str, dict[str, int]]:
-        """As plain values."""
-        return {"answers": self._answers}
-
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        kinds = cls()
-        kinds._answers = state.counts("answers", minimum=PAGES)
-        return kinds
 
     def items(self) -> ItemsView[str, int]:
         """All kinds with their answers."""

@@ -12,11 +12,11 @@ O(1) per page and new URL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from crawlproject.frontier.state import Stored, count, positive
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from crawlproject.frontier.state import StateReader
 
 SERVER_DECAY = 0.97  # per page of the server
@@ -27,32 +27,32 @@ POPULATION_WEIGHT = 8.0  # K: weight of the mean over all servers, in pages
 DRIFT = 1.1
 
 
-class LinkYield:
+class LinkYield(Stored):
     """New URLs found on one server's pages."""
 
     __slots__ = ("new", "pages", "visits")
+    STATE = (("new", "new", positive), ("pages", "pages", positive), ("visits", "visits", count))
 
     def __init__(self) -> None:
         self.new = 0.0  # decayed
         self.pages = 0.0  # decayed
         self.visits = 0  # pages, not decayed
 
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"new": self.new, "pages": self.pages, "visits": self.visits}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        found = cls()
-        found.new = state.number("new", 0.0, minimum=0.0)
-        found.pages = state.number("pages", 0.0, minimum=0.0)
-        found.visits = state.count("visits", 0)
-        return found
+def _buckets(state: StateReader, key: str, _: object) -> list[list[float]]:
+    return [list(bucket) for bucket in state.rows(key, 2)]
 
 
-class LookAhead:
+class LookAhead(Stored):
     """Learns the gain of links over all servers."""
+
+    STATE = (
+        ("buckets", "_buckets", _buckets),
+        ("gain_sum", "_gain", positive),
+        ("gain_weight", "_weight", positive),
+        ("checked_gain", "_last", positive),
+        ("pages_since_check", "_pages", count),
+    )
 
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits
@@ -61,25 +61,6 @@ class LookAhead:
         self._of_unmet: float | None = None  # cached bonus of a new server, until something is learned
         self._last = 0.0  # g, when is_outdated was last true
         self._pages = 0  # since then
-
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "buckets": [list(bucket) for bucket in self._buckets],
-            "gain_sum": self._gain,
-            "gain_weight": self._weight,
-            "checked_gain": self._last,
-            "pages_since_check": self._pages,
-        }
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        self._buckets = [list(bucket) for bucket in state.rows("buckets", 2)]
-        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
-        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
-        self._last = state.number("checked_gain", 0.0, minimum=0.0)
-        self._pages = state.count("pages_since_check", 0)
-        self._of_unmet = None
 
     @property
     def gain(self) -> float:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from typing import Self
+from crawlproject.frontier.state import Stored, count, number
 
+if TYPE_CHECKING:
     from crawlproject.frontier.state import StateReader
 
 #: Shorter times (seconds) count as this.
@@ -33,29 +33,29 @@ RENEWED = 1.01
 RECENT_SERVERS = 60
 
 
-class Observed:
+class Observed(Stored):
     """Observations of one kind of time of one server: n logarithms and their sum."""
 
     __slots__ = ("n", "total")
+    STATE = (("count", "n", count), ("log_sum", "total", number))
 
     def __init__(self) -> None:
         self.n = 0
         self.total = 0.0
 
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"count": self.n, "log_sum": self.total}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        observed = cls()
-        observed.n, observed.total = state.count("count", 0), state.number("log_sum", 0.0)
-        return observed
-
-
-class Population:
+class Population(Stored):
     """One kind of time (connect or response) over all servers."""
+
+    STATE = (
+        ("observations", "observations", count),
+        ("servers", "_servers", count),
+        ("recent_mean", "_recent_mean", number),
+        ("mean_sum", "_means", number),
+        ("square_sum", "_squares", number),
+        ("inverse_count_sum", "_inverse_counts", number),
+        ("within_sum", "_within", number),
+    )
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
@@ -68,29 +68,6 @@ class Population:
         self._within = 0.0  # summed squares around the servers' own means
         self._moments = (0.0, 0.0, 0.0)
         self._moments_until = 0.0  # number of observations at which they are recomputed
-
-    def to_state(self) -> dict[str, Any]:
-        """As plain values; the moments are recomputed from them."""
-        return {
-            "observations": self.observations,
-            "servers": self._servers,
-            "recent_mean": self._recent_mean,
-            "mean_sum": self._means,
-            "square_sum": self._squares,
-            "inverse_count_sum": self._inverse_counts,
-            "within_sum": self._within,
-        }
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        self.observations = state.count("observations", 0)
-        self._servers = state.count("servers", 0)
-        self._recent_mean = state.number("recent_mean", self._recent_mean)
-        self._means = state.number("mean_sum", 0.0)
-        self._squares = state.number("square_sum", 0.0)
-        self._inverse_counts = state.number("inverse_count_sum", 0.0)
-        self._within = state.number("within_sum", 0.0)
-        self._moments_until = 0.0
 
     def observe(self, observed: Observed, time: float) -> None:
         """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""

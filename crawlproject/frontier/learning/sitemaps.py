@@ -10,16 +10,16 @@ Without look-ahead there is no gain, and a sitemap is worth 0.  O(1) per sitemap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawlproject.frontier.learning.look_ahead import DRIFT
+from crawlproject.frontier.state import Stored, positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.learning.look_ahead import LookAhead
-    from crawlproject.frontier.state import StateReader
 
 PRIOR_URLS = 30.0  # new URLs that a sitemap is assumed to list before one was fetched
 PRIOR_WEIGHT = 2.0  # W: weight of this assumption, in sitemaps
@@ -27,11 +27,13 @@ DECAY = 0.97  # per fetched sitemap
 RAISED_AT_ONCE = 50  # sitemaps whose worth is compared in one call: at most 1 ms
 
 
-class Sitemaps:
+class Sitemaps(Stored):
     """Tracks the worth of sitemaps and the queued sitemaps.
 
     Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting sitemaps keep their quality.
     """
+
+    STATE = (("gain_sum", "_gain", positive), ("gain_weight", "_weight", positive))
 
     def __init__(self, look_ahead: LookAhead | None) -> None:
         self._look_ahead = look_ahead
@@ -40,15 +42,6 @@ class Sitemaps:
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
         self._handed_out: set[str] = set()
         self._outdated: list[str] = []  # those of ``_waiting`` that the present round has not reached
-
-    def to_state(self) -> dict[str, Any]:
-        """The gain of sitemaps, as plain values; waiting sitemaps are not stored."""
-        return {"gain_sum": self._gain, "gain_weight": self._weight}
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        self._gain = state.number("gain_sum", 0.0, minimum=0.0)
-        self._weight = state.number("gain_weight", 0.0, minimum=0.0)
 
     def __len__(self) -> int:
         """Number of waiting sitemaps. O(1)."""

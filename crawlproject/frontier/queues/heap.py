@@ -148,7 +148,6 @@ class LazyHeap(Generic[T]):
             del self._old[-SWEPT_PER_PUSH:]
 
     def _first_of(self, heap: list[HeapItem]) -> T | None:
-        """The value with the smallest key in one of the two heaps."""
         slots = self._slots
         while heap:
             item = heap[0]

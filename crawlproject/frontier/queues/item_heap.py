@@ -78,14 +78,3 @@ class ItemHeap:
 
     def _key(self, item: bytes) -> int:
         return hash(path_in(without_loss(item, by_quality=self._by_quality)[0])) & _HASH
-
-    def check(self, before: bytes) -> None:
-        """Assert every invariant, and that all items come after ``before``. O(n); for tests."""
-        heap = self._heap
-        valid = [item for item in heap if item not in self._stale]
-        assert len(valid) == len(self)
-        assert all(before < item for item in valid)
-        assert all(heap[(i - 1) // 2] < heap[i] for i in range(1, len(heap))), "not a heap"
-        if self._by_path is not None:
-            assert {id(item) for item in self._by_path.values()} <= {id(item) for item in valid}
-            assert all(key == self._key(item) for key, item in self._by_path.items())

@@ -63,9 +63,6 @@ class ServerUrls(Protocol):
         or not.
         """
 
-    def check(self) -> None:
-        """Assert every invariant; for tests."""
-
 
 class UrlRows(Protocol):
     """Rows of URLs in a store, sorted within each server; servers have numbers. Implemented in ``storage``."""

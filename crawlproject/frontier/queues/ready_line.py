@@ -293,7 +293,6 @@ class ReadyLine(Generic[T]):
         self._moved(crowd)
 
     def _moved(self, crowd: Crowd[T]) -> None:
-        """Move ``crowd`` to the position of its best server, or forget it if it is empty."""
         heap: LazyHeap[Any] = self._set_aside if crowd.is_set_aside else self._open
         if len(crowd.servers):
             heap.rekey(crowd, crowd.first_key())

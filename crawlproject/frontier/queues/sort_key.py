@@ -13,7 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SORT_KEY_BYTES = 17
 DIGEST_BYTES = 8
@@ -155,7 +155,6 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number at ``at``, and the position after it."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -164,3 +163,19 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return number, at
         shift += 7
+
+
+def best_rate(losses: Iterable[float], setup: float, page_time: float, bonus: float) -> float:
+    """The maximum of worth per second over the prefixes of a queue (Sidney 1975), by which ``prefix`` ranks. O(k).
+
+    ``losses``: the queue's qualities, negated, best first.  The ratio rises, then falls: the search ends there.
+    """
+    time = setup
+    worth = best = 0.0
+    for loss in losses:
+        worth += bonus - loss
+        time += page_time
+        if worth <= best * time:
+            break
+        best = worth / time
+    return best

@@ -13,9 +13,9 @@ from operator import neg
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES as SIZE
 from crawlproject.frontier.queues.sort_key import (
+    best_rate,
     decode_row,
     decode_sort_key,
     encode_path,
@@ -259,7 +259,6 @@ class StoredUrlQueue:
         self._length -= 1
 
     def _delete(self, sort_key: bytes, url: str, prefix: str) -> None:
-        """Delete the row of a URL that is not queued."""
         if sort_key in self._volatile:
             del self._volatile[sort_key]
         else:
@@ -343,14 +342,6 @@ class StoredUrlQueue:
         if row is None:
             raise LookupError(f"the store has lost a URL of the server number {self.number}")
         return decode_row(row)
-
-    def check(self) -> None:
-        """Assert every invariant. O(head); for tests."""
-        head = self._head
-        sort_keys = [head[at : at + SIZE] for at in range(0, len(head), SIZE)]
-        assert sort_keys == sorted(set(sort_keys))
-        assert not self._leased & set(sort_keys)
-        assert min(self._window, self._length) <= len(sort_keys) <= min(self._length, self._window + 2 * SPARE)
 
 
 #: Cached because both ``read_ahead`` and ``raise_quality`` need a URL's digest.

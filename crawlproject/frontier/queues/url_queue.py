@@ -16,7 +16,6 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.best_rate import best_rate
 from crawlproject.frontier.queues.item_heap import ItemHeap
 from crawlproject.frontier.queues.packed_url import (
     Extras,
@@ -28,7 +27,7 @@ from crawlproject.frontier.queues.packed_url import (
     with_loss,
     without_loss,
 )
-from crawlproject.frontier.queues.sort_key import encode_path, gain_of
+from crawlproject.frontier.queues.sort_key import best_rate, encode_path, gain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -279,17 +278,6 @@ class UrlQueue:
             if self._marks is not None:
                 self._marks += _mark(path_in(item))
 
-    def check(self) -> None:
-        """Assert every invariant. O(n log n); for tests."""
-        items = list(map(self._with_loss, self._top, self._losses))
-        assert items == sorted(items)
-        if self._rest:
-            assert len(items) >= self._window, "the window must be covered"
-            self._rest.check(items[-1])
-        if self._marks is not None:
-            assert self._marks == b"".join(_mark(path_in(item)) for item in self._top)
-
 
 def _mark(path: bytes) -> bytes:
-    """Hash of the encoded ``path``, as bytes."""
     return _pack(hash(path))
