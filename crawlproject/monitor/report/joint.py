@@ -97,10 +97,18 @@ def joint_series(workers: Sequence[Worker]) -> Series:
 
 
 def _last_stats(workers: Sequence[Worker]) -> tuple[float, ...]:
-    """URLs that waited in Redis, and servers, when the last worker left; () if it was killed, or runs."""
-    last = max(workers, key=lambda worker: max((moment.end for moment in _moments(worker.series)), default=0.0))
-    found = [_dict(last.snapshot, "stats").get(f"workers/total/frontier/{name}") for name in ("urls", "servers")]
-    return tuple(map(number_of, found)) if all(map(is_number, found)) else ()
+    """URLs that waited in Redis, and servers, when the last worker left; () if it was killed, or runs.
+
+    The last one to leave counts them; the last samples of workers that leave together may be in another order.
+    """
+    ends = {worker.name: max((moment.end for moment in _moments(worker.series)), default=0.0) for worker in workers}
+    last = max(ends.values())
+    for worker in sorted(workers, key=lambda worker: -ends[worker.name]):
+        stats = _dict(worker.snapshot, "stats")
+        found = [stats.get(f"workers/total/frontier/{name}") for name in ("urls", "servers")]
+        if ends[worker.name] >= last - SILENT and all(map(is_number, found)):
+            return tuple(map(number_of, found))
+    return ()
 
 
 def _leave(samples: Sequence[Sample], queued: float, servers: float) -> None:
