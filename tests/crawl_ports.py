@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, cast
 
 from crawlproject.backends.protocol import Backend, Host
@@ -15,7 +16,8 @@ NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None)
 
 def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
     """The frontier of ``dispatcher``, or of none."""
-    store = Backend(*cast("Any", (None, None, None, None)), NO_HOST)
+    seen = SimpleNamespace(use_store=lambda _: None)
+    store = Backend(*cast("Any", (None, None, None, seen)), NO_HOST)
     ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0)
     given = dispatcher or cast("Any", SimpleNamespace(frontier=(), max_sessions=1))
     return CrawlFrontier(given, ports, by_ip=False)
