@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from types import SimpleNamespace
 from typing import Any, cast
 
 from crawlproject.backends.protocol import Backend, Host

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest, _InvalidOutput
+from scrapy.exceptions import IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
 from scrapy.http import Request, Response
 from scrapy.utils.asyncgen import as_async_generator
+from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.log import failure_to_exc_info, logformatter_adapter
+from scrapy.utils.misc import warn_on_generator_with_return_value
 from scrapy.utils.python import global_object_name
+from scrapy.utils.spider import iterate_spider_output
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from crawlproject.clock import CLOCK
@@ -100,10 +105,24 @@ class Scraping:
                 failure = Failure()  # type: ignore[no-untyped-call]
                 result = await self._scraper.call_spider_async(failure, request)
             else:
-                result = await self._scraper.call_spider_async(response, request)
+                result = await self._call(response)
             return self._outputs.of(result, response)
         except Exception as error:  # noqa: BLE001 - any callback
             return self._outputs.recovered(error, response)
+
+    async def _call(self, response: Response) -> Any:
+        """The callback's outputs, as of ``call_spider_async``, which gives the event loop a turn before: the session
+        would choose its next URL without those of this page."""
+        assert response.request is not None
+        spider = self._crawler.spider
+        assert spider is not None
+        callback = response.request.callback or spider._parse
+        warn_on_generator_with_return_value(spider, callback)
+        output = callback(response, **response.request.cb_kwargs)
+        if isinstance(output, Deferred):
+            text = f"{callback} returned a Deferred. Returning Deferreds from spider callbacks is deprecated."
+            warnings.warn(text, ScrapyDeprecationWarning, stacklevel=2)
+        return await ensure_awaitable(iterate_spider_output(output))
 
     async def _consume(self, outputs: AsyncIterator[Any], result: Response | Failure, request: Request) -> None:
         """Process ``outputs``, as Scrapy does: twice CONCURRENT_ITEMS at a time, or as many as there are when their
