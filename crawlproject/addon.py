@@ -30,7 +30,7 @@ from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, ins
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
-from crawlproject.options.scrapy_values import check_scrapy_values
+from crawlproject.options.scrapy_values import NO_LIMIT, check_scrapy_values
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import Reader
 from crawlproject.options.warc import RepositorySettings
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-
-#: Larger than any number of concurrent requests.
-NO_LIMIT = 1 << 30
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 DOWNLOADER = "crawlproject.download.downloader.FrontierDownloader"
@@ -108,7 +105,6 @@ EXTENSIONS = {
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
-    "crawlproject.middlewares.lane.lane.FastLane": 0,
 }
 
 #: Setting that switches an extension of Scrapy off -> that extension, which imports much.

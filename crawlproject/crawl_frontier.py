@@ -6,6 +6,7 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,7 +19,7 @@ from crawlproject.requests.meta import ROBOTS_RECEIVED
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from scrapy import Request
@@ -55,51 +56,70 @@ class PageIntake(Protocol):
         """Stop judging the servers that ``name`` (``frontier.orders``) covers, in steps of a few ms."""
 
 
+class Store(Protocol):
+    """What the crawl's parts may ask of its backend (``backends.protocol.Backend``)."""
+
+    @property
+    def directory(self) -> Path | None: ...
+    @property
+    def orders(self) -> SharedOrders | None: ...
+    def may_start(self) -> bool: ...
+    def may_send(self) -> bool: ...
+    def pages_elsewhere(self) -> float: ...
+    async def saved(self) -> bool: ...
+    async def workers(self) -> dict[str, Any] | None: ...
+
+
+@dataclass(frozen=True)
+class CrawlPorts:
+    """What the running frontier is connected with."""
+
+    intake: PageIntake
+    store: Store
+    #: Makes the engine ask the scheduler for requests soon.
+    wake: Callable[[], None]
+    #: Called after each operation that may make the frontier drop URLs.
+    take_dropped: Callable[[], None]
+    #: Number of URLs seen.
+    urls_seen: Callable[[], int]
+
+
 class CrawlFrontier:
     """Frontier, sessions, and the requests that were handed out and are not finished.
 
-    ``by_ip``: servers at one IP address form one politeness group.  ``take_dropped`` is called after each operation
-    that may make the frontier drop URLs.
+    ``by_ip``: servers at one IP address form one politeness group.
     """
 
-    #: Set by the scheduler before the spider opens.
-    intake: PageIntake
-    #: Whether the backend lets requests start now. Set by the scheduler.
-    is_allowed: Callable[[], bool] = staticmethod(lambda: True)
-    #: Whether requests that were handed out may still be sent: ``Backend.may_send``. Set by the scheduler.
-    may_send: Callable[[], bool] = staticmethod(lambda: True)
-    #: Whether URLs of earlier runs were queued at the start. Set by the scheduler.
-    is_resumed: bool = False
-    #: Number of pages that other processes have fetched. Set by the scheduler.
-    pages_elsewhere: Callable[[], float] = staticmethod(lambda: 0)
-    #: Number of URLs seen, with ``JOBDIR`` including earlier runs. Set by the scheduler.
-    urls_seen: Callable[[], int] = staticmethod(lambda: 0)
-    #: Where the operator's orders are kept with the frontier; None: it is not on disk. Set by the scheduler.
-    directory: Path | None = None
-    #: The orders that all workers of the crawl share; None: there is one process. Set by the scheduler.
-    shared_orders: SharedOrders | None = None
-    #: Waits until all that is queued now would survive this process; False if it would not. Set by the scheduler.
-    saved: Callable[[], Awaitable[bool]]
-    #: The descriptions of the crawl's workers; None: there is one process. Set by the scheduler.
-    workers: Callable[[], Awaitable[dict[str, Any] | None]]
-    #: Makes the engine ask the scheduler for requests soon. Set by the scheduler.
-    wake: Callable[[], None] = staticmethod(lambda: None)
-    #: Whether a request that was handed out takes the fast lane, instead of going to the engine. Set by the lane.
-    take: Callable[[Request], bool] = staticmethod(lambda _: False)
-    #: Whether the engine accepts no request for now; it asks again when one has ended. Set by the lane.
-    is_full: Callable[[], bool] = staticmethod(lambda: False)
-    #: Fetches a request that nobody scrapes by the fast lane; None: the engine must. Set by the lane.
-    fetch: Callable[[Request], Awaitable[Response] | None] = staticmethod(lambda _: None)
-
-    #: Admits newcomers, before requests are handed out; set by the download handler to one that resolves their names.
-    admit: Callable[[], None]
-
-    def __init__(self, dispatcher: Dispatcher, take_dropped: Callable[[], None], *, by_ip: bool) -> None:
+    def __init__(self, dispatcher: Dispatcher, ports: CrawlPorts, *, by_ip: bool) -> None:
+        store = ports.store
+        self.intake = ports.intake
+        #: Whether the backend lets requests start now.
+        self.is_allowed = store.may_start
+        #: Whether requests that were handed out may still be sent.
+        self.may_send = store.may_send
+        #: Whether URLs of earlier runs were queued at the start.
+        self.is_resumed = len(dispatcher.frontier) > 0
+        #: Number of pages that other processes have fetched.
+        self.pages_elsewhere = store.pages_elsewhere
+        #: Number of URLs seen, with ``JOBDIR`` including earlier runs.
+        self.urls_seen = ports.urls_seen
+        #: Where the operator's orders are kept with the frontier; None: it is not on disk.
+        self.directory = store.directory
+        #: The orders that all workers of the crawl share; None: there is one process.
+        self.shared_orders = store.orders
+        #: Waits until all that is queued now would survive this process; False if it would not.
+        self.saved = store.saved
+        #: The descriptions of the crawl's workers; None: there is one process.
+        self.workers = store.workers
+        #: Makes the engine ask the scheduler for requests soon.
+        self.wake = ports.wake
         self.dispatcher = dispatcher
         self.frontier = dispatcher.frontier
         self.by_ip = by_ip
-        self.admit = self._admit_unasked
-        self.admits_any = False  # names are not looked up beforehand. Set by ``admits_all``.
+        #: Admits newcomers, before requests are handed out.
+        self.admit: Callable[[], None] = self._admit_unasked
+        #: Whether names are not looked up beforehand.
+        self.admits_any = False
         #: Pages fetched in this run.
         self.pages = 0
         #: Of this run.
@@ -108,11 +128,10 @@ class CrawlFrontier:
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
         self.unsent: deque[tuple[Request, Entry]] = deque()
-        self._take_dropped = take_dropped
-        #: Whether the operator has paused the crawl. Set by ``pause``.
+        self._take_dropped = ports.take_dropped
+        #: Whether the operator has paused the crawl.
         self.is_paused = False
-        #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing. Set by
-        #: ``download.outages``.
+        #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing.
         self.outage: str | None = None
         #: End of the last certain outage, by ``CLOCK``; inf during one.
         self.cut_off_until = -inf
@@ -141,6 +160,18 @@ class CrawlFrontier:
     def may_hand_out(self) -> bool:
         """Whether requests may start now: the operator has not paused the crawl, and network and backend work. O(1)."""
         return not self.is_paused and self.outage is None and self.is_allowed()
+
+    def pause(self, *, on: bool) -> None:
+        """Start no further request, or end this."""
+        self.is_paused = on
+
+    def hold_back(self, outage: str | None) -> None:
+        """Send nothing because of ``outage``, in words; None: it is over."""
+        self.outage = outage
+
+    def cut_off(self, until: float) -> None:
+        """A certain outage ends at ``until``, by ``CLOCK``; inf: not yet."""
+        self.cut_off_until = until
 
     def limit_sessions(self, limit: int) -> None:
         """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
@@ -283,6 +314,10 @@ class CrawlFrontier:
         for server in self.frontier.queue.asked.values():
             self.frontier.admit(server.key)
 
+    def admit_by(self, admit: Callable[[], None]) -> None:
+        """Let ``admit``, which resolves names, admit newcomers."""
+        self.admit = admit
+
     def _admit_unasked(self) -> None:
         frontier, limit = self.frontier, self.dispatcher.max_sessions
         while (key := frontier.ask_newcomer(CLOCK(), limit)) is not None:
@@ -341,6 +376,4 @@ def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
 
 async def side_answer(crawler: Crawler, request: Request) -> Response:
     """The answer to a ``request`` that does not come from the frontier, sent when its server may be contacted."""
-    crawl = frontier_of(crawler)
-    answer = crawl.fetch(request) if crawl is not None else None
-    return await (answer or crawler.engine.download_async(request))
+    return await crawler.engine.download_async(request)

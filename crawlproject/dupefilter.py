@@ -136,7 +136,7 @@ class SeenDupeFilter(BaseDupeFilter):
         A redirect to another spelling of a page of its chain is not a duplicate: the page was not fetched yet.
         """
         sources = request.meta.get("redirect_urls") or ()
-        if request.url not in sources and self._is_one_of(request.url, sources):
+        if sources and request.url not in sources and self._is_one_of(request.url, sources):
             return False
         url = self.url_of(request)
         return not (self._add_new((self._request_key(request),)) if url is None else self.urls_are_new((url,)))[0]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
+    from twisted.python.failure import Failure
 
 
 #: Methods of ``StatsCollector`` that it wraps when they are looked up.
@@ -214,17 +215,23 @@ class RequestsUnderWay:
 
     def downloaded(self, request: Request) -> None:
         """The downloader is done with it: its session may start the next one."""
-        self._active.remove(request)
+        if request in self._active:  # else a downloader of the project has removed it
+            self._active.remove(request)
         wake(self._slot)
 
-    def scraping(self, request: Request, response: Response) -> None:
-        """The scraper has begun with its response."""
-        self._scraper_slot.active.add(request)
-        self._scraper_slot.active_size += max(len(response.body), self._scraper_slot.MIN_RESPONSE_SIZE)
+    async def seen(self) -> None:
+        """Return when the engine has asked the scheduler again."""
+        await self._slot.nextcall.wait()
 
-    def scraped(self, request: Request, response: Response) -> None:
-        """The scraper is done with its response."""
-        self._scraper_slot.finish_response(response, request)
+    def scraping(self, request: Request, result: Response | Failure) -> None:
+        """The scraper has begun with its response, or its failure."""
+        size = len(getattr(result, "body", b""))
+        self._scraper_slot.active.add(request)
+        self._scraper_slot.active_size += max(size, self._scraper_slot.MIN_RESPONSE_SIZE)
+
+    def scraped(self, request: Request, result: Response | Failure) -> None:
+        """The scraper is done with it."""
+        self._scraper_slot.finish_response(result, request)
 
     def end(self, request: Request) -> None:
         """The engine is done with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -51,6 +52,14 @@ class Links:
         if several and (len(values) != len(self.hrefs) or self.kind != "page"):
             raise ValueError(f"quality of {len(values)} links for {len(self.hrefs)} of a {self.kind}")
         self.quality = values if several else values[0]
+
+
+class TakesLinks(ABC):
+    """A spider middleware that takes the ``Links`` of callbacks."""
+
+    @abstractmethod
+    async def push(self, links: Links) -> None:
+        """Queue ``links``."""
 
 
 def sitemap_callback(spider: object) -> Callable[..., Any] | None:

@@ -13,11 +13,13 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.backends.choice import open_backend
+from crawlproject.backends.protocol import Host
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import CrawlFrontier
+from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.cycles import LastingObjects
+from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
@@ -51,7 +53,7 @@ from crawlproject.urls.native import PARTS, compiled
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Iterator, Sequence
     from typing import Self
 
     from scrapy import Request, Spider
@@ -92,12 +94,13 @@ class FrontierScheduler(BaseScheduler):
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
         frontier = options.new_frontier()
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
-        self.crawl = CrawlFrontier(dispatcher, self._take_dropped, by_ip=options.group == "ip")
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
         self._last_wait = LastWait(dispatcher)
         self._left = 0  # servers
+        self._wants_lane = options.fast_lane
+        self._lane: FastLane | None = None
         self._session_closed = Receivers(crawler, session_closed)
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
@@ -106,28 +109,18 @@ class FrontierScheduler(BaseScheduler):
         frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        self._backend = open_backend(crawler, options, frontier, self._seen)
-        self.crawl.is_allowed = self._backend.may_start
-        self.crawl.may_send = self._backend.may_send
+        host = Host(self._alarm.ring, self._receive, self._servers_came, self._close_connections)
+        self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
         self._discovery.queued = self._queued
         self._discovery.enqueue = self._enqueue_received
-        self._backend.wake = self._alarm.ring
-        self._backend.receive = self._discovery.receive
-        self._backend.servers_came = self._servers_came
-        self._backend.close_connections = self._close_connections
-        self.crawl.intake = self._discovery
-        self.crawl.is_resumed = len(frontier) > 0
-        self.crawl.pages_elsewhere = self._backend.pages_elsewhere
-        self.crawl.urls_seen = lambda: len(self._seen.seen)
-        self.crawl.wake = self._alarm.ring
-        self.crawl.directory = self._backend.directory
-        self.crawl.shared_orders = self._backend.orders
-        self.crawl.saved = self._backend.saved
-        self.crawl.workers = self._backend.workers
+        ports = CrawlPorts(
+            self._discovery, self._backend, self._alarm.ring, self._take_dropped, lambda: len(self._seen.seen)
+        )
+        self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
     @classmethod
     @starting(StoreError)
@@ -298,15 +291,26 @@ class FrontierScheduler(BaseScheduler):
 
         Stats: ``scheduler/dequeued``, ``scheduler/dequeued/memory|disk``, ``frontier/sessions``.
         """
+        lane = self._lane_of_crawl()
+        for request in self._startable():
+            if lane is None or not lane.take(request):
+                return request
+            if lane.is_full:
+                break
+        return None
+
+    def _startable(self) -> Iterator[Request]:
+        """The requests that may start now, each handed out; at the end sets the timer for the next one."""
         if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()
             self._last_wait.reset()
-            return None
-        if self.crawl.unsent and self._may_fail_one():
+            return
+        while self.crawl.unsent and self._may_fail_one():
             failing, entry = self.crawl.unsent.popleft()
             self._failing.add(failing)
-            return self._hand_out(failing, entry)
+            self._hand_out(failing, entry)
+            yield failing
         self._find_ended()
         self._lasting.look()
         self.crawl.admit()
@@ -329,21 +333,23 @@ class FrontierScheduler(BaseScheduler):
                 self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
             self._hand_out(request, start.entry)
-            if not self.crawl.take(request):
-                return request
-            if self.crawl.is_full():
-                return None
+            yield request
             self.crawl.admit()
         self._close_connections()
         if dropped:
             self._alarm.ring()
-            return None
+            return
         self.crawl.admit()  # newcomers whose rest has ended since
         self._end_last_wait()
         at = self._dispatcher.wake_at()
         if at is not None:
             self._alarm.set(at)
-        return None
+
+    def _lane_of_crawl(self) -> FastLane | None:
+        if self._wants_lane:  # the first request: the spider is open
+            self._wants_lane = False
+            self._lane = open_lane(self._crawler)
+        return self._lane
 
     def _end_last_wait(self) -> None:
         """Leave servers that have never answered if the crawl has waited long enough for nothing else. O(1) else."""
@@ -371,10 +377,9 @@ class FrontierScheduler(BaseScheduler):
             self._failing &= unfinished_requests(self._crawler)
         return len(self._failing) < MAX_FAILING
 
-    def _hand_out(self, request: Request, entry: Entry) -> Request:
+    def _hand_out(self, request: Request, entry: Entry) -> None:
         self._count("dequeued", 1, entry)
         self._backend.handed_out(request, entry)
-        return request
 
     def _take_back(self, request: Request, start: Start) -> None:
         self._dispatcher.give_back(start)
@@ -392,10 +397,8 @@ class FrontierScheduler(BaseScheduler):
 
     def _close_connections(self) -> None:
         closed = self._dispatcher.take_closed()
-        if closed:
-            self._session_closed.look(("server_key",))
         for session in closed:
-            self._session_closed.send(server_key=session.server.key)
+            self._session_closed.tell(server_key=session.server.key)
 
     def _take_dropped(self) -> None:
         """Pass on what the frontier dropped: requests will fail and call their errback; links are only counted.
@@ -434,6 +437,9 @@ class FrontierScheduler(BaseScheduler):
         """Remove a link that will not be fetched from frontier and backend."""
         self._frontier.acknowledge(entry)
         self._backend.dropped(entry)
+
+    def _receive(self, entries: Sequence[Entry]) -> Iterator[None]:
+        return self._discovery.receive(entries)
 
     def _servers_came(self, keys: Sequence[str]) -> None:
         self._discovery.servers_came(keys)

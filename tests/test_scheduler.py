@@ -135,11 +135,11 @@ def test_nothing_starts_during_an_outage() -> None:
     crawl, request = one.scheduler.crawl, one.scheduler.next_request()
     assert request is not None
     one.enqueue(Request("http:?x"))
-    crawl.outage = "the network: no server can be reached"
+    crawl.hold_back("the network: no server can be reached")
     assert not crawl.may_start(request)
     assert one.take() == []
     assert one.scheduler.has_pending_requests()
-    crawl.outage = None
+    crawl.hold_back(None)
     assert len(one.take()) == 1
 
 

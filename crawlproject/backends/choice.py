@@ -15,7 +15,7 @@ from crawlproject.storage.errors import StoreError
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from crawlproject.backends.protocol import Backend
+    from crawlproject.backends.protocol import Backend, Host
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.options.scheduling import FrontierOptions
@@ -28,7 +28,9 @@ BACKENDS = {
 }
 
 
-def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
+def open_backend(
+    crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
+) -> Backend:
     """Open the backend named by ``FRONTIER_BACKEND`` and load its contents into ``frontier`` and ``seen``.
 
     Raises ValueError if the spider's argument ``recrawl`` is not an age, if a recrawl is requested without the disk
@@ -46,7 +48,7 @@ def open_backend(crawler: Crawler, options: FrontierOptions, frontier: Frontier,
     with needs_extra(f"FRONTIER_BACKEND={options.backend!r}", "redis"):  # no other backend needs an extra
         kind = load_object(BACKENDS[options.backend])
     try:
-        backend: Backend = kind(crawler, options, frontier, seen)
+        backend: Backend = kind(crawler, options, frontier, seen, host)
     except StoreError as error:
         if options.backend != "disk" or options.directory is None:
             raise

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
+    from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -52,7 +53,9 @@ class DiskBackend(StoringBackend):
 
     place = "disk"
 
-    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def __init__(
+        self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
+    ) -> None:
         """Open the store and load frontier and seen-set. Raises StoreError. O(servers)."""
         super().__init__(crawler, frontier, seen)
         assert crawler.spider is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import Request
@@ -43,6 +44,20 @@ class Exchange(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Host:
+    """What a backend asks of the crawl. Called after ``Backend.opened``."""
+
+    #: Wakes the engine.
+    wake: Callable[[], None]
+    #: Queues entries that other workers sent, in steps of at most 0.1 s.
+    receive: Callable[[Sequence[Entry]], Iterator[None]]
+    #: Lets discovery continue with servers that came from another worker.
+    servers_came: Callable[[Sequence[str]], None]
+    #: Closes the connections of sessions that were closed.
+    close_connections: Callable[[], None]
+
+
 class Backend:
     """Keeps everything in memory, requests and callbacks as objects: nothing outlives the process.
 
@@ -53,22 +68,14 @@ class Backend:
     A method raises only the errors in its docstring.
     """
 
-    #: Where foreign URLs go; None: this process crawls alone. Set by the constructor, and not changed.
+    #: Where foreign URLs go; None: this process crawls alone.
     exchange: Exchange | None = None
     #: Where what must survive a restart is kept; None: nothing does.
     directory: Path | None = None
-    #: The operator's orders for all workers of the crawl; None: they are this process's. Set by the constructor.
+    #: The operator's orders for all workers of the crawl; None: they are this process's.
     orders: SharedOrders | None = None
-    #: Wakes the engine. Set by the scheduler before ``opened``.
-    wake: Callable[[], None]
-    #: Queues entries that other workers sent, in steps of at most 0.1 s. Set by the scheduler before ``opened``.
-    receive: Callable[[Sequence[Entry]], Iterator[None]]
-    #: Lets discovery continue with servers that came from another worker. Set by the scheduler before ``opened``.
-    servers_came: Callable[[Sequence[str]], None]
-    #: Closes the connections of sessions that were closed. Set by the scheduler before ``opened``.
-    close_connections: Callable[[], None]
 
-    def __init__(self, crawler: Crawler, options: Any, frontier: Any, seen: Any) -> None:
+    def __init__(self, crawler: Crawler, options: Any, frontier: Any, seen: Any, host: Host) -> None:
         """Fill the ``Frontier`` and the ``SeenDupeFilter`` with what is stored; ``options``: ``FrontierOptions``.
 
         Here nothing is: the queues do not outlive the run, so the seen-set must not either.
@@ -86,7 +93,7 @@ class Backend:
         """Let the file of a project's own ``dupefilter``, now open, have only requests that are stored."""
 
     def may_start(self) -> bool:
-        """Whether requests may start now; after False, the backend calls ``wake`` when they may. O(1).
+        """Whether requests may start now; after False, the backend calls ``Host.wake`` when they may. O(1).
 
         Those handed out before, and not sent yet, return to the frontier.
         """

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.dupefilters import BaseDupeFilter
 
+    from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -86,13 +87,17 @@ class RedisBackend(StoringBackend):
 
     place = "redis"
 
-    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def __init__(
+        self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
+    ) -> None:
         """Check the crawl in Redis, and make the local copy.
 
         Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used; then
         nothing is left behind.
         """
         super().__init__(crawler, frontier, seen)
+        self.wake, self.receive = host.wake, host.receive
+        self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
             raise ValueError("FRONTIER_BACKEND='redis' needs Scrapy's default TWISTED_REACTOR (asyncio)")
         assert crawler.spider is not None
@@ -192,7 +197,7 @@ class RedisBackend(StoringBackend):
         )
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
-        self._orders.open(control, crawl, lambda: self.wake())
+        self._orders.open(control, crawl, self.wake)
         worker.start_urls = StartUrls(self._crawler, control.commands, worker, redis)
         return worker
 
@@ -316,7 +321,7 @@ class RedisBackend(StoringBackend):
         crawl = self._crawl
         for key in keys:
             crawl.dispatcher.hold(key, CLOCK())
-        self.close_connections()
+        self._close_connections()
         return not crawl.dispatcher.connected(keys)
 
     def abandon(self, keys: Sequence[str]) -> None:
@@ -329,7 +334,7 @@ class RedisBackend(StoringBackend):
             if session is not None:
                 crawl.dispatcher.abandon(session, CLOCK())
                 self._crawler.signals.send_catch_log(session_abandoned, server_key=key)
-        self.close_connections()
+        self._close_connections()
 
     def disconnect(self) -> None:
         dispatcher = self._crawl.dispatcher
@@ -338,7 +343,7 @@ class RedisBackend(StoringBackend):
             self._crawler.signals.send_catch_log(session_abandoned, server_key=session.server.key)
 
     def came(self, keys: Sequence[str], *, closed_at: Mapping[str, float], contacted: float) -> None:
-        self.servers_came(keys)
+        self._servers_came(keys)
         for key in keys:
             self._frontier.servers.taken_over(key, contacted, closed_at.get(key))
 

@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING
 from scrapy.core.downloader import Downloader
 from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.lane.downloading import Downloading
 from crawlproject.download.timing import Timing
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import TIMING
-from crawlproject.urls.server_key import server_key, slot_name
+from crawlproject.urls.server_key import host_of, server_key, slot_name
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from collections.abc import Awaitable, Callable
+
+    from scrapy import Request, Spider
+    from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.internet.defer import Deferred
 
 _HTTP = ("http", "https")
 
@@ -103,3 +110,43 @@ class FrontierDownloader(Downloader):
             self.total_concurrency = 0  # no limit
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
             self._jitter = 0.0
+        self._is_fast = FrontierOptions.of(crawler).fast_lane
+        self._fast: Downloading | None = None
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        """Called by the engine."""
+        if not self._is_fast:
+            return super().fetch(request)
+        self.active.add(request)
+        return deferred_from_coro(self._fetch(request))
+
+    async def _fetch(self, request: Request) -> Response | Request:
+        try:
+            return await self._to_end(request)
+        finally:
+            self.active.remove(request)
+
+    @property
+    def direct(self) -> Callable[[Request], Awaitable[Response | Request]] | None:
+        """What ``fetch`` does, for a caller that adds the request to ``active`` and removes it itself; None if a
+        subclass has another ``fetch``."""
+        is_ours = getattr(self.fetch, "__func__", None) is FrontierDownloader.fetch
+        return self._to_end if is_ours else None
+
+    async def _to_end(self, request: Request) -> Response | Request:
+        if self._fast is None:  # not before all middlewares are there
+            self._fast = Downloading(self)
+        return await self._fast.download(request)
+
+    async def _download(self, slot: Slot, request: Request) -> Response:
+        return await (super()._download(slot, request) if self._fast is None else self._fast.transfer(slot, request))
+
+    def get_slot_key(self, request: Request) -> str:
+        """The slot of ``request``: chosen by the spider, else its host."""
+        slot: str | None = request.meta.get(self.DOWNLOAD_SLOT)
+        if slot is not None:
+            return slot
+        try:
+            return super().get_slot_key(request) if self.ip_concurrency else host_of(server_key(request.url))
+        except ValueError:  # no host
+            return super().get_slot_key(request)

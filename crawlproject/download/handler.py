@@ -153,8 +153,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
 
     def _lost(self, server_key: str) -> None:
-        self._connection_lost.look(("server_key",))
-        self._connection_lost.send(server_key=server_key)
+        self._connection_lost.tell(server_key=server_key)
 
     def _upcoming(self, count: int, until: float) -> list[str]:
         if self._crawl is None:

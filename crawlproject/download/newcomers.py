@@ -58,7 +58,7 @@ class NewcomerNames:
         self._timer: asyncio.TimerHandle | None = None
         self._is_asking = False
         self._lines, self._seed_lines = FewLines(logger), FewLines(logger)
-        crawl.admit = self.admit
+        crawl.admit_by(self.admit)
 
     def close(self) -> None:
         self._crawl.admits_all()

@@ -191,7 +191,7 @@ class Outages:
         if any(server is not None and server.answered for server in map(self._crawl.frontier.server, servers)):
             route.answered_before(key, address)
         if route.failed() and self._asking is None:
-            self._crawl.outage = f"the network: {route.failures} failures in a row, others are asked"
+            self._crawl.hold_back(f"the network: {route.failures} failures in a row, others are asked")
             self._asking = asyncio.get_running_loop().create_task(self._find_out(route))
 
     def _no_files(self, error: BaseException) -> None:
@@ -200,12 +200,12 @@ class Outages:
             self._said_files = True
             logger.error("%s: raise the limit (ulimit -n), or lower FRONTIER_MAX_SESSIONS", error)
         if self._crawl.outage is None:
-            self._crawl.outage = "the process: too many open files (ulimit -n)"
+            self._crawl.hold_back("the process: too many open files (ulimit -n)")
             self._timer = asyncio.get_running_loop().call_later(NO_FILES_PAUSE, self._try_again)
 
     def _try_again(self) -> None:
         if self._asking is None:  # else there is an outage besides
-            self._crawl.outage = None
+            self._crawl.hold_back(None)
             self._crawl.wake()
 
     async def _find_out(self, route: Route) -> None:
@@ -217,20 +217,21 @@ class Outages:
                     break
                 if not is_certain:
                     is_certain = True
-                    self._crawl.cut_off_until = inf
+                    self._crawl.cut_off(inf)
                     self._count("frontier/outages", 1)
                     logger.warning(
                         "Outage: %s, not even those that answered before (%s); the crawl waits, nothing is given up",
                         route.name,
                         ", ".join(key for key, _ in asked),
                     )
-                self._crawl.outage = f"the network: {route.name}"
+                self._crawl.hold_back(f"the network: {route.name}")
                 await asyncio.sleep(pause)
                 pause = min(MAX_PAUSE, 1.5 * pause)
         finally:
-            self._asking = self._crawl.outage = None
+            self._asking = None
+            self._crawl.hold_back(None)
             if is_certain:
-                self._crawl.cut_off_until = CLOCK()
+                self._crawl.cut_off(CLOCK())
                 self._count("frontier/outage_time", round(CLOCK() - started, 3))
         if is_certain:
             route.failures = 0

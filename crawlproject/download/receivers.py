@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from functools import lru_cache
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydispatch import dispatcher
 from scrapy.exceptions import StopDownload
+from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.log import logformatter_adapter
 from scrapy.utils.python import global_object_name
 from twisted.internet.defer import Deferred
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
     from scrapy.crawler import Crawler
 
@@ -57,6 +59,8 @@ _NONE: dict[object, list[object]] = {}
 class Receivers:
     """The receivers of one signal of a crawl; ``read`` finds them, ``send`` calls them as Scrapy would.
 
+    ``tell`` and ``start`` do both.
+
     Scrapy looks up the receivers, and inspects the signature of each, whenever a signal is sent: 10 us per receiver.
     ``stop``: the exception by which a receiver asks for something; it is not logged.
     """
@@ -69,24 +73,23 @@ class Receivers:
         self._calls: list[tuple[Callable[..., Any], tuple[str, ...]]] = []
         self._wants_all = False  # whether any takes one of ``_OF_ALL``
 
-    def read(self, names: Sequence[str], instead: Callable[[Any], Any] = lambda receiver: receiver) -> None:
-        """Find the receivers; ``names``: the arguments of the signal, besides those of all (``_OF_ALL``).
-
-        ``instead``: receiver -> what to call, with the same arguments.
-        """
-        self._calls = [(instead(receiver), _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
+    def read(self, names: Sequence[str]) -> None:
+        """Find the receivers; ``names``: the arguments of the signal, besides those of all (``_OF_ALL``)."""
+        self._calls = [(receiver, _accepted(receiver, (*names, *_OF_ALL))) for receiver in self]
         self._wants_all = any(not set(_OF_ALL).isdisjoint(taken) for _, taken in self._calls)
 
-    def look(self, names: Sequence[str]) -> bool:
-        """``read`` if the receivers have changed since; whether they have. O(receivers)."""
-        has_changed = self._connections.have_changed()
-        if has_changed:
-            self.read(names)
-        return has_changed
+    def are_there(self) -> bool:
+        """Whether any is connected now; of an object that tells nobody. O(receivers)."""
+        if self._connections.have_changed():
+            self.read(())
+        return bool(self._calls)
 
-    def are_methods_of(self, kind: type) -> bool:
-        """Whether each receiver found is a method of a ``kind``."""
-        return all(type(getattr(receiver, "__self__", None)) is kind for receiver, _ in self._calls)
+    def tell(self, **values: Any) -> None:
+        """``send`` to those that are connected now; always with the same names. O(receivers)."""
+        if self._connections.have_changed():
+            self.read(tuple(values))
+        if self._calls:
+            self.send(**values)
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         return iter(dispatcher.liveReceivers(dispatcher.getAllReceivers(self._crawler.signals.sender, self._signal)))
@@ -95,8 +98,7 @@ class Receivers:
         """Call each receiver; errors are logged, as by Scrapy. Returns the first that raised ``stop``, if any."""
         if not self._calls:
             return None
-        if self._wants_all:
-            values |= {"spider": self._crawler.spider, "signal": self._signal, "sender": self._crawler.signals.sender}
+        values = self._with_those_of_all(values)
         stopped = None
         for receiver, names in self._calls:
             try:
@@ -109,6 +111,43 @@ class Receivers:
                     continue
                 self._log("Error caught on signal handler: %(receiver)s", receiver, exc_info=True)
         return stopped
+
+    def start(self, **values: Any) -> Coroutine[Any, Any, object] | None:
+        """Call each receiver up to the first whose result must be awaited; await what is returned for it and the rest.
+
+        None: all have been called.  Errors are logged, as by Scrapy's ``send_catch_log_async``, which makes a task for
+        each receiver.
+        """
+        if self._connections.have_changed():
+            self.read(tuple(values))
+        values = self._with_those_of_all(values)
+        for number, (receiver, names) in enumerate(self._calls):
+            try:
+                result = receiver(**{name: values[name] for name in names})
+            except Exception:  # noqa: BLE001 - any receiver
+                self._log("Error caught on signal handler: %(receiver)s", receiver, exc_info=True)
+                continue
+            if result is not None and inspect.isawaitable(result):
+                return self._finish(receiver, result, self._calls[number + 1 :], values)
+        return None
+
+    async def _finish(
+        self, first: Callable[..., Any], result: Any, others: list[tuple[Any, tuple[str, ...]]], values: dict[str, Any]
+    ) -> None:
+        async def one(receiver: Callable[..., Any], names: tuple[str, ...] | None) -> None:
+            try:
+                given = result if names is None else receiver(**{name: values[name] for name in names})
+                await ensure_awaitable(given, _warn=global_object_name(receiver))
+            except Exception:  # noqa: BLE001 - any receiver
+                self._log("Error caught on signal handler: %(receiver)s", receiver, exc_info=True)
+
+        calls = [(first, None), *others]
+        await asyncio.gather(*(one(receiver, names) for receiver, names in calls), return_exceptions=True)
+
+    def _with_those_of_all(self, values: dict[str, Any]) -> dict[str, Any]:
+        if self._wants_all:
+            values |= {"spider": self._crawler.spider, "signal": self._signal, "sender": self._crawler.signals.sender}
+        return values
 
     def _log(self, message: str, receiver: Callable[..., Any], *, exc_info: bool = False) -> None:
         logger.error(message, {"receiver": receiver}, exc_info=exc_info, extra={"spider": self._crawler.spider})
@@ -123,7 +162,7 @@ def _accepted(receiver: Callable[..., Any], names: Sequence[str]) -> tuple[str, 
     return tuple(name for name in names if name in taken)
 
 
-def log_line(crawler: Crawler, log: logging.Logger, event: str, *about: Any) -> None:
+def log_line(crawler: Crawler, log: logging.Logger, event: str, *about: Any, **extra: Any) -> None:
     """Log at DEBUG what the crawl's ``LogFormatter`` says of ``about``; ``event``: the name of its method.
 
     Scrapy makes a record of each page and item even if no handler takes it: 20 us.
@@ -133,7 +172,7 @@ def log_line(crawler: Crawler, log: logging.Logger, event: str, *about: Any) -> 
         return
     line = getattr(formatter, event)(*about, crawler.spider)
     if line is not None:
-        log.log(*logformatter_adapter(line), extra={"spider": crawler.spider})
+        log.log(*logformatter_adapter(line), extra={"spider": crawler.spider, **extra})
 
 
 @lru_cache(maxsize=16)

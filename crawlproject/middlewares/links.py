@@ -12,7 +12,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.links import Links
+from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.scrapy_values import ENABLED
@@ -40,6 +40,7 @@ class OriginMiddleware(BaseSpiderMiddleware):
         return request
 
 
+@TakesLinks.register
 class LinksMiddleware(CrawlerMiddleware):
     """Passes ``Links`` from callbacks to the frontier (spider middleware, next to the spider).
 

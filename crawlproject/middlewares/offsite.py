@@ -25,6 +25,12 @@ class TolerantOffsiteMiddleware(OffsiteMiddleware):
         self._entries: tuple[Any, ...] = ()
         self._names: frozenset[str] = frozenset()
 
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Called by Scrapy, for each request that a callback yields, too. Raises IgnoreRequest."""
+        of = self.crawler.spider
+        if getattr(of, "allowed_domains", None) or getattr(of, "allowed", None):  # else nearly all it does is to look
+            super().process_request(request)
+
     def should_follow(self, request: Request, spider: Spider) -> bool:
         """Whether the spider's ``allowed`` or ``allowed_domains``, which it may change, cover a request. O(labels)."""
         entries = tuple(allowed_entries(spider)[1])

@@ -17,7 +17,6 @@ from scrapy.utils.misc import build_from_crawler
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of, side_answer
-from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
@@ -206,13 +205,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._copies[key] = copy
         if (frontier := frontier_of(self.crawler)) is not None:
             frontier.robots_read(key)
-        self._parsed.look(("robotparser", "request"))
-        if self._parsed.are_methods_of(Discovery):  # nothing to await
-            self._parsed.send(robotparser=copy.parser, request=page)
-        else:
-            await self.crawler.signals.send_catch_log_async(
-                signal=signals.robots_parsed, robotparser=copy.parser, request=page
-            )
+        if (rest := self._parsed.start(robotparser=copy.parser, request=page)) is not None:
+            await rest
         return copy.parser
 
     def _unreachable(

@@ -176,7 +176,7 @@ class FrontierOptions(Options):
     FRONTIER_BACKEND: `memory`, `disk` or `redis`; default: `disk` if there is a directory, else `memory`
     FRONTIER_DIR: directory of the `disk` backend; default: `frontier` in `JOBDIR`
     FRONTIER_COMMIT_INTERVAL: seconds between commits to disk; a crash repeats at most the pages of this time
-    FRONTIER_FAST_LANE: `auto`: requests skip those parts of Scrapy that would do nothing; `off`: never
+    FRONTIER_FAST_LANE: `auto`: one coroutine does the work of Scrapy's engine, downloader and scraper; `off`: these
     FRONTIER_RECRAWL_AGE: at the start, pages at least this old are queued again: `7d`, `12h`, `30m`, `90s`
     FRONTIER_POLITENESS: `session`: rest after each session; `request`: wait after each request
     FRONTIER_POLITENESS_GROUP: servers that share one politeness: each `server` alone, a registered `domain`, or an

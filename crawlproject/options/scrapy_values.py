@@ -16,6 +16,9 @@ ADDON = "crawlproject.addon.FrontierAddon"
 #: The line of the settings that enables it.
 ENABLED = f"ADDONS = {{{ADDON!r}: 300}}"
 
+#: Larger than any number of concurrent requests: ``CONCURRENT_REQUESTS_PER_DOMAIN``, unless the project sets it.
+NO_LIMIT = 1 << 30
+
 #: Setting -> its default, of those that are numbers, and of those that are True or False.
 _DEFAULTS = {name: value for name, value in vars(default_settings).items() if name.isupper()}
 SWITCHES = [name for name, value in _DEFAULTS.items() if isinstance(value, bool) or name.endswith("_ENABLED")]

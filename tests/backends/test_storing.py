@@ -10,6 +10,7 @@ from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import KEEP
 from crawlproject.requests.unstored import PageUnderWay
 from tests.backends.worker import WorkerBackend, WorkerSpider, crawler_of
+from tests.crawl_ports import NO_HOST
 
 URL = "http://a.example/"
 
@@ -28,7 +29,8 @@ class LateBackend(WorkerBackend):
 def backend(kind: type[WorkerBackend] = WorkerBackend) -> WorkerBackend:
     crawler = crawler_of(WorkerSpider)
     options = FrontierOptions.of(crawler)
-    return kind(crawler, options, Frontier(BestPrefix(), Politeness()), SeenDupeFilter.from_crawler(crawler))
+    seen = SeenDupeFilter.from_crawler(crawler)
+    return kind(crawler, options, Frontier(BestPrefix(), Politeness()), seen, NO_HOST)
 
 
 def hand_out(made: WorkerBackend, request: Request) -> Request:

@@ -14,6 +14,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends import choice
+from crawlproject.backends.protocol import Host
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier
@@ -82,9 +83,12 @@ class WorkerBackend(StoringBackend):
     place = "disk"
     own = "a.example"
 
-    def __init__(self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def __init__(
+        self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
+    ) -> None:
         super().__init__(crawler, frontier, seen)
         seen.use_store(None)
+        self.receive = host.receive
         self._seen_store = NoStore()
         self.exchange: ListExchange = ListExchange(self.own)
         self.acknowledged: list[str] = []

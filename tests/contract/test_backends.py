@@ -30,6 +30,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
+from tests.crawl_ports import NO_HOST, unconnected
 
 #: ``FRONTIER_BACKEND`` -> its settings, from the request for a fixture of the test.
 BACKENDS: dict[str, Callable[[pytest.FixtureRequest], dict[str, Any]]] = {
@@ -115,7 +116,7 @@ class Place:
         options = FrontierOptions.of(crawler)
         frontier = Frontier(options.policy(), options.politeness)
         seen = SeenDupeFilter.from_crawler(crawler)
-        crawl = CrawlFrontier(Dispatcher(frontier, options.max_sessions), lambda: None, by_ip=False)
+        crawl = unconnected(Dispatcher(frontier, options.max_sessions))
         crawler._engine = cast("Any", IdleEngine(spider, crawl))
         with asyncio.Runner() as runner:  # timers need a loop, which runs while they are set
             backend = runner.run(_open(crawler, options, frontier, seen))
@@ -125,9 +126,7 @@ class Place:
 
 async def _open(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
     """As the scheduler does; returns when the server of ``URL`` may be crawled."""
-    backend = choice.open_backend(crawler, options, frontier, seen)
-    backend.wake = backend.close_connections = lambda: None
-    backend.servers_came = lambda _: None
+    backend = choice.open_backend(crawler, options, frontier, seen, NO_HOST)
     if (opening := backend.opened()) is not None:
         await opening
     while backend.exchange is not None and not backend.exchange.is_own(URL):

@@ -1,4 +1,4 @@
-"""Spiders and components of projects that would notice if their pages took the fast lane."""
+"""Spiders and components of projects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
+from scrapy.core.downloader import Downloader
+from scrapy.pipelines import ItemPipelineManager
 
 from crawlproject.links import Links
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from twisted.internet.defer import Deferred
 
 
 class BulkSpider(Spider):
@@ -97,41 +100,27 @@ class LateSpider(BulkSpider):
         self.crawler.stats.inc_value("late/responses")
 
 
-class RaisingMiddleware:
-    """A downloader middleware with an error for one page."""
+class OwnDownloader(Downloader):
+    """A downloader of a project."""
 
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Raises ValueError for /broken."""
-        if response.url.endswith("/broken"):
-            raise ValueError("broken")
-        return response
-
-
-class SeeingMiddleware:
-    """A spider middleware that marks items."""
-
-    def process_spider_output(self, response: Response, result: Any) -> Iterator[Any]:
-        """Mark items."""
-        for output in result:
-            yield {**output, "seen": True} if isinstance(output, dict) else output
-
-    async def process_spider_output_async(self, response: Response, result: Any) -> AsyncIterator[Any]:
-        """Mark items."""
-        async for output in result:
-            yield {**output, "seen": True} if isinstance(output, dict) else output
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        """Count a request."""
+        self.crawler.stats.inc_value("own/DOWNLOADER")
+        return super().fetch(request)
 
 
-class AwaitingPipeline:
-    """A pipeline that waits before it changes an item."""
+class OwnItem_Processor(ItemPipelineManager):  # noqa: N801 - by the name of its setting
+    """What a project has instead of Scrapy's pipelines."""
 
-    async def process_item(self, item: Any) -> Any:
-        """Mark the item."""
-        await asyncio.sleep(0.01)
-        return {**item, "piped": True}
+    async def process_item_async(self, item: Any) -> Any:
+        """Count and change an item."""
+        await asyncio.sleep(0)
+        self.crawler.stats.inc_value("own/ITEM_PROCESSOR")
+        return {**item, "processed": True}
 
 
 class Listener:
-    """An extension that listens to what the engine says of each response and item."""
+    """An extension that listens to what arrives."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = crawler.stats
@@ -142,19 +131,6 @@ class Listener:
     def from_crawler(cls, crawler: Crawler) -> Listener:
         """Called by Scrapy."""
         return cls(crawler)
-
-    def response_received(self, response: Response, request: Request) -> None:
-        """Count a response."""
-        self._stats.inc_value("listened/responses")
-
-    def request_reached_downloader(self, request: Request) -> None:
-        """Count a request."""
-        self._stats.inc_value("listened/requests")
-
-    async def item_scraped(self, item: Any) -> None:
-        """Count an item."""
-        await asyncio.sleep(0)
-        self._stats.inc_value("listened/items")
 
     def bytes_received(self, data: bytes) -> None:
         """Count bytes, which the lane tells everybody."""

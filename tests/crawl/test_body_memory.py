@@ -88,11 +88,11 @@ def test_memory_is_bounded(result: Crawl) -> None:
     assert 0 < result.peak_memory <= 300_000_000
 
 
-@pytest.mark.parametrize("cookies", [False, True])
-def test_large_page_is_released_after_its_callback(cookies: bool) -> None:
+@pytest.mark.parametrize("lane", ["auto", "off"])
+def test_large_page_is_released_after_its_callback(lane: str) -> None:
     """By the fast lane and by Scrapy's own way: the next page waited 10 s for one whose links were selected."""
     large = page("/next")
-    settings = {**IMPOLITE, **NO_HEARTBEAT, "COOKIES_ENABLED": cookies, "DOWNLOAD_MAX_ACTIVE_SIZE": 4 << 20}
+    settings = {**IMPOLITE, **NO_HEARTBEAT, "FRONTIER_FAST_LANE": lane, "DOWNLOAD_MAX_ACTIVE_SIZE": 4 << 20}
     with scripted_site(1) as site:
         site.script = {
             "1/": replace(large, body=f"{large.body}{'<p>text' * 500_000}"),
@@ -100,5 +100,5 @@ def test_large_page_is_released_after_its_callback(cookies: bool) -> None:
         }
         done = crawl("tests.crawl.odd_spiders.SelectingSpider", settings=settings, pages=site.url("1/"))
         assert done.urls() == [site.url("1/"), site.url("1/next")]
-    assert (done.stat("lane/pages") > 0) != cookies
+    assert (done.stat("lane/pages") > 0) == (lane == "auto")
     assert done.stat("elapsed_time_seconds") < PROMPT

@@ -1,4 +1,4 @@
-"""The fast lane shows the same web as Scrapy's own way, and steps aside for whatever would notice it."""
+"""The fast lane shows the same web as Scrapy's own way."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
-from tests.crawl.differential import OWN_HANDLER
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
@@ -128,62 +127,13 @@ def test_plain_spiders_take_the_lane() -> None:
     assert "fast lane" not in fast.log
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"DOWNLOADER_MIDDLEWARES": {f"{SPIDERS}.RaisingMiddleware": 500}}, "RaisingMiddleware"),
-        ({"COOKIES_ENABLED": True}, "TolerantCookiesMiddleware"),
-        ({"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": "cache"}, "HttpCacheMiddleware"),
-        ({"EXTENSIONS": {f"{SPIDERS}.Listener": 0}, "LISTENED": "response_received"}, "response_received"),
-        (
-            {"EXTENSIONS": {f"{SPIDERS}.Listener": 0}, "LISTENED": "request_reached_downloader"},
-            "request_reached_downloader",
-        ),
-        ({"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}, "AutoThrottle"),
-        (OWN_HANDLER, "HTTP11DownloadHandler of http"),
-    ],
-    ids=["middleware", "cookies", "cache", "response_received", "request_reached", "throttle", "handler"],
-)
-def test_requests_step_aside(settings: dict[str, Any], said: str, tmp_path: Path) -> None:
-    """For a component that sees each request or response; the log says once for which."""
-    if "HTTPCACHE_DIR" in settings:
-        settings = {**settings, "HTTPCACHE_DIR": str(tmp_path)}
-    fast, slow = both("BulkSpider", settings)
-    if "HTTPCACHE_DIR" not in settings:  # the second crawl reads what the first has cached
-        assert_same(fast, slow)
-    assert fast.stat("lane/requests") == 0
-    lines = [line for line in fast.log.splitlines() if "fast lane" in line]
-    assert len(lines) == 1
-    assert said in lines[0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"SPIDER_MIDDLEWARES": {f"{SPIDERS}.SeeingMiddleware": 500}}, "SeeingMiddleware"),
-        ({"ITEM_PIPELINES": {f"{SPIDERS}.AwaitingPipeline": 500}}, "AwaitingPipeline"),
-        ({"EXTENSIONS": {f"{SPIDERS}.Listener": 0}, "LISTENED": "item_scraped"}, "item_scraped"),
-    ],
-    ids=["middleware", "pipeline", "item_scraped"],
-)
-def test_responses_step_aside(settings: dict[str, Any], said: str) -> None:
-    """For a component that sees each page or item; requests still take the lane."""
-    fast, slow = both("BulkSpider", settings)
-    assert_same(fast, slow)
-    assert fast.stat("lane/requests") > 0
-    assert fast.stat("lane/pages") == 0
-    lines = [line for line in fast.log.splitlines() if "fast lane" in line]
-    assert len(lines) == 1
-    assert said in lines[0]
-
-
-@pytest.mark.parametrize(("spider", "pages"), [("AwaitingSpider", 0), ("FailingSpider", 6)])
+@pytest.mark.parametrize(("spider", "pages"), [("AwaitingSpider", 7), ("FailingSpider", 6)])
 def test_callbacks(spider: str, pages: int) -> None:
-    """One that awaits is called by Scrapy; the errors of others are Scrapy's errors."""
+    """One that awaits; the errors of others are Scrapy's errors."""
     fast, slow = both(spider, {})
     assert_same(fast, slow)
     assert fast.stat("lane/pages") <= pages
-    assert fast.stat("lane/requests") > 0
+    assert fast.stat("lane/requests") == fast.stat("downloader/request_count")
 
 
 def test_a_callback_with_many_outputs_does_not_hold_the_event_loop() -> None:
@@ -193,20 +143,10 @@ def test_a_callback_with_many_outputs_does_not_hold_the_event_loop() -> None:
         assert crawled.items[-1]["turns"] >= 5
 
 
-@pytest.mark.parametrize(("host", "lane"), [("127.4.0.1", False), ("api.example.org", True)])
-def test_hosts_in_download_slots_step_aside(host: str, lane: bool) -> None:
-    """The downloader keeps their jitter and concurrency; other hosts keep the lane."""
-    fast, slow = both("BulkSpider", {"DOWNLOAD_SLOTS": {host: {"delay": 0, "concurrency": 2}}})
-    assert_same(fast, slow)
-    assert (fast.stat("lane/requests") > 0) is lane
-    assert "fast lane" not in fast.log
-
-
-def test_proxies_step_aside() -> None:
-    """A request with a proxy; those without one keep the lane."""
+def test_proxies_are_taken() -> None:
     fast, slow = both("ProxySpider", {}, proxy="SITE")
     assert_same(fast, slow)
-    assert fast.stat("lane/requests") < fast.stat("downloader/request_count")
+    assert fast.stat("lane/requests") == fast.stat("downloader/request_count")
 
 
 def test_bytes_are_told() -> None:
@@ -217,11 +157,20 @@ def test_bytes_are_told() -> None:
     assert fast.stat("listened/bytes") > 0
 
 
-def test_a_receiver_that_comes_late_is_noticed() -> None:
-    """From its connection on, all responses take Scrapy's way."""
-    fast, _ = both("LateSpider", {})
-    assert fast.stat("late/responses") > 0
-    assert 0 < fast.stat("lane/requests") < fast.stat("downloader/request_count")
+def test_a_receiver_that_comes_late_is_told() -> None:
+    """Of all responses from its connection on."""
+    fast, slow = both("LateSpider", {})
+    assert fast.stat("late/responses") == slow.stat("late/responses") > 0
+    assert fast.stat("lane/requests") == fast.stat("downloader/request_count")
+
+
+@pytest.mark.parametrize("name", ["DOWNLOADER", "ITEM_PROCESSOR"])
+def test_classes_of_the_project_are_used(name: str) -> None:
+    """Instead of Scrapy's: the lane calls them."""
+    fast, slow = both("BulkSpider", {name: f"{SPIDERS}.Own{name.title()}"})
+    assert_same(fast, slow)
+    assert fast.stat("lane/pages") == 7
+    assert fast.stat(f"own/{name}") >= 6
 
 
 def test_newcomers_are_admitted_while_requests_are_handed_out() -> None:

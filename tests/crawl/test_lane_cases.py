@@ -135,7 +135,8 @@ def three_ways(
         with scripted_site(3, tls=tls) as site:
             site.script = script(site)
             chosen = settings if way == "stock" else {**QUICK, **settings, "FRONTIER_FAST_LANE": way}
-            return seen(run_on(site, f"{SPIDERS}.{spider}", settings=chosen, addon=way != "stock", **more))
+            path = spider if "." in spider else f"{SPIDERS}.{spider}"
+            return seen(run_on(site, path, settings=chosen, addon=way != "stock", **more))
 
     with ThreadPoolExecutor(3) as pool:
         return list(pool.map(one, ("auto", "off", "stock")))

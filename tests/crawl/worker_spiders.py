@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawlproject.backends import choice
 from crawlproject.backends.disk import DiskBackend
+from crawlproject.backends.protocol import Host
 from crawlproject.frontier import Entry
 from crawlproject.links import Links
 from tests.backends.worker import ListExchange
@@ -45,8 +47,9 @@ class LoopExchange(ListExchange):
 class LoopBackend(DiskBackend):
     """The crawl goes on while anything is under way; it stops once for a while, and closes late."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, crawler: Crawler, options: Any, frontier: Any, seen: Any, host: Host) -> None:
+        super().__init__(crawler, options, frontier, seen, host)
+        self._host = host
         self.exchange: LoopExchange = LoopExchange()
         self._task: asyncio.Task[None] | None = None
         self._is_allowed = True
@@ -77,10 +80,10 @@ class LoopBackend(DiskBackend):
             self._is_allowed = round_ != 1
             await asyncio.sleep(0.05)
             with self.exchange.receiving() as entries:
-                for _ in self.receive(entries):
+                for _ in self._host.receive(entries):
                     pass
             self._is_allowed = True
-            self.wake()
+            self._host.wake()
 
 
 choice.BACKENDS["disk"] = "tests.crawl.worker_spiders.LoopBackend"

@@ -30,12 +30,13 @@ from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage.fetched import FetchedPage
+from tests.crawl_ports import NO_HOST
 
 SITE = "http://a.example"
 
 
 def backend_of(crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter) -> Backend:
-    return open_backend(crawler, FrontierOptions.of(crawler), frontier, seen)
+    return open_backend(crawler, FrontierOptions.of(crawler), frontier, seen, NO_HOST)
 
 
 async def no_answer(request: Request) -> Response:

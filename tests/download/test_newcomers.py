@@ -15,6 +15,7 @@ from crawlproject.download.newcomers import NewcomerNames
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Politeness, QualityFirst
 from crawlproject.frontier.frontier import MAX_NAME_FAILURES
 from testbed.dns import Name, Zone
+from tests.crawl_ports import unconnected
 from tests.download.test_resolver import Scene, play
 
 KEY = "http://new.test"
@@ -27,7 +28,7 @@ def play_newcomer(zone: Zone, story: Callable[[Scene, CrawlFrontier], Awaitable[
         frontier = Frontier(QualityFirst(), Politeness(min_backoff=1))
         frontier.queue.admits_newcomers = True
         frontier.push([Entry(f"{KEY}/")])
-        crawl = CrawlFrontier(Dispatcher(frontier, 2), lambda: None, by_ip=False)
+        crawl = unconnected(Dispatcher(frontier, 2))
         names = NewcomerNames(scene.resolver, AddressGuard(), crawl, 9, lambda _: None)
         await story(scene, crawl)
         names.close()

@@ -60,6 +60,18 @@ def test_each_receiver_gets_what_it_takes() -> None:
     for number, receiver in enumerate((nothing, item_only, spider_too), 1):
         crawler.signals.connect(receiver, SIGNAL)
         got.clear()
-        receivers.look(("item",))
-        receivers.send(item=1)
+        receivers.tell(item=1)
         assert got == [(), (1,), (1, crawler.spider, True)][:number]
+
+
+def test_a_signal_without_receivers() -> None:
+    crawler, signal = get_crawler(), object()
+    receivers = Receivers(crawler, signal)
+    assert not receivers.are_there()
+    assert receivers.start(item=1) is None
+
+    def nothing() -> None:
+        pass
+
+    crawler.signals.connect(nothing, signal)
+    assert receivers.are_there()

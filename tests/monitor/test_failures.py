@@ -19,7 +19,6 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
@@ -31,6 +30,7 @@ from crawlproject.monitor.held_back import Moment, held_back
 from crawlproject.monitor.load import waiting_words
 from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
+from tests.crawl_ports import unconnected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,7 +207,7 @@ def test_servers_that_fail_are_not_said_to_rest_for_politeness() -> None:
     surveyor = Surveyor(dispatcher.frontier)
     surveyor.step(1.0)
     moment = Moment(
-        crawl=CrawlFrontier(dispatcher, lambda: None, by_ip=False),
+        crawl=unconnected(dispatcher),
         now=1.0,
         servers=ServerCounts(known=2, resting=2),
         survey=surveyor.survey,

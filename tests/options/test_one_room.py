@@ -18,6 +18,7 @@ FIELDS = {family.__name__: {field.name for field in fields(family)} for family i
 TWO_ROOMS = {
     "FrontierOptions.backend": "backends open it; middlewares, built earlier, switch themselves off without a store",
     "FrontierOptions.directory": "backends keep the store there; the middleware for duplicates adds its file",
+    "FrontierOptions.fast_lane": "the scheduler opens the lane; the downloader's middlewares are called by it, too",
     "FrontierOptions.max_parked": "the frontier parks sessions; downloads also keep this limit under another scheduler",
     "FrontierOptions.max_sessions": "as max_parked",
     "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",

@@ -20,6 +20,7 @@ from crawlproject.options.extras import MissingExtraError
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.scheduling import FrontierOptions
 from tests.backends.worker import WorkerSpider, crawler_of
+from tests.crawl_ports import NO_HOST
 
 
 def options(**settings: Any) -> RedisOptions:
@@ -132,7 +133,8 @@ def test_redis_is_a_backend_with_and_without_a_directory(tmp_path: Path) -> None
 def open_backend(**settings: Any) -> None:
     crawler = crawler_of(WorkerSpider, FRONTIER_BACKEND="redis", **settings)
     frontier = Frontier(BestPrefix(), Politeness())
-    choice.open_backend(crawler, FrontierOptions.of(crawler), frontier, SeenDupeFilter.from_crawler(crawler))
+    seen = SeenDupeFilter.from_crawler(crawler)
+    choice.open_backend(crawler, FrontierOptions.of(crawler), frontier, seen, NO_HOST)
 
 
 def test_no_recrawl_over_redis() -> None:

@@ -110,7 +110,7 @@ class Control:
             return
         logger.info("Orders from the console in force: %s", self.describe())
         if orders.paused:
-            self._crawl.is_paused = True
+            self._crawl.pause(on=True)
             logger.warning("The crawl is paused: resume it in the console")
         if orders.sessions is not None:
             self._limit(orders.sessions[0])
@@ -200,7 +200,7 @@ class Control:
         elif ((kind == PAUSED and not orders.paused) or kind == STOPPED) and value is None:
             return  # nothing to undo
         orders.change(order, value, self._setting)
-        crawl.is_paused = orders.paused
+        crawl.pause(on=orders.paused)
         if kind == SESSIONS:
             self._limit(self._setting if orders.sessions is None else orders.sessions[0])
         logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))

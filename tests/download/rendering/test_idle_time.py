@@ -9,11 +9,12 @@ from scrapy import Request
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier
+from tests.crawl_ports import unconnected
 
 
 def frontier_with(request: Request, session: Any) -> CrawlFrontier:
     """A frontier that has handed out ``request``."""
-    frontier = CrawlFrontier(cast("Any", SimpleNamespace(frontier=None, max_sessions=1)), lambda: None, by_ip=False)
+    frontier = unconnected()
     frontier.started[request] = cast("Any", SimpleNamespace(session=session))
     return frontier
 

@@ -2,7 +2,7 @@
 
 They build a message only to measure it, and write the same headers in the same spelling again for each request.
 Quicker ones of other middlewares would save 0.1 to 0.3 us.
-``tests/middlewares/lane/test_quick.py`` compares them with the originals.
+``tests/download/lane/test_quick.py`` compares them with the originals.
 """
 
 from __future__ import annotations

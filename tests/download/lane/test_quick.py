@@ -15,8 +15,8 @@ from scrapy.spidermiddlewares.referer import RefererMiddleware
 from scrapy.utils.request import request_httprepr
 from scrapy.utils.test import get_crawler
 
+from crawlproject.download.lane.quick import quick, quick_process, size_of_request
 from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
-from crawlproject.middlewares.lane.quick import quick, quick_process, size_of_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,190 @@
+"""The way of a response to items, links and requests: what Scrapy's scraper does, in one coroutine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.exceptions import IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
+from scrapy.http import Request, Response
+from scrapy.utils.asyncgen import as_async_generator
+from scrapy.utils.defer import ensure_awaitable
+from scrapy.utils.log import failure_to_exc_info, logformatter_adapter
+from scrapy.utils.misc import warn_on_generator_with_return_value
+from scrapy.utils.python import global_object_name
+from scrapy.utils.spider import iterate_spider_output
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from crawlproject.clock import CLOCK
+from crawlproject.download.lane.calls import calls_of, with_pauses
+from crawlproject.download.lane.items import Items
+from crawlproject.download.lane.outputs import Outputs
+from crawlproject.download.receivers import Connections, Receivers
+from crawlproject.engine import wake
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy.core.engine import ExecutionEngine
+
+    from crawlproject.download.lane.items import End
+
+logger = logging.getLogger("scrapy.core.scraper")
+
+_REQUESTS = (signals.request_scheduled, signals.request_dropped)
+
+#: Outputs, and seconds, after which the event loop has its turn.
+STEP = 100
+STEP_SECONDS = 0.01
+
+
+class Scraping:
+    """Calls the spider middlewares, the callback or errback, and the pipelines as Scrapy's scraper does."""
+
+    def __init__(self, engine: ExecutionEngine) -> None:
+        crawler = engine.crawler
+        assert engine._slot is not None
+        self._crawler = crawler
+        self._slot = engine._slot
+        self._scraper = engine.scraper
+        self._items = Items(engine.scraper)
+        self._outputs = Outputs(engine.scraper.spidermw)
+        self._inputs = calls_of(engine.scraper.spidermw, "process_spider_input")
+        self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
+        self._dropped = Receivers(crawler, signals.request_dropped)
+        self._connections = Connections(crawler, _REQUESTS)
+
+    def follow(self, request: Request) -> None:
+        """Schedule ``request`` as by ``ExecutionEngine.crawl``; a receiver may drop it by ``IgnoreRequest``."""
+        if self._connections.have_changed():
+            self._scheduled.read(("request",))
+            self._dropped.read(("request",))
+        if self._scheduled.send(request=request) is None and not self._slot.scheduler.enqueue_request(request):
+            self._dropped.send(request=request)
+        wake(self._slot)
+
+    async def scrape(self, result: Response | Failure, request: Request) -> None:
+        """Process what became of ``request`` to the end."""
+        try:
+            if isinstance(result, Response):
+                outputs = await self._parse(result, request)
+            else:
+                outputs = as_async_generator(await self._scraper.call_spider_async(result, request))
+        except Exception as error:  # noqa: BLE001 - any callback or middleware
+            if isinstance(result, Failure):
+                self._log_failed(result, request)
+            if isinstance(result, Response) or error is not result.value:
+                self._scraper.handle_spider_error(Failure(), request, result)  # type: ignore[no-untyped-call]
+            return
+        await self._consume(outputs, result, request)
+
+    def _log_failed(self, failure: Failure, request: Request) -> None:
+        """No errback has handled ``failure``."""
+        if failure.check(IgnoreRequest):  # type: ignore[no-untyped-call]
+            return
+        spider = self._crawler.spider
+        assert spider is not None
+        line = self._crawler.logformatter.download_error(failure, request, spider)
+        logger.log(*logformatter_adapter(line), extra={"spider": spider}, exc_info=failure_to_exc_info(failure))
+
+    async def _parse(self, response: Response, request: Request) -> AsyncIterator[Any]:
+        """The outputs of the callback, or of the errback if a middleware raises; errors of middlewares' making."""
+        try:
+            try:
+                for call in self._inputs:
+                    if (found := call(response=response)) is not None:
+                        name = global_object_name(getattr(call, "func", call))
+                        raise _InvalidOutput(f"{name} must return None or raise an exception, got {type(found)}")
+            except _InvalidOutput:
+                raise
+            except Exception:  # noqa: BLE001 - any middleware
+                failure = Failure()  # type: ignore[no-untyped-call]
+                result = await self._scraper.call_spider_async(failure, request)
+            else:
+                result = await self._call(response)
+            return self._outputs.of(result, response)
+        except Exception as error:  # noqa: BLE001 - any callback
+            return self._outputs.recovered(error, response)
+
+    async def _call(self, response: Response) -> Any:
+        """The callback's outputs, as of ``call_spider_async``, which gives the event loop a turn before: the session
+        would choose its next URL without those of this page."""
+        assert response.request is not None
+        spider = self._crawler.spider
+        assert spider is not None
+        callback = response.request.callback or spider._parse
+        warn_on_generator_with_return_value(spider, callback)
+        output = callback(response, **response.request.cb_kwargs)
+        if isinstance(output, Deferred):
+            text = f"{callback} returned a Deferred. Returning Deferreds from spider callbacks is deprecated."
+            warnings.warn(text, ScrapyDeprecationWarning, stacklevel=2)
+        return await ensure_awaitable(iterate_spider_output(output))
+
+    async def _consume(self, outputs: AsyncIterator[Any], result: Response | Failure, request: Request) -> None:
+        """Process ``outputs``, as Scrapy does: twice CONCURRENT_ITEMS at a time, or as many as there are when their
+        iterator waits; of these CONCURRENT_ITEMS items at once."""
+        most, loop = self._scraper.concurrent_items, asyncio.get_running_loop()
+        batch: list[Any] = []
+        steps: set[asyncio.Task[None]] = set()
+        items: set[asyncio.Task[None]] = set()
+
+        def paused() -> None:
+            if batch:
+                steps.add(loop.create_task(self._process(batch.copy(), result, items)))
+                batch.clear()
+
+        is_more = True
+        while is_more:
+            try:
+                is_more = await with_pauses(_fill(batch, outputs, 2 * most), paused)
+            except Exception:  # noqa: BLE001 - any callback or middleware
+                self._scraper.handle_spider_error(Failure(), request, result)  # type: ignore[no-untyped-call]
+                is_more = False
+            await self._process(batch, result, items)
+            batch.clear()
+        while left := steps | items:
+            done, _ = await asyncio.wait(left)
+            steps -= done
+            items -= done
+
+    async def _process(self, outputs: list[Any], result: Response | Failure, items: set[asyncio.Task[None]]) -> None:
+        most, until = self._scraper.concurrent_items, CLOCK() + STEP_SECONDS
+        ends: list[End] = []
+        for number, output in enumerate(outputs, 1):
+            if number % STEP == 0 or CLOCK() > until:
+                await asyncio.sleep(0)
+                until = CLOCK() + STEP_SECONDS
+            try:
+                if isinstance(output, Request):
+                    self.follow(output)
+                    continue
+                if output is not None and (rest := self._items.start(output, result, ends)) is not None:
+                    items.add(asyncio.get_running_loop().create_task(rest))
+            except Exception:
+                logger.exception("Scraper bug processing %s", output, extra={"spider": self._crawler.spider})
+            if len(items) + len(ends) >= most:
+                await self._finish(ends, items)
+        await self._finish(ends, items)
+
+    async def _finish(self, ends: list[End], items: set[asyncio.Task[None]]) -> None:
+        """Tell receivers of items that have passed the pipelines; wait until fewer are under way than may be."""
+        for end in ends:
+            if (rest := end()) is not None:
+                items.add(asyncio.get_running_loop().create_task(rest))
+        ends.clear()
+        while len(items) >= self._scraper.concurrent_items:
+            done, _ = await asyncio.wait(items, return_when=asyncio.FIRST_COMPLETED)
+            items -= done
+
+
+async def _fill(batch: list[Any], outputs: AsyncIterator[Any], most: int) -> bool:
+    """Append up to ``most`` of ``outputs``; whether there may be more."""
+    async for output in outputs:
+        batch.append(output)
+        if len(batch) >= most:
+            return True
+    return False

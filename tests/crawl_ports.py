@@ -1,0 +1,22 @@
+"""A running frontier that is connected with nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from crawlproject.backends.protocol import Backend, Host
+from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
+from crawlproject.frontier import Dispatcher
+
+#: Of a backend that asks nothing of its crawl.
+NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None)
+
+
+def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
+    """The frontier of ``dispatcher``, or of none."""
+    seen = SimpleNamespace(use_store=lambda _: None)
+    store = Backend(*cast("Any", (None, None, None, seen)), NO_HOST)
+    ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0)
+    given = dispatcher or cast("Any", SimpleNamespace(frontier=(), max_sessions=1))
+    return CrawlFrontier(given, ports, by_ip=False)
