@@ -77,9 +77,9 @@ _OF_ADDRESS = frozenset(("href", "content", "value", "script"))
 #: Words of attributes and scripts, and characters of scripts.
 MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
 
-# Of attributes that carry content, or a link; a long unquoted value is cut.
+# Of attributes that carry content, or a link; a long unquoted value is cut.  The first letter saves four fifths.
 _attribute = re.compile(
-    r"[ \t\n\"']((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
+    r"[ \t\n\"'](?=[cdhpstvwxyr])((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
     r"(?:\"([^\"]{1,2000})|'([^']{1,2000})|([^ \t\n\"'>]{1,200}))",
     re.IGNORECASE,
 ).finditer
