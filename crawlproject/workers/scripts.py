@@ -213,10 +213,10 @@ return {'ok'}
 """
 )
 
-#: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, then order, value ("": none), ...
-#: Change the operator's orders and add the action to the list; returns its number, 0 if it is another crawl.  Number and
-#: id are the mark of the last action in meta: a number may come twice if Redis loses writes, an id does not, so orders
-#: after the same mark are the same.  It is rare, and sent as it is: not in ``ALL``.
+#: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, time (0: now), then order, value ("":
+#: none), ...  Change the operator's orders and add the action to the list; returns its number and time, {0, 0} if it is
+#: another crawl.  Number and id are the mark of the last action in meta: a number may come twice if Redis loses writes,
+#: an id does not, so orders after the same mark are the same.  It is rare, and sent as it is: not in ``ALL``.
 ORDER = (
     _NOW
     + """
