@@ -102,9 +102,6 @@ def _add_web(group: _ArgumentGroup) -> None:
 
 def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--sessions", type=_count, metavar="N", default=64, help="concurrent connections (64)")
-    group.add_argument(
-        "--workers", type=_counts, metavar="A,B", default=(1,), help="workers that share the connections (1)"
-    )
     group.add_argument("--parked", type=_natural, metavar="N", default=0, help="additional idle connections (0)")
     group.add_argument("--politeness", choices=("session", "request"), default="session")
     group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times the time taken (0)")
@@ -118,23 +115,17 @@ def _experiment(opts: Namespace) -> Experiment:
     from crawlproject.frontier.politeness import PARKING_TIME, Politeness
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.trial import Experiment, Knowledge
-    from crawlproject.workers.assignment import PARTITIONS, owners_of_servers
 
     if opts.error and opts.estimate != "known":
         raise UsageError(f"--error {opts.error:g}: for --estimate known only", print_help=False)
     if opts.min_delay > opts.max_delay:
         raise UsageError(f"--min-delay {opts.min_delay:g}: above --max-delay {opts.max_delay:g}", print_help=False)
-    if (most := max(opts.workers)) > opts.sessions:
-        raise UsageError(f"--workers {most}: more than --sessions {opts.sessions}", print_help=False)
-    if most > PARTITIONS:
-        raise UsageError(f"--workers {most}: more than {PARTITIONS} partitions", print_help=False)
     policies = _policies(opts.policy)
     webs = _webs(opts)
     return Experiment(
         webs=webs,
         qualities=_qualities(opts.quality, webs[0]),
         policies=policies,
-        workers=opts.workers,
         options=CrawlOptions(
             sessions=opts.sessions,
             parked=opts.parked,
@@ -147,7 +138,6 @@ def _experiment(opts: Namespace) -> Experiment:
             ),
             parse_delay=opts.parse_delay,
             linger=LINGER if opts.parse_delay else 0.0,
-            owners=owners_of_servers,
         ),
         knowledge=Knowledge(opts.estimate, opts.error or 0.0),
     )
@@ -237,7 +227,3 @@ def _number(text: str, most: float = inf) -> float:
 
 
 _count, _natural, _share = partial(_whole, least=1), partial(_whole, least=0), partial(_number, most=1.0)
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    return tuple(map(_count, text.split(",")))

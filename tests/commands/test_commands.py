@@ -80,19 +80,6 @@ def test_simulate_takes_every_option() -> None:
     assert "t80/cap" in done.stdout
 
 
-def test_simulate_by_several_workers(tmp_path: Path) -> None:
-    """A line of the table for each number of workers."""
-    options = ("--policy", "prefix", "--workers", "1,3", "--jobs", "2", "--output", str(tmp_path))
-    done = scrapy("simulate", *SMALL, *options)
-    assert done.returncode == 0, done.stderr
-    heading, one, three = done.stdout.splitlines()[2:5]
-    assert heading.split()[-2:] == ["sent", "most"]
-    assert (one.split()[:2][0], one.split()[-2:]) == ("prefix", ["0.00", "1.000"])
-    assert three.startswith("prefix x3 ")
-    assert float(three.split()[-2]) > 0
-    assert 1 / 3 <= float(three.split()[-1]) < 1
-
-
 def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
     """A graph from a file, from a start of one's own, collected by scores of one's own."""
     (tmp_path / "links.tsv").write_text(LINES)
@@ -126,9 +113,6 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--web README.md --servers 5", "--servers 5: for --web work and tail only"),
         ("--times heritrix", "--times heritrix: for a graph from a file only"),
         ("--pages 5", "--pages 5: fewer than --servers 500"),
-        ("--workers 2,x", "--workers: must be a whole number >= 1, not 'x'"),
-        ("--workers 65", "--workers 65: more than --sessions 64"),
-        ("--workers 257 --sessions 300", "--workers 257: more than 256 partitions"),
         ("--error 1 --estimate depth", "--error 1: for --estimate known only"),
         ("--min-delay 70", "--min-delay 70: above --max-delay 60"),
         ("--output README.md/x", "--output README.md/x: Not a directory"),
