@@ -6,7 +6,7 @@ from math import exp
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 #: In pybloom-live's scalable filter, the error rate of each further filter is 0.9 times that of the one before, so the
 #: total is up to 9 times the given rate (0.9 + 0.81 + ...).
@@ -33,12 +33,6 @@ class UrlBloom:
         """Add ``keys``; True for those that are certainly new. O(1) each: 4-7 us."""
         add = self._filter.add
         return [not add(key) for key in keys]
-
-    def fill(self, keys: Iterable[int]) -> None:
-        """Add ``keys`` without returning answers. O(1) each: 4-7 us."""
-        add = self._filter.add
-        for key in keys:
-            add(key)
 
     def __contains__(self, key: int) -> bool:
         return key in self._filter

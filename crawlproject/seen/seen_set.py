@@ -1,8 +1,4 @@
-"""Combines the parts of the seen-set: cache -> Bloom filter -> exact store; or a Bloom filter alone, with losses.
-
-Each part answers the tests that it can and passes on the rest: the cache knows most *seen* URLs, the Bloom filter most
-*new* ones, the store all.  A false positive of the Bloom filter only costs a look-up.
-"""
+"""The seen-set: a cache in front of an exact store; or a Bloom filter alone, with losses."""
 
 from __future__ import annotations
 
@@ -21,10 +17,8 @@ class ExactStore(Protocol):
     """The exact store of all keys, as a seen-set uses it. A batch costs about as much as its most expensive key.
 
     ``add_new(keys)``: add them; for each, True if it was neither stored nor earlier in ``keys``.
-    ``add(keys)``: add them; the caller guarantees that they are new and distinct, so the store need not look them up:
-    it may buffer them if its other answers include them.
-    ``contains(keys)``: for each, whether it is stored.  ``len``: number of keys.  Iteration: all keys, to fill a Bloom
-    filter.
+    ``add(keys)``: the same for keys that are new and distinct, which need not be looked up.
+    ``contains(keys)``: for each, whether it is stored.  ``len``: number of keys.  Iteration: all keys.
 
     A method that raises may have added none, some or all of its keys.
     """
@@ -46,13 +40,10 @@ class SeenUrls(Protocol):
         """Add ``keys`` of an earlier run; the counts of tests do not include them."""
 
     def loaded(self, keys: Iterable[int]) -> None:
-        """Note that ``keys`` were added to the store in another way: a Bloom filter must know them. O(1) each."""
+        """Note that ``keys`` were added to the store in another way. O(1) each."""
 
     def dropped(self) -> None:
-        """Note that keys were removed from the store: a cache must not answer for them. O(cache).
-
-        A Bloom filter keeps them: in front of a store each costs a look-up, alone it takes them for seen.
-        """
+        """Note that keys were removed from the store. O(cache). A Bloom filter takes them for seen from then on."""
 
     def counts(self) -> dict[str, float]:
         """Counts so far, by name."""
@@ -62,19 +53,15 @@ class SeenUrls(Protocol):
 
 
 class SeenSet:
-    """``SeenUrls``, exact: ``store`` decides; optional ``cache`` and ``bloom`` in front of it save look-ups.
+    """``SeenUrls``, exact: ``store`` decides; a ``cache`` in front of it saves look-ups.
 
-    In front of ``MemorySeenSet`` both only add cost: it is as fast as a cache (``1757b206:scripts/bench_seen.py``).
+    ``MemorySeenSet`` needs none: it is as fast as a cache (``1757b206:scripts/bench_seen.py``).
     """
 
-    def __init__(self, store: ExactStore, *, cache: ClockCache | None = None, bloom: UrlBloom | None = None) -> None:
+    def __init__(self, store: ExactStore, cache: ClockCache | None = None) -> None:
         self._store = store
         self._cache = cache
-        self._bloom = bloom
-        self._bloom_new = 0
         self._lookups = 0
-        if bloom is not None and len(store):  # else it would report keys of an earlier run as new
-            bloom.fill(store)
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
         """O(1) each, plus one ``add`` and one ``add_new`` of the store."""
@@ -101,43 +88,26 @@ class SeenSet:
         return answers
 
     def _add_uncached(self, keys: Sequence[int]) -> list[bool]:
-        if self._bloom is None:
-            self._lookups += len(keys)
-            return self._store.add_new(keys)
-        answers = self._bloom.add_new(keys)
-        certain = [key for key, is_new in zip(keys, answers, strict=True) if is_new]
-        if certain:  # added first: the rest may repeat them
-            self._store.add(certain)
-            self._bloom_new += len(certain)
-        doubtful = [place for place, is_new in enumerate(answers) if not is_new]
-        if doubtful:
-            self._lookups += len(doubtful)
-            new = self._store.add_new([keys[place] for place in doubtful])
-            for place, is_new in zip(doubtful, new, strict=True):
-                answers[place] = is_new
-        return answers
+        self._lookups += len(keys)
+        return self._store.add_new(keys)
 
     def fill(self, keys: Sequence[int]) -> None:
         """Add ``keys`` of an earlier run. O(1) each, plus one ``add_new`` of the store."""
         self._store.add_new(keys)
-        if self._bloom is not None:
-            self._bloom.fill(keys)
 
     def loaded(self, keys: Iterable[int]) -> None:
-        if self._bloom is not None:
-            self._bloom.fill(keys)
+        pass
 
     def dropped(self) -> None:
         if self._cache is not None:
             self._cache.clear()
 
     def counts(self) -> dict[str, float]:
-        """Number of known ``urls``, and of tests answered by the cache (``cache_hits``: seen), by the Bloom filter
-        (``bloom_new``: new) and by the store (``store_lookups``)."""
+        """Number of known ``urls``, and of tests answered by the cache (``cache_hits``) and by the store
+        (``store_lookups``)."""
         return {
             "urls": len(self),
             "cache_hits": 0 if self._cache is None else self._cache.hits,
-            "bloom_new": self._bloom_new,
             "store_lookups": self._lookups,
         }
 

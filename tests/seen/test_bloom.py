@@ -26,7 +26,7 @@ def test_added_keys_are_never_new(batches: list[list[int]], capacity: int, error
 def test_error_rate_is_kept_when_it_grows(times: int) -> None:
     """At ten times its capacity still below the given rate; its own estimate equals the measured rate."""
     bloom = UrlBloom(2_000, 0.02)
-    bloom.fill(hashed(number) for number in range(2_000 * times))
+    bloom.add_new([hashed(number) for number in range(2_000 * times)])
     wrong = sum(hashed(number) in bloom for number in range(100_000, 150_000)) / 50_000
     assert wrong < 0.02
     assert bloom.false_positive_rate == pytest.approx(wrong, rel=0.3, abs=0.0003)
