@@ -77,7 +77,7 @@ class LocalCopy:
         self._servers.clock_error = age + MILLISECOND
 
     def clock_set(self, seconds: float) -> None:
-        """See ``Copy``. O(servers)."""
+        """Redis's clock was set forward, or back if negative: store the rests of servers by it. O(servers)."""
         self._servers.clock_set(seconds)
 
     def on_frontier_clock(self, redis_time: float) -> float:
