@@ -43,7 +43,6 @@ HEAVY = (
     "snowballstemmer",
     "sqlalchemy",
     "psycopg",
-    "extruct",
     "dateparser",
 )
 #: Of the extras, and what is compiled.
