@@ -95,9 +95,6 @@ def _add_web(group: _ArgumentGroup) -> None:
     group.add_argument("--times", choices=tuple(TIME_MODELS), help="response times of a graph's servers (synthetic)")
     group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="share of servers that do not answer")
     group.add_argument("--sitemaps", type=_share, metavar="SHARE", default=0.0, help="share of servers with a sitemap")
-    group.add_argument(
-        "--flaws", action="store_true", help="robots.txt, redirects, dead links, copies, errors, slow first answers"
-    )
 
 
 def _add_crawl(group: _ArgumentGroup) -> None:
@@ -167,11 +164,9 @@ def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
 def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
     """A web for each seed; loads a graph, so that an invalid one is reported before anything runs."""
     from crawlproject.simulation.experiment import web_of
-    from crawlproject.simulation.flawed_web import Flaws
     from crawlproject.simulation.graph import GraphSpec
     from crawlproject.simulation.synthetic import SyntheticSpec
 
-    flaws = Flaws() if opts.flaws else None
     seeds = range(opts.seed, opts.seed + opts.webs)
     if opts.web in SYNTHETIC_WEBS:
         _refuse(opts, GRAPH_OPTIONS, "for a graph from a file only")
@@ -179,12 +174,12 @@ def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
         if pages < servers:
             raise UsageError(f"--pages {pages}: fewer than --servers {servers}", print_help=False)
         count = min(SEEDS, servers)
-        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count, flaws=flaws)
+        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count)
         return tuple(replace(like, seed=seed, dead_share=opts.dead, sitemap_share=opts.sitemaps) for seed in seeds)
     _refuse(opts, SYNTHETIC_OPTIONS, "for --web work and tail only")
     starts = tuple(opts.start.split(",")) if opts.start else ()
     times, most = opts.times or "synthetic", opts.max_pages_per_server
-    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead, opts.sitemaps, flaws) for seed in seeds)
+    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead, opts.sitemaps) for seed in seeds)
     with _blaming("--web", opts.web):
         web_of(webs[0], "pagerank")
     return webs

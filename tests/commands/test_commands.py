@@ -70,10 +70,10 @@ def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
 
 
 def test_simulate_takes_every_option() -> None:
-    """Estimated quality, politeness, dead servers, sitemaps, flaws, delays."""
+    """Estimated quality, politeness, dead servers, sitemaps, delays."""
     options = ["--web", "tail", "--policy", "prefix,capacity", "--quality", "uniform", "--estimate", "in-links"]
     options += ["--politeness", "request", "--delay-factor", "2", "--min-delay", "0.1", "--max-delay", "30"]
-    options += ["--dead", "0.1", "--sitemaps", "0.5", "--flaws", "--parse-delay", "0.05", "--jobs", "1"]
+    options += ["--dead", "0.1", "--sitemaps", "0.5", "--parse-delay", "0.05", "--jobs", "1"]
     done = scrapy("simulate", *SMALL, *options)
     assert done.returncode == 0, done.stderr
     assert "web tail, seed 1: 20 servers, 300 pages (" in done.stdout
