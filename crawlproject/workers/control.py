@@ -278,25 +278,13 @@ class Control:
         """Say that the crawl has ended; False if the operator has acted since his action with this ``mark``."""
         return bool((await self._scripts([(STATE, [self._keys.meta], [crawl, "ended", mark])]))[0])
 
-    async def order(
-        self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None], at: float = 0.0
-    ) -> tuple[int, float]:
-        """Change the operator's orders; ``action``: see ``ORDER``; ``at``: when it was given first, on Redis's clock.
-
-        Returns its number and time; (0, 0) if it is another crawl.
-        """
+    async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
+        """Change the operator's orders; ``action``: see ``ORDER``. Returns its number; 0 if it is another crawl."""
         keys = self._keys
         pairs = [text for name, value in changes.items() for text in (name, value or "")]
         used = (keys.meta, keys.orders, keys.actions)
-        given = crawl, *action, round(at * 1000)
-        ((number, time),) = await self.commands([("EVAL", ORDER, len(used), *used, *given, *pairs)])
-        return number, time / 1000
-
-    async def actions(self, count: int) -> tuple[str, list[bytes]]:
-        """The mark of the operator's last action, and the last ``count`` rows of the list."""
-        keys = self._keys
-        mark, rows = await self.commands([("HGET", keys.meta, "actions"), ("LRANGE", keys.actions, -count, -1)])
-        return (mark or b"").decode("ascii", "replace"), rows
+        number: int = (await self.commands([("EVAL", ORDER, len(used), *used, crawl, *action, *pairs)]))[0]
+        return number
 
     async def orders(self) -> tuple[str, dict[str, str]]:
         """The mark of the operator's last action, and the orders after it.

@@ -185,9 +185,8 @@ class Control:
             raise UnavailableError(f"refused, Redis does not answer (repeat it when it does): {error}") from error
         return self._done(words, is_kept=True, number=number, **values)
 
-    async def _apply(self, order: str, value: str | None, by: str = "") -> None:
-        """Obey an order that was given here, or at the console of the worker ``by``. Raises ValueError for a wrong
-        one."""
+    async def _apply(self, order: str, value: str | None) -> None:
+        """Obey an order that was given here, or at the console of another worker. Raises ValueError for a wrong one."""
         kind, name = split_order(order)
         crawl, orders = self._crawl, self._book.orders
         if kind == DELAY:
@@ -203,7 +202,7 @@ class Control:
         crawl.pause(on=orders.paused)
         if kind == SESSIONS:
             self._limit(self._setting if orders.sessions is None else orders.sessions[0])
-        logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))
+        logger.info("By the operator: %s", in_words(order, value))
         crawl.wake()  # the crawl may continue, or end
         if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)
