@@ -73,7 +73,6 @@ class StartUrls:
 
     An element is a URL, or JSON as scrapy-redis takes it: ``url``, ``method``, ``meta``; the rest are fields of a form.
     A spider with ``make_request_from_data`` makes its own requests.
-    Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
     def __init__(self, crawler: Crawler, commands: Commands, owner: Owner, options: RedisOptions) -> None:

@@ -53,7 +53,6 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet to FILE (needs the extra parquet)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the action; raises UsageError for wrong arguments; exit code 1 if nothing is found."""
         from crawlproject.options.warc import RepositorySettings
 
         assert self.settings is not None

@@ -93,7 +93,6 @@ class Command(Described, ScrapyCommand):
             self.settings.set("LOG_LEVEL", "WARNING", priority="cmdline")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the action; raises UsageError for wrong arguments."""
         from crawlproject.storage.errors import plain_message
 
         action, *rest = args or [""]

@@ -48,7 +48,6 @@ class Command(Described, ScrapyCommand):
         _add_crawl(parser.add_argument_group("Crawl"))
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the experiment; raises UsageError naming the invalid option."""
         from crawlproject.simulation import experiment, plots, report
 
         if args:

@@ -214,7 +214,6 @@ class WorkerOptions:
     redis_url: str | None = None
 
     def log(self, number: int) -> Path:
-        """File of the log of worker ``number``."""
         path = self.parsed.log_file
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.log"
 
@@ -224,7 +223,6 @@ class WorkerOptions:
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.json"
 
     def worker(self, number: int) -> Worker:
-        """Worker ``number``, not yet started."""
         return Worker(
             number,
             lambda again: self.command(number, again=again),

@@ -33,9 +33,6 @@ class Writer:
     """``count(stat, number)`` is called in the thread.
 
     Rows that the database refuses go to the journal ``aside``; the next crawl tries them again.
-    Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
-    journal), ``…/away`` (times that it was found to be away); ``records/lost`` (refused, and of a form that no file
-    takes).
     """
 
     def __init__(  # noqa: PLR0913

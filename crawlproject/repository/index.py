@@ -233,7 +233,6 @@ class PageIndex:
         return {name: (bool(complete), pages) for name, complete, pages in found}
 
     def is_complete(self, name: str) -> bool:
-        """Whether a file is fully indexed."""
         row = self._database.execute("SELECT complete FROM files WHERE name = ?", (name,)).fetchone()
         return bool(row and row[0])
 

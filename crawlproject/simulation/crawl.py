@@ -189,7 +189,6 @@ class _Crawler:
         self.failed = 0  # requests that timed out
 
     def begin(self) -> None:
-        """Queue the seeds."""
         self._discover(self._web.seeds.tolist(), 0)
 
     def step(self, now: float) -> float:
@@ -208,7 +207,6 @@ class _Crawler:
         return min((time for time in times if time is not None and time > now), default=inf)
 
     def _start(self, start: Start, now: float) -> None:
-        """Send a request and schedule its end."""
         page = start.entry.payload
         server = self.world.server[page]
         self.world.state[page] = TAKEN
@@ -299,7 +297,6 @@ class _Crawler:
             self._ask(start, now, self.world.page_time[page], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
-        """Process an answer to the request of a page."""
         page, key = start.entry.payload, start.session.server.key
         kind, errors = self.world.kinds[page], self.world.errors
         failed = errors[page] > 0
@@ -334,7 +331,6 @@ class _Crawler:
         self.dispatcher.ended(start.session)
 
     def _parse(self, start: Start, now: float) -> None:
-        """Discover the links of a page."""
         entry = start.entry
         if entry.payload >= self._web.pages:
             self._discover_listed(entry)

@@ -164,7 +164,6 @@ def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
 
 
 def write_rows(lines: Sequence[Row], path: Path) -> None:
-    """Write a CSV file with the columns of the first row."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(lines[0]))
         writer.writeheader()

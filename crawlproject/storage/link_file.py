@@ -47,7 +47,6 @@ class LinkRecord:
             raise ValueError(f"LINKS_FILE={str(path)!r}: {error}") from error
 
     def add(self, page: str, links: Iterable[str]) -> None:
-        """Write a page's line. O(its length)."""
         if self._file is None:
             return
         line = "\t".join((page, *links)).encode("utf-8", "replace") + b"\n"

@@ -271,7 +271,6 @@ class Control:
         return {name: float(number) for name, number in texts(answer).items()}
 
     async def set_running(self, crawl: str) -> None:
-        """Say that the crawl is running."""
         await self._scripts([(STATE, [self._keys.meta], [crawl, "running"])])
 
     async def set_ended(self, crawl: str, mark: str) -> bool:
@@ -317,7 +316,6 @@ class Control:
     # partitions
 
     async def records(self, partitions: Sequence[int]) -> list[Record]:
-        """The fields of ``partitions``."""
         answers = await self.commands([("HGETALL", self._keys.m(partition)) for partition in partitions])
         return [self._record(*pair) for pair in zip(partitions, answers, strict=True)]
 
@@ -505,7 +503,6 @@ class Control:
         return self._keys.j(partition)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._redis.aclose()
 
     # internal
@@ -533,7 +530,6 @@ class Control:
         return [keys.meta, keys.workers, keys.dead, keys.info, keys.members]
 
     async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers to ``commands``."""
         return await self._run(commands, [])
 
     async def _scripts(self, scripts: Sequence[Script], *commands: tuple[Any, ...]) -> list[Any]:

@@ -137,7 +137,6 @@ class Control:
         return await self._order(PAUSED, "1")
 
     async def resume(self) -> dict[str, Any]:
-        """End the pause."""
         return await self._order(PAUSED, None)
 
     async def stop(self) -> dict[str, Any]:
@@ -146,7 +145,6 @@ class Control:
         return await self._order(STOPPED, token_hex(6))
 
     async def limit_sessions(self, limit: Any) -> dict[str, Any]:
-        """Allow ``limit`` open sessions, instead of FRONTIER_MAX_SESSIONS."""
         limit = checked_limit(limit)
         return await self._order(SESSIONS, str(limit), limit=limit)
 
@@ -161,12 +159,10 @@ class Control:
         return await self._order(f"{BLOCK} {name}", "1", name=name)
 
     async def unblock(self, name: Any) -> dict[str, Any]:
-        """Undo ``block``."""
         name = _name(name)
         return await self._order(f"{BLOCK} {name}", None, name=name)
 
     async def release(self, name: Any) -> dict[str, Any]:
-        """Stop the guard from judging a server, or the servers of a domain."""
         name = _name(name)
         return await self._order(f"{RELEASE} {name}", "1", name=name)
 

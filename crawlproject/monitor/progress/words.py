@@ -111,5 +111,4 @@ def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
 
 
 def one_line(figures: Figures) -> str:
-    """All of it, for a log."""
     return "; ".join(f"{label.lower()} {', '.join(parts)}" for label, parts in topics(figures))

@@ -36,8 +36,6 @@ SILENT, TAKEN_OVER = 5.0, 30.0
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker's files, as read."""
-
     name: str
     series: Series
     #: Empty if there is none that can be read.

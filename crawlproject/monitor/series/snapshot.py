@@ -34,7 +34,6 @@ USER_INFO = re.compile(r"://[^/\s]{0,200}@")
 
 
 def sample_of(figures: Figures) -> Sample:
-    """The sample of these figures."""
     words = figures.held_back.split(" ", 2)
     word = " ".join(words[: 2 if words[0] == "the" else 1]).rstrip(":")
     return {
