@@ -31,7 +31,6 @@ EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
 HEAVY = (
     "numpy",
     "igraph",
-    "matplotlib",
     "fastwarc",
     "zstandard",
     "isal",

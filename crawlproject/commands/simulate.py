@@ -30,7 +30,7 @@ SYNTHETIC_OPTIONS = ("servers", "pages")
 
 
 class Command(Described, ScrapyCommand):
-    """Prints a table; writes CSV files and plots with ``--output``."""
+    """Prints a table; writes CSV files with ``--output``."""
 
     requires_crawler_process = False
     usage = "[options]"
@@ -41,14 +41,13 @@ class Command(Described, ScrapyCommand):
         """Exit code 1 if the extra ``simulation`` is not installed."""
         super().add_options(parser)
         with command_needs_extra("simulate", "simulation"):
-            import crawlproject.simulation.experiment
-            import crawlproject.simulation.plots  # noqa: F401 - before anything runs
+            import crawlproject.simulation.experiment  # noqa: F401 - before anything runs
         _add_experiment(parser.add_argument_group("Experiment"))
         _add_web(parser.add_argument_group("Web"))
         _add_crawl(parser.add_argument_group("Crawl"))
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.simulation import experiment, plots, report
+        from crawlproject.simulation import experiment, report
 
         if args:
             raise UsageError(f"unknown argument {args[0]!r}", print_help=False)
@@ -60,8 +59,7 @@ class Command(Described, ScrapyCommand):
         trials = experiment.run(plan, opts.jobs)
         print(report.text(trials))  # noqa: T201
         if folder is not None:
-            written = report.write(trials, folder) + plots.write(trials, folder)
-            print(f"\nin {folder}: {', '.join(path.name for path in written)}")  # noqa: T201
+            print(f"\nin {folder}: {', '.join(path.name for path in report.write(trials, folder))}")  # noqa: T201
 
 
 def _add_experiment(group: _ArgumentGroup) -> None:
@@ -76,7 +74,7 @@ def _add_experiment(group: _ArgumentGroup) -> None:
     group.add_argument("--estimate", choices=ESTIMATES, default="known", help="how the crawler estimates quality")
     group.add_argument("--error", type=_number, metavar="SIGMA", help="log-normal error of the known quality")
     group.add_argument("--jobs", type=_count, metavar="N", default=os.cpu_count() or 1, help="processes")
-    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv, plots to DIR")
+    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv to DIR")
 
 
 def _add_web(group: _ArgumentGroup) -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, cast, get_args
 
 from crawlproject.options.values import Options, Reader
-from crawlproject.seen.bloom import UrlBloom
+from crawlproject.seen.bloom import BloomSeenSet
 from crawlproject.seen.cache import ClockCache
 from crawlproject.seen.exact import MemorySeenSet
-from crawlproject.seen.seen_set import BloomSeenSet, SeenSet
+from crawlproject.seen.seen_set import SeenSet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ class SeenOptions(Options):
     def in_memory(self) -> SeenUrls:
         """A seen-set without a store. The exact one is as fast as a cache or Bloom filter, so it has neither."""
         if self.kind == "bloom":
-            return BloomSeenSet(UrlBloom(CAPACITY, self.bloom_error))
+            return BloomSeenSet(CAPACITY, self.bloom_error)
         return SeenSet(MemorySeenSet())
 
     def over(self, store: ExactStore) -> SeenSet:

@@ -1,4 +1,4 @@
-"""The seen-set: a cache in front of an exact store; or a Bloom filter alone, with losses."""
+"""The exact seen-set: a cache in front of a store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from crawlproject.seen.bloom import UrlBloom
     from crawlproject.seen.cache import ClockCache
 
 T = TypeVar("T", int, str)
@@ -117,45 +116,3 @@ class SeenSet:
     def __len__(self) -> int:
         """Number of known keys, including those of earlier runs."""
         return len(self._store)
-
-
-class BloomSeenSet:
-    """``SeenUrls``, a Bloom filter alone: 2.4 bytes per URL at an error rate of 0.001; loses up to that share."""
-
-    def __init__(self, bloom: UrlBloom) -> None:
-        self._bloom = bloom
-        #: Expected number of new URLs that were taken for seen, and so never fetched.
-        self.lost = 0.0
-
-    def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; True for those that are certainly new; others may be new at the filter's error rate.
-
-        A new URL is lost with probability f and reported with 1 - f: so f / (1 - f) were lost for each one reported.
-        """
-        answers = self._bloom.add_new(keys)
-        new = sum(answers)
-        if new:
-            rate = self._bloom.false_positive_rate
-            self.lost += new * rate / (1.0 - rate)
-        return answers
-
-    def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` of an earlier run; in that run's order, its losses are counted again. O(1) each."""
-        self.add_new(keys)
-
-    def loaded(self, keys: Iterable[int]) -> None:
-        self.add_new(list(keys))
-
-    def dropped(self) -> None:
-        pass
-
-    def counts(self) -> dict[str, float]:
-        """Number of known ``urls``, expected number ``lost``, and the latter's share of both (``loss_rate``)."""
-        met = len(self) + self.lost
-        return {"urls": len(self), "lost": self.lost, "loss_rate": self.lost / met if met else 0.0}
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._bloom
-
-    def __len__(self) -> int:
-        return len(self._bloom)

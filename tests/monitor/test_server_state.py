@@ -13,7 +13,6 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
 from crawlproject.monitor.series.snapshot import server_row
-from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES, shown_state, state_reason
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
     servers = [frontier.servers[key] for key in KEYS]
     assert [shown_state(server) for server in servers] == expected
     assert [row(server, 0.0)["state"] for server in servers] == expected
-    assert [server_row(server, frontier)[COLUMNS.index("state")] for server in servers] == expected
+    assert [server_row(server, frontier)["state"] for server in servers] == expected
     for server, state in zip(servers, expected, strict=True):
         assert found(frontier, state) == [server]
 

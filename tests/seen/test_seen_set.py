@@ -11,7 +11,6 @@ from crawlproject.seen import (
     BloomSeenSet,
     ClockCache,
     SeenSet,
-    UrlBloom,
 )
 
 from .conftest import BATCHES, PROPERTY, hashed, model_answers
@@ -112,8 +111,7 @@ def test_failing_store_makes_no_key_seen() -> None:
 @given(batches=BATCHES)
 def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
     """It loses URLs but fetches none twice; a good one, as here, loses none."""
-    for bloom, is_exact in ((UrlBloom(2, 0.9), False), (UrlBloom(1_000, 1e-9), True)):
-        seen = BloomSeenSet(bloom)
+    for seen, is_exact in ((BloomSeenSet(2, 0.9), False), (BloomSeenSet(1_000, 1e-9), True)):
         answers = [seen.add_new(batch) for batch in batches]
         for answer, right in zip(chain(*answers), chain(*model_answers(batches)), strict=True):
             assert answer == right or (right and not is_exact)
@@ -123,7 +121,7 @@ def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
 
 def test_bloom_alone_knows_how_many_it_loses() -> None:
     """20,000 URLs, each found three times, into a filter that loses one in 30: the estimate is within 15%."""
-    seen = BloomSeenSet(UrlBloom(5_000, 0.3))
+    seen = BloomSeenSet(5_000, 0.3)
     new = 0
     for start in range(0, 20_000, 50):
         page = [hashed(number) for number in range(start, start + 50)]
@@ -145,11 +143,11 @@ def test_keys_of_an_earlier_run_are_not_counted_as_tests() -> None:
 
 def test_bloom_alone_knows_again_what_it_lost() -> None:
     """Filled in the order of the earlier run it has the same size and error rate."""
-    first = BloomSeenSet(UrlBloom(100, 0.5))
+    first = BloomSeenSet(100, 0.5)
     keys = [hashed(number) for number in range(1_000)]
     found = [key for key in keys if first.add_new([key])[0]]
-    again = BloomSeenSet(UrlBloom(100, 0.5))
+    again = BloomSeenSet(100, 0.5)
     again.fill(found)
     assert len(again) == len(first) < 1_000
     assert not any(again.add_new(keys))
-    assert BloomSeenSet(UrlBloom(1, 0.5)).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}
+    assert BloomSeenSet(1, 0.5).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}
