@@ -134,11 +134,5 @@ class StartUrlKey(Protocol):
     async def remove_stored(self) -> None:
         """Remove those that are queued: Redis has all there is. Raises what a call to Redis raises."""
 
-    def ahead(self) -> Sequence[tuple[Any, ...]]:
-        """Commands whose answers ``move`` needs."""
-
-    async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
-        """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises.
-
-        ``answers``: to ``ahead``, if the commands were sent; ``at_once``: the rest may cost a round trip.
-        """
+    async def move(self) -> bool:
+        """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises."""
