@@ -16,7 +16,8 @@ from scrapy.exceptions import UsageError
 
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError, take_lock
 from crawlproject.commands.worker_processes import Signals, Worker, Workers
-from crawlproject.commands.worker_view import WorkerView, counted, summary
+from crawlproject.commands.worker_view import WorkerView, summary
+from crawlproject.monitor.quantities import counted
 from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.workers import WORKERS_LOCK, WorkerSettings
 from crawlproject.workers.keys import Keys
