@@ -33,7 +33,6 @@ class Command(crawl.Command):
         log_as_set(self.settings)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the spider; raises UsageError if no spider has this name."""
         from crawlproject.commands.early import interrupted
 
         self._reason: str | None = None

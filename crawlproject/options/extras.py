@@ -39,5 +39,4 @@ def command_needs_extra(command: str, extra: str) -> Iterator[None]:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra."""
     return f"pip install 'crawlproject[{extra}]'"
