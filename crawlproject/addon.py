@@ -30,7 +30,7 @@ from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, ins
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
 from crawlproject.options.records import RecordOptions
-from crawlproject.options.scrapy_values import NO_LIMIT, check_scrapy_values
+from crawlproject.options.scrapy_values import NO_LIMIT, check_log, check_scrapy_values
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import Reader
 from crawlproject.options.warc import RepositorySettings
@@ -105,6 +105,7 @@ EXTENSIONS = {
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
+    "crawlproject.monitor.failed_end.FailedEnd": 0,
 }
 
 #: Setting that switches an extension of Scrapy off -> that extension, which imports much.
@@ -127,6 +128,15 @@ class FrontierAddon:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy."""
         return cls(crawler)
+
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        """Called by Scrapy before it configures the log. Raises ValueError for a log that it cannot write."""
+        check_log(settings)
+        with suppress(ValueError):  # reported when the crawl starts, in one line
+            options = MonitorOptions.from_settings(settings)
+            if options.log_json:
+                _log_json(settings, options)
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -168,9 +178,7 @@ class FrontierAddon:
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:
-            from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
-
-            use_json(settings, options[MonitorOptions])
+            _log_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
@@ -220,6 +228,12 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
     for each in (name, f"{name}_BASE"):
         with suppress(KeyError):  # it is in the other, or in neither
             settings.replace_in_component_priority_dict(each, old, load_object(new))
+
+
+def _log_json(settings: BaseSettings, options: MonitorOptions) -> None:
+    from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
+
+    use_json(settings, options)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

@@ -139,6 +139,18 @@ def end_crawl(crawler: Crawler, reason: str) -> bool:
     return True
 
 
+def fail_crawl(crawler: Crawler, error: Exception) -> None:
+    """Make ``Crawler.crawl`` raise ``error``: call it when the engine has stopped (``engine_stopped``).
+
+    Scrapy has no public way to fail a crawl that has begun; its commands exit with 1 if ``crawl`` raises.
+    """
+    engine = engine_of(crawler)
+    ended = None if engine is None else engine._closewait
+    if ended is not None and engine is not None:
+        engine._closewait = None  # else the engine reports a success as well
+        ended.errback(error)
+
+
 def download_delay_of(spider: object) -> float | None:
     """The attribute ``download_delay`` of a spider or its class, which overrides the setting."""
     return None if (delay := getattr(spider, "download_delay", None)) is None else float(delay)

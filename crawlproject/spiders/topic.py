@@ -78,6 +78,7 @@ class TopicSpider(WebSpider):
 
     name = "topic"
     known_arguments = ("topic", "tunnel", *ARGUMENTS)
+    failing_reasons = (*WebSpider.failing_reasons, NO_TOPIC)
 
     def __init__(self, topic: str = "", tunnel: str = "1", **kwargs: Any) -> None:
         super().__init__(**kwargs)
