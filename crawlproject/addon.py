@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 from collections.abc import Mapping
@@ -16,23 +17,21 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from crawlproject.engine import download_delay_of
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
+from crawlproject.options.project_rules import take_over_rules
 from crawlproject.options.records import RecordOptions
-from crawlproject.options.scrapy_values import NO_LIMIT, check_log, check_scrapy_values
+from crawlproject.options.scrapy_values import check_log, check_scrapy_values
 from crawlproject.options.start_errors import starting
-from crawlproject.options.values import Reader
 from crawlproject.options.warc import RepositorySettings
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 DOWNLOADER = "crawlproject.download.downloader.FrontierDownloader"
@@ -148,7 +149,13 @@ class FrontierAddon:
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
-            self._take_over_limits(settings)
+            # Limits are the frontier's: a request delayed in the downloader would occupy a connection.
+            spider = self._crawler and (self._crawler.spider or self._crawler.spidercls)
+            rules = take_over_rules(settings, spider)
+            logger.info("Politeness: %s", rules)
+            settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
+            if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
+                settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
@@ -183,21 +190,6 @@ class FrontierAddon:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
-
-    def _take_over_limits(self, settings: BaseSettings) -> None:
-        """Leave limits to the frontier: a request delayed in the downloader would occupy a connection."""
-        # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
-        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # several servers may share a host
-        settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
-        if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
-            settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
-        delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
-        priority = settings.getpriority("DOWNLOAD_DELAY") or 0
-        of_spider = download_delay_of(self._crawler and (self._crawler.spider or self._crawler.spidercls))
-        if of_spider is not None and priority < SETTINGS_PRIORITIES["spider"]:
-            delay = of_spider  # Scrapy sets DOWNLOAD_DELAY to it later
-        if delay > 0:
-            settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
 
 
 def _replace(settings: BaseSettings) -> None:

@@ -151,11 +151,6 @@ def fail_crawl(crawler: Crawler, error: Exception) -> None:
         ended.errback(error)
 
 
-def download_delay_of(spider: object) -> float | None:
-    """The attribute ``download_delay`` of a spider or its class, which overrides the setting."""
-    return None if (delay := getattr(spider, "download_delay", None)) is None else float(delay)
-
-
 def handled_statuses(crawler: Crawler) -> set[int]:
     """Statuses passed to callbacks: the spider's ``handle_httpstatus_list``, else ``HTTPERROR_ALLOWED_CODES``."""
     allowed: Iterable[int | str] = crawler.settings.getlist("HTTPERROR_ALLOWED_CODES")

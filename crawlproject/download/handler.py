@@ -296,8 +296,10 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
         wait = self._polite_wait(request)
         local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
-        if wait is None or self._crawl is None:
+        if self._crawl is None:
             return self._pool.use(key, keep=keep, local_address=local)
+        if wait is None:
+            return self._pool.use(key, keep=keep, local_address=local, most=partial(self._crawl.room, key))
         most = partial(self._crawl.frontier.servers.side_connections, key)
         was_asked = partial(self._crawl.was_asked, key)
         return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most, was_asked=was_asked)
