@@ -12,17 +12,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scrapy
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
-from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
+from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
@@ -143,6 +144,8 @@ class FrontierAddon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
         ignore_late_signals()
+        if missing := missing_names(USED):
+            raise ValueError(f"Scrapy {scrapy.__version__} has no {', '.join(missing)}: use another version")
         check_names(settings)
         apply_preset(settings)
         _check_job_dir(settings)
@@ -164,6 +167,7 @@ class FrontierAddon:
         # ftp is off: Scrapy's handler connects to any address given by DNS or by the server's answer to PASV.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
+        _check_handlers(settings)
         _check_reactor(settings)
         for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
@@ -244,6 +248,16 @@ def _check_feeds(settings: BaseSettings) -> None:
     is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == PARQUET_EXPORTER
     if "parquet" in formats and is_ours and find_spec("pyarrow") is None:
         raise MissingExtraError(f"a feed of format 'parquet' needs: {install_command('parquet')}")
+
+
+def _check_handlers(settings: BaseSettings) -> None:
+    """Raise ValueError for a download handler that cannot be imported: Scrapy only logs it, and each request fails."""
+    for scheme, handler in settings.getdict("DOWNLOAD_HANDLERS").items():
+        if handler is not None:
+            try:
+                load_object(handler)
+            except (ImportError, NameError, ValueError, AttributeError) as error:
+                raise ValueError(f"DOWNLOAD_HANDLERS[{scheme!r}]={handler!r}: {error}") from error
 
 
 def _check_reactor(settings: BaseSettings) -> None:

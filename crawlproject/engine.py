@@ -11,6 +11,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
+from crawlproject import compat
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
@@ -82,13 +83,13 @@ def quicken_stats(stats: StatsCollector) -> None:
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """The engine; None before the crawl starts, when ``Crawler.engine`` raises RuntimeError."""
-    return crawler._engine
+    """The engine; None before the crawl starts."""
+    return compat.engine_of(crawler)
 
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     """The scheduler in use; None before the spider opens."""
-    engine = crawler._engine  # not by other functions and properties: asked ten times a page
+    engine = compat.engine_of(crawler)
     slot = None if engine is None else engine._slot
     return None if slot is None else slot.scheduler
 
