@@ -213,6 +213,14 @@ USED_BY_LANE: dict[type, tuple[str, ...]] = {
 }
 
 
+def closes_lane() -> str | None:
+    """Why requests go Scrapy's way instead of the fast lane's; None: they need not."""
+    if VERSION < (2, 15):  # its middlewares' methods are kept in another way
+        return "it needs Scrapy 2.15"
+    missing = missing_names(USED_BY_LANE)
+    return f"this Scrapy has no {', '.join(missing)}" if missing else None
+
+
 def missing_names(used: dict[type, tuple[str, ...]]) -> list[str]:
     """Those of the names ``used`` that this Scrapy does not have, as ``Class.name``. O(names)."""
     return [f"{kind.__name__}.{name}" for kind, names in used.items() for name in names if name not in _names_of(kind)]
@@ -243,6 +251,7 @@ __all__ = [
     "ResponseDataLossError",
     "SlotDownloader",
     "UnsupportedURLSchemeError",
+    "closes_lane",
     "engine_of",
     "job_dir",
     "missing_names",

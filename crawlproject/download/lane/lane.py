@@ -13,7 +13,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
-from crawlproject.compat import USED_BY_LANE, missing_names
+from crawlproject.compat import closes_lane
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
@@ -123,7 +123,7 @@ def open_lane(crawler: Crawler) -> FastLane | None:
     engine = engine_of(crawler)
     if type(engine) is not ExecutionEngine or not is_asyncio_available():
         return None
-    if missing := missing_names(USED_BY_LANE):
-        lane_logger.warning("The fast lane is closed: this Scrapy has no %s", ", ".join(missing))
+    if reason := closes_lane():
+        lane_logger.warning("The fast lane is closed: %s", reason)
         return None
     return FastLane(crawler, engine)
