@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LOWEST, ABOVE = (2, 14), (2, 21)
 VERSION = scrapy.version_info[:2]
 
+if sys.platform == "win32":
+    raise SystemExit("crawlproject needs Linux or macOS: on Windows use WSL")
 if not LOWEST <= VERSION < ABOVE:
     # not an exception, whose traceback Scrapy would show: it loads the add-on before it logs
     raise SystemExit(

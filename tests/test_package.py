@@ -422,11 +422,11 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):
-        line = rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n"
+        line = rf"{what} needs: pip install '\.\[{extra}\]' in crawlproject's checkout, .* \(no module '[\w.]+'\)\n"
         assert re.fullmatch(line, error), error
-    assert f"REPOSITORY_DIR='{cwd}' needs: pip install 'crawlproject[repository]'" in errors[len(commands)]
+    assert f"REPOSITORY_DIR='{cwd}' needs: pip install '.[repository]'" in errors[len(commands)]
     for error in errors[len(commands) + 1 :]:
-        assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in error
+        assert "Cannot start: a feed of format 'parquet' needs: pip install '.[parquet]'" in error
         assert "Traceback" not in error
     assert list(cwd.iterdir()) == []
 
@@ -488,7 +488,7 @@ def test_a_plain_install_is_small_and_crawls(archives: Path, tmp_path: Path) -> 
         run(python, "-m", "scrapy", *crawl, *NOW, cwd=tmp_path, **settings)
         pages = (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["url"] for line in pages) == sorted(web.web.expected_urls())
-    assert "crawlproject[simulation]" in run(python, "-m", "scrapy", "simulate", cwd=tmp_path, code=1).stderr
+    assert ".[simulation]" in run(python, "-m", "scrapy", "simulate", cwd=tmp_path, code=1).stderr
 
 
 def size_of(path: Path) -> int:

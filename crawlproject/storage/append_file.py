@@ -124,5 +124,7 @@ def _temporary_file() -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:  # a container whose file system is read-only
+        if not hasattr(os, "memfd_create"):  # Linux has it
+            raise
         logger.warning("Temporary files are kept in memory, set TMPDIR to a writable directory: %s", error)
         return os.fdopen(os.memfd_create("crawlproject"), "r+b", buffering=0)
