@@ -207,7 +207,10 @@ class Frontier:
         if self._learns:
             self.queue.rank_best(now, self.servers.expect)
         server = self.queue.lease(now, sessions)
-        return None if server is None else server.take_session(now, self._max_batch)
+        if server is None:
+            return None
+        several = self.politeness.most_connections > 1 and self.servers.room(server) > 1
+        return server.take_session(now, self._max_batch, several=several)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server. O(log n).

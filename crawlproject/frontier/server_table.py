@@ -192,12 +192,19 @@ class ServerTable:
             rules = rules.with_delay(delay)
         return rules
 
+    def room(self, server: Server) -> int:
+        """How many requests the session of ``server`` may have at once now: 1 until it has answered. O(labels)."""
+        if not server.answered or server.failures or server.crawl_delay:
+            return 1
+        rules = self.politeness_of(server)
+        return rules.connections if rules.mode == "slots" else 1
+
     def side_connections(self, key: str) -> int:
         """How many connections requests that bypass the frontier may have to the server ``key`` now. O(labels)."""
         server = self.get_or_add(key)
         rules = self.politeness_of(server)
         is_busy = server.session is not None or server.failures > 0
-        return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.side_connections
+        return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.connections
 
     def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
         """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.

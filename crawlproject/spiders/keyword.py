@@ -14,8 +14,8 @@ from urllib.parse import quote
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import TextResponse
-from scrapy.utils.job import job_dir
 
+from crawlproject.compat import job_dir
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
 from crawlproject.discovery.page_reading import is_html, markup

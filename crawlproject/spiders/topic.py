@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
-from scrapy.utils.job import job_dir
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import job_dir
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, markup, read_page, saved_text
 from crawlproject.download.off_loop import LARGE, off_loop
@@ -75,6 +75,7 @@ class TopicSpider(WebSpider):
 
     name = "topic"
     known_arguments = ("topic", "tunnel", *ARGUMENTS)
+    failing_reasons = (*WebSpider.failing_reasons, NO_TOPIC)
 
     def __init__(self, topic: str = "", tunnel: str = "1", **kwargs: Any) -> None:
         super().__init__(**kwargs)

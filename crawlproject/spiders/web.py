@@ -90,8 +90,6 @@ _OTHERS = ("name", "recrawl")
 
 #: Closing reason if no page could be fetched.
 NO_SEED_FETCHED = "no_seed_fetched"
-#: Closing reasons with which `scrapy crawl` fails; the second is that of ``topic``.
-FAILED = (NO_SEED_FETCHED, "no_topic")
 
 _quality = itemgetter(0)
 
@@ -121,6 +119,9 @@ class WebSpider(Spider):
 
     #: A class with its own list accepts no others.
     known_arguments: ClassVar[tuple[str, ...]] = ARGUMENTS
+
+    #: Closing reasons of crawls that have failed: ``scrapy crawl`` exits with 1.
+    failing_reasons: ClassVar[tuple[str, ...]] = (NO_SEED_FETCHED,)
 
     def __init__(self, seeds: str = "", allowed: str = "", body: str = "", **kwargs: Any) -> None:
         self._check_arguments(kwargs)

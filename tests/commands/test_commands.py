@@ -14,7 +14,6 @@ from scrapy.settings import Settings
 
 from crawlproject.frontier.quality import ScoredQuality
 from testbed.web import WebSpec, running_web
-from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -193,49 +192,3 @@ def test_output_in_the_docs_is_real() -> None:
     assert [numbers.sub("N", line).split() for line in done.stdout.splitlines()] == [
         numbers.sub("N", line).split() for line in shown.splitlines()
     ]
-
-
-@pytest.mark.parametrize(
-    ("option", "name", "value"),
-    [
-        ("--getint", "FRONTIER_MAX_SESSIONS", "64"),
-        ("--get", "FRONTIER_POLICY", "prefix"),
-        ("--getbool", "ROBOTSTXT_OBEY", "False"),
-        ("--getfloat", "ROBOTSTXT_CACHE_TIME", "86400.0"),
-    ],
-)
-def test_settings_knows_the_defaults(option: str, name: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of this project as well as Scrapy's."""
-    with pytest.raises(SystemExit):
-        execute(["scrapy", "settings", option, name], Settings({"COMMANDS_MODULE": "crawlproject.commands"}))
-    assert capsys.readouterr().out.strip() == value
-
-
-def test_parse_ends_plainly_when_the_spider_closes() -> None:
-    """`scrapy parse --spider keyword URL` needs no start; a page with the keyword is no error, its lines are shown."""
-    with scripted_site() as site:
-        site.script = {"1/": Answer("<p>a needle</p>", headers={"Content-Type": "text/html"})}
-        options = ("--spider", "keyword", "--nocolour", "-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-a", "keyword=needle")
-        done = scrapy("parse", *options, site.url("1/"))
-    assert done.returncode == 0, done.stderr
-    assert "'text': 'a **needle**'" in done.stdout
-    assert "Spider closed (keyword_found)" in done.stderr
-    assert "ERROR" not in done.stderr
-
-
-def test_parse_shows_links_and_follows_them() -> None:
-    """`scrapy parse --spider web URL` needs no seeds; links are shown, and followed with `--depth`."""
-    with scripted_site() as site:
-        site.script = {"1/": page("/a", "/a#b", "/image.png", "/b"), "1/a": page("/c"), "1/b": page()}
-        options = ("--spider", "web", "--nocolour", "-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0")
-        done = scrapy("parse", *options, "--depth", "2", "--verbose", site.url("1/"))
-        asked = site.places()
-    assert done.returncode == 0, done.stderr
-    first, second = done.stdout.split(">>> DEPTH LEVEL: 2 <<<")
-    assert [place for place in ("1/a", "1/b", "1/c", "1/image.png") if f"<GET {site.url(place)}>" in first] == [
-        "1/a",
-        "1/b",
-    ]
-    assert f"<GET {site.url('1/c')}>" in second
-    assert second.count("'status': 200") == 2
-    assert sorted(asked) == ["1/", "1/a", "1/b"]

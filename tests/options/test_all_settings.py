@@ -95,15 +95,15 @@ def test_explicit_setting_wins_over_the_preset(priority: str) -> None:
 
 
 def test_presets_are_in_order_of_their_load() -> None:
-    """gentle waits longer than polite, which waits longer than own-site."""
+    """gentle waits longer than polite."""
     rests = [
         FrontierOptions.from_settings(with_addon({"FRONTIER_PRESET": name})).politeness.session_rest(1.0, 0.0)
-        for name in ("own-site", "polite", "gentle")
+        for name in ("polite", "gentle")
     ]
-    assert rests == [0.0, 5.0, 10.0]
+    assert rests == [5.0, 10.0]
 
 
 def test_unknown_preset_is_refused() -> None:
     """With those there are."""
-    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite, own-site"):
+    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite"):
         with_addon({"FRONTIER_PRESET": "rude"})

@@ -18,7 +18,7 @@ COUNTS = [name for name, value in DEFAULTS.items() if type(value) is int]
 
 def refusal(**settings: object) -> str:
     """What is said to ``settings``."""
-    with pytest.raises(ValueError, match=r"^FRONTIER_") as error:
+    with pytest.raises(ValueError, match=r"^(FRONTIER|CONCURRENT)_") as error:
         FrontierOptions.from_settings(Settings(settings))
     return str(error.value)
 
