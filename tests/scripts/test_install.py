@@ -108,18 +108,6 @@ def test_without_a_compiler_it_is_left_out(checkout: Path) -> None:
     assert "compiled" in install(checkout)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
-@pytest.mark.parametrize("compiler", [True, False])
-def test_an_environment_that_cannot_be_changed(checkout: Path, compiler: bool) -> None:
-    """That of another user, or in an image: it is used as it is."""
-    (checkout / "crawlproject" / "urls" / "native").chmod(0o555)
-    try:
-        assert install(checkout, compiler=compiler) == ""
-    finally:
-        (checkout / "crawlproject" / "urls" / "native").chmod(0o755)
-    assert builds(checkout) == 0
-
-
 @needs_headers
 @pytest.mark.skipif(shutil.which("flock", path=PATH) is None, reason="flock is not installed: part of util-linux")
 def test_one_waits_for_another(checkout: Path) -> None:

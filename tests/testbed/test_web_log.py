@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from testbed.web import AccessLog, Record, read_log, read_spec
 
 from .browser import fast
@@ -39,18 +37,3 @@ def test_flush_makes_records_readable(tmp_path: Path) -> None:
     with (tmp_path / "log.tsv").open("a") as file:
         file.write("request\t127.1")
     assert read_log(tmp_path / "log.tsv") == [OPEN]
-
-
-def test_memory_can_be_bounded() -> None:
-    """Only the newest records stay where a number is given."""
-    log = AccessLog(keep=1)
-    log.add(OPEN)
-    log.add(REQUEST)
-    assert list(log.records) == [REQUEST]
-
-
-def test_other_file_is_refused(tmp_path: Path) -> None:
-    """A file that is no log is named in the error."""
-    (tmp_path / "pages.tsv").write_text("a\tb\n")
-    with pytest.raises(ValueError, match=r"pages\.tsv: not a log"):
-        read_log(tmp_path / "pages.tsv")
