@@ -98,17 +98,3 @@ def test_setting_enters_one_room() -> None:
     assert entered.keys() - TWO_ROOMS.keys() == set(), entered
     assert {field: found for field, found in entered.items() if len(found) > 2} == {}
     assert TWO_ROOMS.keys() - entered.keys() == set(), "entered one room: no longer an exception"
-
-
-def test_readers_are_found() -> None:
-    """Most fields are read outside the options; the rest by a method of their family."""
-    fields_of_all = {f"{family}.{field}" for family, names in FIELDS.items() for field in names}
-    assert len(rooms()) > 0.8 * len(fields_of_all)
-    source = """
-def one(crawler, options: SeenOptions, other: "LinkOptions | None"):
-    frontier, links = FrontierOptions.of(crawler), other
-    self._kept = replace(options, kind="exact")
-    return self._kept.kind, links.types, links.absent, frontier.policy, LimitOptions.of(crawler).denied, other.include
-"""
-    expected = {"SeenOptions.kind", "LinkOptions.types", "FrontierOptions.policy", "LimitOptions.denied"}
-    assert Readers(ast.parse(source)).found == expected | {"LinkOptions.include"}

@@ -10,21 +10,6 @@ from scrapy.settings import Settings
 from crawlproject.options.rendering import RenderOptions
 
 
-def test_by_default_nothing_is_rendered() -> None:
-    """And Chromium is not looked for."""
-    options = RenderOptions.from_settings(Settings({"PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": "/nowhere"}}))
-    assert options.mode == "never"
-    assert options.program() is None
-
-
-def test_settings_are_read_as_text_too() -> None:
-    """The command line gives every value as text."""
-    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
-    options = RenderOptions.from_settings(Settings(given))
-    assert options.pages == 2
-    assert options.launch_options == {"args": ["--x"]}
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
