@@ -152,17 +152,6 @@ def test_the_top_stays_small() -> None:
     assert len({module.partition(".")[0] for module in graph()} - {"crawlproject"}) <= MAX_AT_THE_TOP
 
 
-def test_what_is_forbidden_is_found() -> None:
-    """The checks of this file, on graphs that break their rules."""
-    up = {"frontier.server": frozenset({"storage.disk"}), "storage.disk": frozenset({"simulation.web"})}
-    assert [line.partition(" ")[0] for line in upward(up)] == ["frontier.server", "storage.disk"]
-    assert upward({"download.handler": frozenset({"requests.meta"})}) == []
-    with pytest.raises(AssertionError, match="circle: a -> b -> c -> a"):
-        longest_chain({"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("a")})
-    assert longest_chain({"a": frozenset("bc"), "b": frozenset("c"), "c": frozenset()}) == ["a", "b", "c"]
-    assert "frontier.entry" in graph()["frontier.frontier"]
-
-
 def test_each_room_is_in_the_order() -> None:
     """And nothing else is: what is gone, goes."""
     rooms = {name for level in LEVELS for name in level}

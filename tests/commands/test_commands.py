@@ -18,7 +18,6 @@ from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import HUNG, run_python
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
 SMALL = ("--servers", "20", "--pages", "300", "--sessions", "4")
 LINES = "http://a.example/\thttp://a.example/1\thttp://b.example/\nhttp://a.example/1\thttp://a.example/\n"
 
@@ -199,16 +198,6 @@ def test_crawl_then_pagerank_then_simulate_then_crawl_by_scores(tmp_path: Path) 
     assert len(pages) == len(web.web.expected_urls())
     linked = [page for page in pages if page["depth"]]
     assert [page["quality"] for page in linked] == [known.quality(page["url"], 1) for page in linked]
-
-
-def test_output_in_the_docs_is_real() -> None:
-    """The first command of docs/simulation.md prints what stands there, but for the numbers (here a smaller web's)."""
-    command, shown = DOCS.split("```console\n$ scrapy ")[1].split("```")[0].split("\n", 1)
-    done = scrapy(*command.split(), *SMALL)
-    numbers = re.compile(r"-?[\d.,]+")
-    assert [numbers.sub("N", line).split() for line in done.stdout.splitlines()] == [
-        numbers.sub("N", line).split() for line in shown.splitlines()
-    ]
 
 
 @pytest.mark.parametrize(

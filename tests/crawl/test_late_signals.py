@@ -24,11 +24,6 @@ CRAWL = """
 from scrapy.cmdline import execute
 execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "ALLOWED_NETWORKS=127.0.0.0/8"])
 """
-NO_CRAWL = """
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-from crawlproject.addon import ignore_late_signals
-ignore_late_signals()
-"""
 
 
 def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,8 +40,3 @@ def test_a_signal_after_the_end_of_a_crawl_does_nothing(name: str) -> None:
     assert "Spider closed (finished)" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 0
-
-
-@pytest.mark.parametrize(("name", "number"), [("SIGINT", 2), ("SIGTERM", 15)])
-def test_a_process_without_a_crawl_is_left_alone(name: str, number: int) -> None:
-    assert run(NO_CRAWL, name).returncode == -number

@@ -188,16 +188,6 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     assert len(fetched(web.records())) == 200
 
 
-def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
-    """Its contents are neither deleted nor mixed."""
-    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
-    with running_web(spec) as web:
-        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
-        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
-    assert "belongs to the spider 'web', not to 'full'" in other.log
-    assert other.exit_code != 0
-
-
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """It ends with a reason; when there is space again it continues from the last commit."""
     spec = WebSpec(servers=10, pages=800, seed=7, time_scale=0, links_per_page=40)

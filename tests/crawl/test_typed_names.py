@@ -52,12 +52,6 @@ def test_allowed_domains(typed: str) -> None:
     assert urls == {root, f"{root}own", f"{root}away"}, done.log
 
 
-def test_a_port_of_allowed_domains_counts_for_redirects() -> None:
-    """As for links."""
-    done, urls = crawled(seeds="http://other.test:81/", allowed="OTHER.test:81")
-    assert urls == {f"http://other.test:81/{path}" for path in ("", "own", "away")}, done.log
-
-
 @pytest.mark.parametrize("typed", ["H.TEST", "*.h.test", "h.test.:80"])
 def test_allowed_domains_of_a_projects_own_spider(typed: str) -> None:
     """Its requests and its redirects, too."""
@@ -87,32 +81,3 @@ def test_domains_of_rule_files(typed: str, tmp_path: Path) -> None:
     )
     done, urls = crawled("crawlproject.spiders.site.SiteSpider", rules=str(rules))
     assert urls == {root, f"{root}own"}, done.log
-
-
-#: Patterns in another spelling than those of the pages' links.
-EXCLUDED = {
-    "/%7Euser": "/~user/page",
-    "/%c3%bc": "/ü",
-    "*?x[]=": "/list?x[]=1",
-    "HTTP://H.TEST/capitals": "/capitals",
-    "re:/über/": "/über/page",
-    "/a b": "/a%20b",
-}
-
-
-@pytest.mark.parametrize("argument", ["exclude", "include"])
-def test_patterns(argument: str) -> None:
-    """Each one matches its page."""
-    links = "".join(f'<a href="{link}"></a>' for link in [*EXCLUDED.values(), "/other"])
-
-    def page(url: str) -> bytes | None:
-        body = links.encode() if url == "http://h.test/" else b"<title>end</title>"
-        return answer(b"Content-Type: text/html; charset=utf-8", body=body)
-
-    with recording_proxy(page) as proxy:
-        patterns = {argument: ",".join(EXCLUDED)}
-        done = crawl(WEB, settings=through(proxy), seeds="http://h.test/", **patterns)
-    others = set(proxy.urls) - {"http://h.test/"}
-    assert len(others) == (1 if argument == "exclude" else len(EXCLUDED)), others
-    assert ("http://h.test/other" in others) == (argument == "exclude")
-    assert done.stat("frontier/links/skipped/excluded") == (len(EXCLUDED) if argument == "exclude" else 1)

@@ -31,21 +31,6 @@ def dropped(frontier: Frontier) -> list[str]:
     return sorted(entry.url for entry in frontier.drops.take())
 
 
-def test_full_server_gets_no_more_requests() -> None:
-    """Queued requests are dropped, new ones refused; other servers continue."""
-    frontier = frontier_of(f"{A}/1", f"{A}/2", f"{C}/1")
-    limits = PageLimits(frontier, 2, 0)
-    limits.fetched(A)
-    assert (dropped(frontier), limits.refuses(f"{A}/9")) == ([], False)
-    limits.fetched(A)
-    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
-    assert (limits.refuses(f"{A}/9"), limits.refuses(f"{C}/9")) == (True, False)
-    frontier.push([Entry(f"{A}/10")])
-    assert dropped(frontier) == [f"{A}/10"]
-    check(frontier)
-    assert len(frontier) == 1
-
-
 def test_full_domain_fills_all_its_servers() -> None:
     """Known servers in any state, and those found later."""
     frontier = frontier_of(f"{A}/1")
@@ -71,17 +56,6 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     assert limits.register(B)
     frontier.push([Entry(f"{B}/1")])
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
-
-
-def test_pages_are_counted_without_a_limit() -> None:
-    """Reports tell them, and their quality."""
-    frontier = frontier_of(f"{A}/1")
-    limits = PageLimits(frontier, 0, 0)
-    limits.fetched(A, 1.5)
-    limits.fetched(A, 0.5)
-    assert not limits
-    assert (frontier.server(A).fetched, frontier.server(A).gathered, frontier.quality.gathered) == (2, 2.0, 2.0)
-    assert len(frontier) == 1
 
 
 @pytest.mark.parametrize("per_domain", [False, True])
@@ -157,10 +131,3 @@ def test_deny_file_is_read_and_checked(tmp_path: Path) -> None:
     path.write_text("no domain!")
     with pytest.raises(ValueError, match=r"^FRONTIER_DENY_FILE=.*'no domain!'"):
         LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
-
-
-@pytest.mark.parametrize("name", ["FRONTIER_MAX_PAGES", "FRONTIER_MAX_BYTES", "FRONTIER_MAX_PAGES_PER_SERVER"])
-def test_wrong_limit_is_refused(name: str) -> None:
-    """The error has its value."""
-    with pytest.raises(ValueError, match=f"{name}='-1': must be a whole number >= 0"):
-        LimitOptions.from_settings(Settings({name: "-1"}))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.utils.test import get_crawler
 
@@ -55,11 +54,6 @@ def test_long_file_counts_as_several_copies(size: int, counts: int) -> None:
     assert copy_of(Response(URL, body=b"#" * size)).size == counts
 
 
-def test_one_copy_always_fits() -> None:
-    """Even in a cache of size 1."""
-    assert copy_of(Response(URL, body=b"#" * 100_000), ROBOTSTXT_CACHE_SIZE=2).size == 2
-
-
 @pytest.mark.parametrize(("status", "allows"), [(200, False), (206, False), (404, True), (403, True), (301, True)])
 def test_body_of_an_error_has_no_rules(status: int, allows: bool) -> None:
     """Only answers with 2xx are parsed."""
@@ -73,12 +67,6 @@ def test_files_without_rules_share_their_parser() -> None:
     middleware = RobotsMiddleware.from_crawler(crawler)
     first, second = (middleware.copy_of(Response(URL, status=status)) for status in (404, 200))
     assert first.parser is second.parser
-
-
-def test_middleware_is_off_if_robots_txt_is_not_obeyed() -> None:
-    """It raises NotConfigured without ROBOTSTXT_OBEY."""
-    with pytest.raises(NotConfigured):
-        RobotsMiddleware.from_crawler(get_crawler())
 
 
 @pytest.mark.parametrize("is_async", [False, True])

@@ -84,12 +84,6 @@ def test_capitals_of_a_path_count() -> None:
     assert UrlPatterns(["*Mr.X/"]).match(f"{A}/Mr.X/y")
 
 
-def test_no_pattern_matches_nothing() -> None:
-    """And the object is false."""
-    assert not UrlPatterns([])
-    assert not UrlPatterns([]).match(A)
-
-
 @pytest.mark.parametrize(
     ("patterns", "told"),
     [
