@@ -289,6 +289,7 @@ def test_scrapy_console(tmp_path: Path) -> None:
         assert console(str(job), "status")[::2] == (1, f"scrapy console: {problem}\n")
 
 
+@pytest.mark.long
 def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
     """At whichever console it is given, also one that joins later; a page tells how many have applied it. One that
     leaves is gone from the table. Without Redis an action is refused, and the rest answers."""

@@ -190,7 +190,7 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
 
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """It ends with a reason; when there is space again it continues from the last commit."""
-    spec = WebSpec(servers=10, pages=800, seed=7, time_scale=0, links_per_page=40)
+    spec = WebSpec(servers=10, pages=400, seed=7, time_scale=0, links_per_page=40)
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
         result = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings, seeds=",".join(web.seeds))
@@ -202,7 +202,7 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         label.write_text(label.read_text().replace('"full"', '"web"'))
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
-    assert len(fetched(web.records())) == 800
+    assert len(fetched(web.records())) == 400
 
 
 def test_deleted_directory_ends_the_crawl(tmp_path: Path) -> None:
@@ -236,6 +236,7 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_disk_without_space_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """A real one: the log names the directory, the process ends; when there is space again every page is fetched."""
     spec = WebSpec(servers=10, pages=1000, seed=7, time_scale=0, links_per_page=40)

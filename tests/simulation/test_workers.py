@@ -102,6 +102,7 @@ def test_links_of_other_workers_raise_the_quality_of_queued_pages() -> None:
     assert [page for page in crawl.pages.tolist() if web.server[page] == 1] == [1, 3, 2]
 
 
+@pytest.mark.long
 def test_dividing_a_crawl_costs_little() -> None:
     """Less than .01 of the area under quality over time for 4 x 16 sessions instead of 64.
 
