@@ -143,9 +143,3 @@ def test_times_that_cannot_be(tmp_path: Path, at: float, elapsed: float) -> None
         (tmp_path / f"worker-{number}").mkdir()
         (tmp_path / f"worker-{number}" / FILE_NAME).write_text("".join(Series([run]).lines()))
     assert "worker-2" in write_joint_report(tmp_path).path.read_text()
-
-
-def test_a_directory_without_workers(tmp_path: Path) -> None:
-    """One line."""
-    with pytest.raises(ValueError, match="no series of a crawl"):
-        write_joint_report(tmp_path)

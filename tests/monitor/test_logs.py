@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from crawlproject.monitor.brief_log import stat_lines
 from crawlproject.monitor.json_log import json_formatter
 from tests.crawl.crawling import crawl
 from tests.crawl.differential import QUICK, run
@@ -86,16 +85,6 @@ def test_odd_records() -> None:
         assert "\n" not in line
         line.encode("utf-8", "backslashreplace")
         assert json.loads(line)["message"] == text
-
-
-def test_families() -> None:
-    """Sorted; stats without a family are the crawl's."""
-    stats = {"b/x": 1, "a/y/z": 2.123456, "finish_reason": "finished", "b/a": True, "item_scraped_count": 3}
-    assert stat_lines(stats) == [
-        "a: y/z 2.123",
-        "b: a True, x 1",
-        "crawl: finish_reason finished, item_scraped_count 3",
-    ]
 
 
 def monitors() -> types.ModuleType:
