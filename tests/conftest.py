@@ -162,7 +162,6 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
 
 @pytest.fixture(scope="session")
 def redis_program() -> Path:
-    """The program of a Redis server."""
     try:
         return Path(find_server())
     except PrivateRedisError as error:

@@ -37,7 +37,6 @@ STOCK_SCHEDULER = "scrapy.core.scheduler.Scheduler"
 
 
 def with_addon(settings: dict[str, Any] | None = None, priority: str = "project") -> Settings:
-    """A project's settings after the add-on."""
     project = Settings()
     project.setdict(settings or {}, priority=priority)
     FrontierAddon().update_settings(project)

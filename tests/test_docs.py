@@ -145,7 +145,6 @@ def test_links_between_the_docs_lead_somewhere() -> None:
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 

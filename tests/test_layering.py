@@ -85,7 +85,6 @@ def module_name(path: Path) -> str:
 
 @cache
 def graph() -> Graph:
-    """Module -> modules that it imports."""
     paths = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
     return {name: frozenset(_imported(path, paths)) - {name} for name, path in paths.items()}
 

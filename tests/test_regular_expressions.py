@@ -143,7 +143,6 @@ def test_quadratic_expression_is_found(expression: str) -> None:
 
 
 def may_fail(item: Any) -> bool:
-    """Whether a part of a parsed expression can fail to match."""
     operation, value = item
     if operation in REPEATS:
         return value[0] > 0
@@ -176,7 +175,6 @@ def undecided(sequence: Any) -> Iterator[Any]:
 
 
 def alternatives(sequence: Any) -> list[Any]:
-    """What a group may begin with."""
     operation, value = sequence[0]
     if operation is parser.BRANCH and len(sequence) == 1:
         return [found for branch in value[1] for found in alternatives(branch)]

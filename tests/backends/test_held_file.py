@@ -50,7 +50,6 @@ def run(folder: Path, crawl: Callable[[FrontierScheduler], None], **settings: ob
 
 
 def seen(folder: Path) -> int:
-    """Requests in the dupefilter's file."""
     return (folder / "requests.seen").stat().st_size // SIZE
 
 

@@ -74,7 +74,6 @@ class Command:
 
     @property
     def told(self) -> str:
-        """Its standard error."""
         return os.pread(self._error.fileno(), 1 << 20, 0).decode()
 
     def wait_for(self, pattern: str, times: int = 1) -> None:
@@ -82,7 +81,6 @@ class Command:
         until(lambda: len(re.findall(pattern, self.told)) >= times, self.process, lambda: f"{pattern}\n{self.told}")
 
     def redis(self) -> Redis:
-        """A client of its private server."""
         path = until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None), self.process, lambda: self.told)
         return Redis(unix_socket_path=str(path))
 
@@ -259,7 +257,6 @@ def real_crawl(web: RunningWeb, *options: str) -> list[str]:
 
 
 def urls_in(folder: Path) -> list[str]:
-    """Of the items of all workers."""
     lines = (line for path in folder.glob("pages-?.jsonl") for line in path.read_text().splitlines())
     return [json.loads(line)["url"] for line in lines]
 
@@ -372,7 +369,6 @@ def test_errors_at_the_start(
 
 
 def project() -> dict[str, Any]:
-    """Settings of the project of the stand-ins."""
     return {name: value for name, value in vars(worker_project).items() if name.isupper()}
 
 

@@ -125,7 +125,6 @@ WITH_TITLE = {"two marks"}
 
 @pytest.fixture(scope="module")
 def roots() -> Iterator[dict[str, str]]:
-    """Name -> URL of a page."""
     answers = {
         f"/{number}": (response(body, f"Content-Type: {kind}"),) for number, (kind, body) in enumerate(PAGES.values())
     }
@@ -135,7 +134,6 @@ def roots() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def read(roots: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """URL -> what this project reads."""
     result = crawl("tests.crawl.odd_spiders.ReadingSpider", settings=IMPOLITE, pages=",".join(roots.values()))
     items = {item["url"]: item for item in result.items}
     assert set(items) == set(roots.values()), result.log

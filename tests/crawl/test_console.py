@@ -419,6 +419,5 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
 
 
 def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:
-    """Requests to a server among some records of the web's log."""
     host = urlsplit(key).hostname
     return [each for each in crew.records()[since:end] if each.kind == "request" and each.server == host]

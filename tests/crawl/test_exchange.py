@@ -13,7 +13,6 @@ SENT = "tests.crawl.worker_spiders.SentSpider"
 
 
 def anchors(*links: tuple[str, str]) -> Answer:
-    """A page with links of a class each."""
     body = "".join(f'<a class="{kind}" href="{href}">x</a>' for kind, href in links)
     return Answer(f"<html><body>{body}</body></html>", headers={"Content-Type": "text/html"})
 

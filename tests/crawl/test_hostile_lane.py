@@ -71,7 +71,6 @@ def _crawl(way: str) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def crawled() -> dict[str, dict[str, list[str]]]:
-    """Way -> trick -> items."""
     ways = ("auto", "off", "stock")
     with ThreadPoolExecutor(3) as pool:
         return dict(zip(ways, pool.map(_crawl, ways), strict=True))

@@ -59,7 +59,6 @@ def files(site: Site) -> Script:
 
 
 def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:
-    """The settings of Scrapy's pipeline for files."""
     return {
         **QUICK,
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},

@@ -31,7 +31,6 @@ def tagged(version: str, *links: str) -> Callable[[Asked], Answer]:
 
 
 def dated(date: str, *links: str) -> Callable[[Asked], Answer]:
-    """The same with Last-Modified."""
     return validated("Last-Modified", date, "if-modified-since", links)
 
 
@@ -219,7 +218,6 @@ def test_pages_in_the_cache_are_not_requested(tmp_path: Path, policy: str) -> No
 
 
 def make_old(folder: Path, seconds: int) -> None:
-    """Make the recorded pages so much older."""
     with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
         pages = DiskFetchedPages(store)
         for server, path, fetched in pages.stored():

@@ -75,7 +75,6 @@ WALLS: dict[str, Script] = {
 
 
 def crawled(script: Script, *places: str, **settings: object) -> Run:
-    """A crawl of two servers with cookies."""
     with scripted_site(2) as site:
         site.script = {place: _placed(site, answer) for place, answer in script.items()}
         seeds = ",".join(map(site.url, places))

@@ -36,7 +36,6 @@ def settings_for(folder: Path, **more: object) -> dict[str, object]:
 
 
 def rows(folder: Path) -> list[PageRow]:
-    """The index."""
     with PageIndex(folder / "repository", read_only=True) as index:
         return list(index.rows())
 

@@ -147,7 +147,6 @@ def documented(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """The suite that Spidermon loads in the crawl's process."""
     if name != "RecordMonitors":
         raise AttributeError(name)
     module: dict[str, Any] = {}

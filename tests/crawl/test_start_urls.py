@@ -184,5 +184,4 @@ def test_killed_when_they_are_stored(
 
 
 def stored(client: redis.Redis) -> int:
-    """URLs in the frontier in Redis."""
     return sum(int(client.hget(key, "stored") or 0) for key in client.keys("{pushed:*}:m"))

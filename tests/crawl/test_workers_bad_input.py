@@ -41,7 +41,6 @@ def site() -> Iterator[Site]:
 
 
 def partition(site: Site) -> str:
-    """How the keys of the site's partition begin."""
     return f"{{start_urls:{Partitions(PARTITIONS).of_url(site.url('1/'))}}}"
 
 
@@ -271,7 +270,6 @@ def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> 
 
 
 def finished(process: Forked, folder: Path, site: Site) -> Crawl:
-    """The results of a worker that has fetched all pages."""
     process.wait()
     done = read_results(folder, process.returncode, (folder / "log").read_text())
     assert done.stat("finish_reason") == "finished", done.log

@@ -70,7 +70,6 @@ ENDED = (DownloadFailedError, ResponseDataLossError)
 
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
-    """A page of a server with a session."""
     async with pool.use(key, keep=True) as connection:
         return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
 

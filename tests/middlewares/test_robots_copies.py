@@ -17,7 +17,6 @@ DAY, HOUR = 86_400, 3600
 
 
 def copy_of(response: Response, **settings: Any) -> Copy:
-    """As the middleware keeps it."""
     crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, **settings})
     return RobotsMiddleware.from_crawler(crawler).copy_of(response)
 

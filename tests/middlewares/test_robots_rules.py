@@ -20,7 +20,6 @@ from tests.data import real, vector
 
 
 def parse(robots_txt: bytes | str) -> CappedRobotParser:
-    """As the crawl does."""
     body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
     return CappedRobotParser.from_crawler(get_crawler(), body)
 
@@ -31,12 +30,10 @@ def allowed(robots_txt: bytes | str, path: str, agent: str = "foobot") -> bool:
 
 
 def published(file: str) -> bytes:
-    """A file of crawler-commons."""
     return vector(f"robots/crawler-commons/{file}.txt").read_bytes()
 
 
 def rules(*lines: str) -> str:
-    """Rules for everybody."""
     return "\n".join(("User-agent: *", *lines))
 
 

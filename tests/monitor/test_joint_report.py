@@ -16,7 +16,6 @@ from tests.processes import run_python
 
 
 def steady(seconds: int, pages_per_second: int, **values: float) -> list[Sample]:
-    """A sample a second."""
     return [
         dict.fromkeys(COLUMNS, 0.0)
         | {"elapsed": float(second), "pages": float(pages_per_second * second), "gathered": float(second)}
@@ -26,7 +25,6 @@ def steady(seconds: int, pages_per_second: int, **values: float) -> list[Sample]
 
 
 def worker(*runs: Run, **snapshot: object) -> Worker:
-    """With these runs."""
     return Worker("worker", Series(list(runs)), snapshot)
 
 

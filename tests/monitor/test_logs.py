@@ -88,7 +88,6 @@ def test_odd_records() -> None:
 
 
 def monitors() -> types.ModuleType:
-    """The module of monitors in docs/watch.md."""
     text = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "MonitorSuite" in block)
     module = types.ModuleType("monitors")
     exec(compile(text, "docs/watch.md", "exec"), module.__dict__)

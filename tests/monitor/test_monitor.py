@@ -9,7 +9,6 @@ from crawlproject.monitor.load import Throttle
 
 
 def limits(throttle: Throttle, *lags: float, memory: int = 0) -> list[int]:
-    """The limit after each look."""
     return [throttle.look(lag, memory) for lag in lags]
 
 

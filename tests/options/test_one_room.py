@@ -64,7 +64,6 @@ class Readers(ast.NodeVisitor):
                 yield from ((ast.unparse(name), self._family(value)) for name, value in pairs)
 
     def _family(self, node: ast.expr) -> str | None:
-        """The family of options that an expression is known to be."""
         if not isinstance(node, ast.Call):
             return self._families.get(ast.unparse(node)) if isinstance(node, ast.Name | ast.Attribute) else None
         maker = node.func
@@ -83,7 +82,6 @@ def _annotated(annotation: ast.expr | None) -> str | None:
 
 @cache
 def rooms() -> dict[str, set[str]]:
-    """Field -> the rooms (folders and modules at the top) that read it."""
     found = defaultdict(set)
     for path in PACKAGE.rglob("*.py"):
         room = path.relative_to(PACKAGE).parts[0]

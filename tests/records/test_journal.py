@@ -141,7 +141,6 @@ def test_a_file_that_its_process_removes_is_not_used(tmp_path: Path, monkeypatch
 
 
 def aside_of(journal: Journal) -> Journal:
-    """The journal beside it."""
     return Journal(journal.path.with_name(f"{journal.path.name}.aside"))
 
 

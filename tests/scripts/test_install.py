@@ -62,7 +62,6 @@ def install(checkout: Path, *, compiler: bool = True, build: bool = True) -> str
 
 
 def builds(checkout: Path) -> int:
-    """How often it was built."""
     path = checkout / "asked"
     return path.read_text().count("built\n") if path.exists() else 0
 

@@ -55,7 +55,6 @@ def test_ctrl_c_ends_the_demonstration_quietly(tmp_path: Path) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The scripts and requirements alone."""
     (tmp_path / "scripts").mkdir()
     for name in ("install", "quickstart"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")

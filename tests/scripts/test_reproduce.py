@@ -19,20 +19,17 @@ SMALL = ["--servers", "100", "--pages", "2000", "--sessions", "12", "--connectio
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the simulated figures have been written."""
     folder = tmp_path_factory.mktemp("figures")
     assert reproduce_cao2003.main(["--figures", "3,4,6,7", *SMALL, "--output", str(folder)]) == 0
     return folder
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
-    """The rows of a CSV file."""
     with (folder / f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def policies(folder: Path, figure: int, kind: str = "simulated, work") -> dict[str, dict[str, float]]:
-    """Policy -> the numbers of its row."""
     found = [row for row in rows(folder, f"fig{figure}-table") if row["crawl"] == kind]
     return {row["policy"]: {k: float(v) for k, v in row.items() if k not in ("crawl", "policy")} for row in found}
 

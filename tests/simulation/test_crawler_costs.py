@@ -17,7 +17,6 @@ def crawl_of(web: SimulatedWeb, options: CrawlOptions) -> Crawl:
 
 
 def two_pages(limit: int) -> SimulatedWeb:
-    """A server with two pages of a second each."""
     return make_web([Host(connect=0.1, limit=limit)], [Page(links=(1,)), Page()])
 
 

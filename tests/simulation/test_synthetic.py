@@ -17,13 +17,11 @@ def top_share(quality: np.ndarray, share: float) -> float:
 
 @pytest.fixture(scope="module", params=[1, 6])
 def web(request: pytest.FixtureRequest) -> SimulatedWeb:
-    """A work-bound web of the usual size."""
     return build(SyntheticSpec(seed=request.param))
 
 
 @pytest.fixture(scope="module")
 def tail_web() -> SimulatedWeb:
-    """A tail-bound web of the usual size."""
     return build(SyntheticSpec(tail=True))
 
 

@@ -168,9 +168,3 @@ def test_bad_arguments_are_refused(arguments: dict[str, str], reason: str) -> No
     """With one line."""
     with pytest.raises(ValueError, match=reason):
         KeywordSpider(**{"start": "http://a.example/", "keyword": "x", **arguments})
-
-
-def test_the_start_is_one_url_whatever_it_contains() -> None:
-    """A comma does not separate seeds, nor a space a seed from its quality."""
-    spider = KeywordSpider(start=" http://a.example/a,b 5 ", keyword="x")
-    assert list(spider._read_seeds()) == [("http://a.example/a%2Cb%205", None)]

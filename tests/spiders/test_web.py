@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.links import Links
 from crawlproject.spiders import web
-from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider, _in_iso
+from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider
 
 
 @pytest.mark.parametrize(
@@ -45,12 +44,6 @@ def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(
     with pytest.raises(CloseSpider) as error:
         spider._end_without_pages()
     assert error.value.reason == NO_SEED_FETCHED
-
-
-@pytest.mark.parametrize("milliseconds", [0, 7, 999, 1_000, 1_790_000_000_050, 4_102_444_799_999])
-def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
-    time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
-    assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")
 
 
 def outputs(seeds: str) -> tuple[list[Links], int]:

@@ -51,7 +51,6 @@ class OnDisk:
 
 
 def fetch(frontier: Frontier, now: float, *, failed: bool = False, acknowledge: bool = True) -> str | None:
-    """One session of one request."""
     session = frontier.open_session(now)
     if session is None:
         return None

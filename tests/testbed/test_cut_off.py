@@ -16,7 +16,6 @@ from tests.waiting import until
 
 @pytest.fixture
 def proxy(redis_server: RunningRedis) -> Iterator[CutOff]:
-    """In front of a Redis server."""
     with CutOff(redis_server.url) as proxy:
         yield proxy
 
@@ -75,7 +74,6 @@ def test_muted_proxy_keeps_answers_back(proxy: CutOff, redis_server: RunningRedi
 
 
 def pings(client: redis.Redis) -> bool:
-    """Whether an answer came in time."""
     try:
         return bool(client.ping())
     except redis.TimeoutError:

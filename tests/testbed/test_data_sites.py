@@ -21,7 +21,6 @@ ROOT = "http://site.example"
 
 
 def links(path: str, page: str) -> list[str]:
-    """The paths that a page of a site leads to on the same host."""
     if page.startswith(REDIRECT):
         return [page.removeprefix(REDIRECT)]
     found = [] if page.startswith(PLAIN) else re.findall('href="([^"]*)"', page)
@@ -123,7 +122,6 @@ def test_the_server_counts_what_is_lost_and_what_is_asked_for_twice() -> None:
 
 
 def status(url: str) -> int:
-    """The status of the answer to a request."""
     connection = HTTPConnection(urlsplit(url).netloc)
     with closing(connection):
         connection.request("GET", url.removeprefix(f"http://{connection.host}:{connection.port}"))

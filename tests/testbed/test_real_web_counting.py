@@ -26,7 +26,6 @@ def web_of(directory: Path, files: dict[str, str | bytes]) -> RealWeb:
 
 
 def linking_to(*hrefs: str) -> str:
-    """A page with these links."""
     return "".join(f'<a href="{href}">link</a>' for href in hrefs)
 
 

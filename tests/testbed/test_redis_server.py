@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("redis_program")
 
 
 def is_alive(pid: int) -> bool:
-    """Whether such a process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

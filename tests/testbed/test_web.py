@@ -30,7 +30,6 @@ BROKEN = replace(
 
 
 def links_in(web: Web, page: int) -> list[str]:
-    """The URLs in the HTML of a page."""
     server = web.servers[web.server_of[page]]
     hrefs = re.findall(r'href="([^"]*)"', answer(web, server, web.paths[page], 1).body.decode())
     return [href if href.startswith("http") else web.base(server.index) + href for href in hrefs]

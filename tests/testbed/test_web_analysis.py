@@ -23,7 +23,6 @@ from .records import closed, fetch, opened
 
 
 def robots(server: str, connection: int, arrival: float, end: float) -> Record:
-    """robots.txt is fetched."""
     return fetch(server, connection, arrival, end)._replace(page="", target="/robots.txt", note="robots")
 
 

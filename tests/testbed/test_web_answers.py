@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def notes(records: list[Record], kind: str) -> list[str]:
-    """The notes of all records of a kind."""
     return [each.note for each in records if each.kind == kind]
 
 

@@ -36,7 +36,6 @@ def fetch_home(port: int, count: int, factor: float = 0.0) -> None:
 
 
 def paths(running: RunningWeb) -> list[str]:
-    """The pages fetched so far."""
     return [each.page for each in running.records() if each.kind == "request"]
 
 

@@ -41,8 +41,6 @@ def client(redis_server: RunningRedis) -> Iterator[redis.Redis]:
 def with_two(
     redis_server: RunningRedis, client: redis.Redis
 ) -> Callable[[Callable[[Control, Control], Coroutine[Any, Any, None]]], None]:
-    """Runs a coroutine with the calls of two workers."""
-
     def run(test: Callable[[Control, Control], Coroutine[Any, Any, None]]) -> None:
         async def inner() -> None:
             async with control(redis_server) as one, control(redis_server) as other:

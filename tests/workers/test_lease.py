@@ -14,7 +14,6 @@ LENGTH, MARGIN = 15.0, 3.0
 
 
 def lease(*beats: float) -> Lease:
-    """With confirmed beats."""
     result = Lease(LENGTH, MARGIN)
     for at in beats:
         result.beat_sent(at)

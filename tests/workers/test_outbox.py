@@ -15,7 +15,6 @@ def entry(number: int, payload: bytes | None = None) -> Entry:
 
 
 def sent(outbox: Outbox) -> list[list[str]]:
-    """The URLs of each message."""
     return [[each.url for each in decode_message(blob)[0]] for _, blob in outbox.take()]
 
 

@@ -61,7 +61,6 @@ async def talking() -> AsyncIterator[Conversation]:
 
 
 def get(url: str, more: str = AUTHORITY, method: str = "GET") -> str:
-    """A request."""
     return f"{method} {url} HTTP/1.1\r\nHost: a.test\r\n{more}\r\n"
 
 

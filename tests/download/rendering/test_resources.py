@@ -149,7 +149,6 @@ def test_cookies_need_the_setting(monkeypatch: pytest.MonkeyPatch, enabled: bool
 
 
 def ask(url: str, **headers: str) -> Asked:
-    """A request of the browser."""
     pairs = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     return Asked("me", "GET", url, pairs, b"")
 

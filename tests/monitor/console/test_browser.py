@@ -64,7 +64,6 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
 
 @contextmanager
 def crawl_of_one_site(folder: Path) -> Iterator[Client]:
-    """The console of a crawl of a site on which every page exists."""
     job, port = folder / "job", free_port()
     with scripted_site(1) as site:
         site.script = Everywhere()

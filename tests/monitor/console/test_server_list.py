@@ -14,7 +14,6 @@ from crawlproject.monitor.console.server_list import SORTS, STEP, Query, find, s
 
 
 def new_frontier(servers: int) -> Frontier:
-    """With one to three URLs for each server."""
     frontier = Frontier(BestPrefix(), Politeness())
     chance = random.Random(1)
     for number in range(servers):

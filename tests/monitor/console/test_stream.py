@@ -32,7 +32,6 @@ class BigRoom(FakeRoom):
 
 @contextmanager
 def stream(served: Served) -> Iterator[socket.socket]:
-    """An open page that has read nothing yet."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(60)
