@@ -1,7 +1,5 @@
 """What the add-on sets, and what it leaves to the project."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Scrapy's collectors of stats, once they are quick: the same values; a collector that counts by itself still does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

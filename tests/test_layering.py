@@ -1,7 +1,5 @@
 """The order of rooms: who may import whom. The core stays pure."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache

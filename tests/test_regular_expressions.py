@@ -1,7 +1,5 @@
 """Every regular expression of the package is linear: what strangers write goes through nearly all of them."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Waits that would never end."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path

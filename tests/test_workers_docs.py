@@ -1,7 +1,5 @@
 """docs/workers.md and docs/from-scrapy-redis.md, command by command."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """``scrapy workers``: processes are started, replaced, stopped and never left behind; each writes its own files."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import io

@@ -1,7 +1,5 @@
 """What is compiled to C computes what Python does: shingles of any text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 

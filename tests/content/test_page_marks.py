@@ -1,7 +1,5 @@
 """Content that counts as new on a page."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.content.page_marks import (

@@ -1,7 +1,5 @@
 """Words, languages, topics as term vectors, features of links, and the model that learns from them."""
 
-from __future__ import annotations
-
 import json
 import random
 import string

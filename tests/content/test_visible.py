@@ -1,7 +1,5 @@
 """The lines of a page as a reader sees them, and keywords in them."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.content.relevance.visible import (

@@ -1,7 +1,5 @@
 """Addresses that strangers write lead where Chromium goes, whether in a link, a header or a refresh."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages in odd forms are read as Chromium reads them: the same title, links and words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin

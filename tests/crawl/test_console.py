@@ -1,7 +1,5 @@
 """The control room of real crawls: every action, a restart, a port in use."""
 
-from __future__ import annotations
-
 import json
 import socket
 from itertools import pairwise

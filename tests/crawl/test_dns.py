@@ -1,7 +1,5 @@
 """Crawls of named servers, with an emulated name server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A crawl whose URLs all come from an exchange of workers is the crawl that it would have been without one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

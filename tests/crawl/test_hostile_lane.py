@@ -3,8 +3,6 @@
 Where they differ from Scrapy's, the reason is listed.
 """
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

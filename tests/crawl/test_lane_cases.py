@@ -1,7 +1,5 @@
 """Practices of ordinary spiders on the fast lane: the same as on Scrapy's own way, and as with Scrapy alone."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A signal that arrives while Python exits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

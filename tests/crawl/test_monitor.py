@@ -1,7 +1,5 @@
 """The load monitor in real crawls: blocked event loop, memory limit, metrics."""
 
-from __future__ import annotations
-
 import socket
 import urllib.request
 from pathlib import Path

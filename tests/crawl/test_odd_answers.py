@@ -1,7 +1,5 @@
 """Answers that violate RFC 9112: those that Scrapy's handler or curl reads are read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Requests that bypass the scheduler (in callbacks, of media pipelines), and those that an errback yields."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from signal import SIGINT

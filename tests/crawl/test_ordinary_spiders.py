@@ -1,7 +1,5 @@
 """Ordinary spiders run unchanged: the same pages and items as under Scrapy's own scheduler."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Old pages are fetched again with their validators; judged by the servers' log."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Redirects that lead back: to another spelling of a page, or to a page that a cookie set since then has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

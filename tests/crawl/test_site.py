@@ -1,7 +1,5 @@
 """The spider ``site``, page objects, and records in databases: whole crawls."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Start URLs from Redis: whole crawls with one worker or two, and spiders of scrapy-redis as they are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Answers that are cut in their middle are kept as half a page, and not taken for a whole one."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A worker that cannot start says why in one line, and leaves nothing behind; what goes wrong later is waited out."""
 
-from __future__ import annotations
-
 import json
 import os
 import socketserver

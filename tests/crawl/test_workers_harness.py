@@ -3,8 +3,6 @@
 A web that gives no more pages for now (``limit``) keeps a crawl from ending before it is killed, paused or interrupted.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

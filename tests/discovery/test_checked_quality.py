@@ -1,7 +1,5 @@
 """What a project's own quality returns."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Limits on the pages of a server and of a domain, also over restarts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings
@@ -14,9 +12,6 @@ from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from tests.frontier.invariants import check
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 A, B, C = "http://a.example.org", "https://b.example.org", "http://c.example.com"
 

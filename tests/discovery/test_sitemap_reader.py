@@ -1,7 +1,5 @@
 """Reads sitemaps, also those of real sites and broken ones."""
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import gzip

@@ -1,7 +1,5 @@
 """Connections of sessions that end: after the request in flight, or at once."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

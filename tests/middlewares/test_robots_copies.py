@@ -1,7 +1,5 @@
 """Cached copies of robots.txt: their size and lifetime."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules of robots.txt: RFC 9309, test cases published by other crawlers, and files of real servers."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import time

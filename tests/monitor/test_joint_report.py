@@ -1,7 +1,5 @@
 """One report of all workers of a crawl."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

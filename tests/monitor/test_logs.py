@@ -1,7 +1,5 @@
 """The log: short, or as JSON; and the monitors of Spidermon on our stats."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

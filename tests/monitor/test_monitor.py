@@ -1,7 +1,5 @@
 """When fewer sessions are opened, and what the settings of the monitor may be."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The report: what it says, that it needs nothing else, and that strangers' text is only text."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

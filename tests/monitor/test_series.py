@@ -1,7 +1,5 @@
 """Series and snapshot: what is kept of a crawl over time, whatever happens to the files."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The settings of a crawl over Redis: scrapy-redis's with its meaning, and our own."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

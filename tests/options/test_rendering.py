@@ -1,7 +1,5 @@
 """Wrong settings ``RENDER*`` are refused at the start, by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

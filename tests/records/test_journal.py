@@ -1,7 +1,5 @@
 """Records that wait for the database: in a file, which survives everything."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import fcntl

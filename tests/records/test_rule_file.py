@@ -1,7 +1,5 @@
 """Rule files: what they may say, and how a wrong one is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A small crawl that is broken."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """scripts/install and what is compiled: once for each state of its sources; never a reason to fail."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``scripts/keyword_hunter``: output and exit codes. What needs no crawl is asked of its Python part, forked."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The first commands that a new user types: interrupted, and with a Python that is too old."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

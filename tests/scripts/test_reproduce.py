@@ -1,7 +1,5 @@
 """The paper's figures at a small size, and a real crawl beside a simulated one."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from pathlib import Path

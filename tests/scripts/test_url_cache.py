@@ -1,7 +1,5 @@
 """The clairvoyant cache against all choices there are, the traces by hand, and known rates on the real graphs."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``scrapy crawl keyword``: levels, what is found, what is saved, bad input."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

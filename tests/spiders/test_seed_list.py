@@ -1,21 +1,15 @@
 """What ``-a seeds=...`` may be, and what is said to anything else."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from crawlproject.spiders.seed_list import SeedFile, seed_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The spider ``web``: how a crawl without pages ends."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The proxy between a client and its server, here a Redis server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

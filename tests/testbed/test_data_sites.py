@@ -1,7 +1,5 @@
 """Generated sites of data: all their pages can be found, each is something of its own, and a path shows the same."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from contextlib import closing

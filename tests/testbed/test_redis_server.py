@@ -1,7 +1,5 @@
 """The Redis server of the tests: its start and end, its data after a kill."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,11 +1,9 @@
 """The model of a web: determinism, sizes, links, reachability, manners, worth."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +11,6 @@ from testbed.web import Web, WebSpec, build_web
 from testbed.web.graph import MOVED, NOT_FOUND, PRIVATE, SERVER_ERROR, pagerank
 from testbed.web.pages import answer
 from testbed.web.traps import trap_links
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SPEC = WebSpec(servers=40, pages=1200, seed=3)
 BROKEN = replace(

@@ -1,7 +1,5 @@
 """What the analysis finds in records made by hand; the arithmetic is beside each."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.web import (

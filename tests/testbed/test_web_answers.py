@@ -1,16 +1,12 @@
 """What the servers answer over real sockets: pages, robots.txt, refusals, redirects, and the notes in the log."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
-from .browser import browse, fast, visit
+from testbed.web import LocalWeb, Record
 
-if TYPE_CHECKING:
-    from testbed.web import LocalWeb, Record
+from .browser import browse, fast, visit
 
 
 def notes(records: list[Record], kind: str) -> list[str]:

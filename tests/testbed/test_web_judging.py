@@ -1,8 +1,6 @@
 """What the judges of a crawl by many workers find in records made by hand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from testbed.web import (
     AccessLog,
@@ -21,9 +19,6 @@ from testbed.web import (
 
 from .browser import fast
 from .records import A, B, closed, fetch, opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def spans(records: list[Record]) -> list[tuple[int, int, float, float]]:

@@ -1,15 +1,10 @@
 """The file that a log is written to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from testbed.web import AccessLog, Record, read_log, read_spec
 
 from .browser import fast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPEN = Record("open", "127.1.0.1", 1, 0, 10.5, 10.5, 0, 0, "", "", "")
 REQUEST = Record("request", "127.1.0.1", 1, 1, 10.75, 11.25, 200, 8123, "/p1.html?sid=0a", "/p1.html", "disallowed")

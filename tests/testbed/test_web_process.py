@@ -1,7 +1,5 @@
 """The web in a process of its own, and the command line."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import math
@@ -9,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +17,6 @@ from testbed.web.cli import main
 from testbed.web.process import SCRIPT
 
 from .browser import fast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def fetch_home(port: int, count: int, factor: float = 0.0) -> None:

@@ -1,19 +1,13 @@
 """Connections over real sockets: keep-alive, closing, delays, counting, and what the log says of them."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
-from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.web import LocalWeb, build_web, max_open_connections, parallel_connections
+from testbed.web import LocalWeb, Record, build_web, max_open_connections, parallel_connections
 
 from .browser import Browser, browse, fast, until, visit
-
-if TYPE_CHECKING:
-    from testbed.web import Record
 
 
 def notes(records: list[Record], kind: str) -> list[str]:

@@ -1,7 +1,5 @@
 """The description of a web."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.web import WebSpec

@@ -1,7 +1,5 @@
 """URL patterns written by operators."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

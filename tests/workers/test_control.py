@@ -1,7 +1,5 @@
 """The calls to a real Redis: fences, repeated calls, lost answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager

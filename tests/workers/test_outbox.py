@@ -1,7 +1,5 @@
 """URLs that wait to be sent: batches, sizes, what cannot be sent."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier import Entry

@@ -1,7 +1,5 @@
 """The wait of a server whose partition goes to another worker: never shorter, whatever the clocks show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

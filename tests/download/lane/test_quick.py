@@ -1,8 +1,7 @@
 """The quick methods do what those of Scrapy's middlewares do."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
@@ -17,9 +16,6 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.download.lane.quick import quick, quick_process, size_of_request
 from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REQUESTS = [
     Request("http://a.example"),

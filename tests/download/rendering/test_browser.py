@@ -1,7 +1,5 @@
 """The browser's life: it is started once, again after a crash, and leaves no process behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Rendered pages in a crawl: steps, redirects, politeness, WARC files, and what is missing."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

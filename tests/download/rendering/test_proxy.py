@@ -1,7 +1,5 @@
 """The proxy: who may use it, and what comes through."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """What pages may ask for: kept answers, limits, guesses of the browser."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Applications of five frameworks: rendered, all of their pages and records are found; fetched, none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,16 +1,15 @@
 """The console in a real browser, while a crawl of the emulated web runs: every action, looks, accessibility."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
@@ -22,9 +21,6 @@ from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
 

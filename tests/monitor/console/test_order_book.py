@@ -1,7 +1,5 @@
 """Orders that outlive the process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

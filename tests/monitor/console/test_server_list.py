@@ -1,7 +1,5 @@
 """The table of servers: what it finds, and what that costs with 100,000 servers."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

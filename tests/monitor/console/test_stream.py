@@ -1,7 +1,5 @@
 """The stream of events: pages that read slowly, or not at all, and the end."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
