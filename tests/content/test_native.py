@@ -73,9 +73,6 @@ def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
 
 def test_only_texts_are_taken() -> None:
     """A TypeError, as from Python code, for anything else; nothing crashes."""
-    for call in (
-        lambda: SHINGLES.summary(b"text"),
-        lambda: SHINGLES.summary(None),
-    ):
+    for call in (lambda: SHINGLES.summary(b"text"), lambda: SHINGLES.summary(None)):
         with pytest.raises(TypeError):
             call()

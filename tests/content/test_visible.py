@@ -2,13 +2,7 @@
 
 import pytest
 
-from crawlproject.content.relevance.visible import (
-    MAX_FOUND,
-    find_keyword,
-    folded_keyword,
-    text_lines,
-    visible_lines,
-)
+from crawlproject.content.relevance.visible import MAX_FOUND, find_keyword, folded_keyword, text_lines, visible_lines
 
 PAGE = """<html><head><title>Title</title><style>p{}</style></head><body>
 <h1>A

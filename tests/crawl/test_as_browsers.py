@@ -40,10 +40,7 @@ PAGES: dict[str, tuple[str, str | bytes]] = {
     "own element": (HTML, _shadow(LINK, host="my-part")),
     "slot": (HTML, _shadow(f"{LINK}<slot></slot>", light="<a href='/light'>light</a>")),
     "nested": (HTML, _shadow(f"<section><template shadowrootmode=closed>{LINK}</template></section>")),
-    "nested five times": (
-        HTML,
-        _page("<div><template shadowrootmode=open>" * 5 + LINK + "</template></div>" * 5),
-    ),
+    "nested five times": (HTML, _page("<div><template shadowrootmode=open>" * 5 + LINK + "</template></div>" * 5)),
     "two in a host": (HTML, _shadow(f"{LINK}", light="<template shadowrootmode=open><a href='/2'>2</a></template>")),
     "no mode": (HTML, _shadow(LINK, "''")),
     "no host": (HTML, _shadow(LINK, host="ul")),

@@ -39,13 +39,7 @@ def test_failed_look_ups_count_against_their_server_alone() -> None:
     """It is given up after the allowed number of failures; pages of the others are fetched."""
     broken = {"s3.web.test": Name(rcode="NXDOMAIN"), "s4.web.test": Name(rcode="SERVFAIL"), "s5.web.test": Name()}
     with running_web(SPEC) as web, running_name_server(zone_of(web) | broken) as names:
-        result = crawl_by_name(
-            web,
-            names,
-            FRONTIER_MAX_FAILURES=1,
-            RETRY_TIMES=0,
-            ROBOTSTXT_OBEY=False,
-        )
+        result = crawl_by_name(web, names, FRONTIER_MAX_FAILURES=1, RETRY_TIMES=0, ROBOTSTXT_OBEY=False)
         assert {names.questions(name) for name in broken} == {1}
     assert result.stat("frontier/failures/dns") == len(broken)
     kinds = ("nxdomain", "servfail", "no_address")

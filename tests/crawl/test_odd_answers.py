@@ -32,11 +32,7 @@ NO_LENGTH = "RFC 9112 section 6.3: an invalid or ambiguous length makes the body
 NO_END = "a head that the end of the connection cuts is no answer; curl has got no body either"
 
 #: Read by Scrapy's own handler, not by ours.
-NOT_AS_SCRAPY = {
-    "headers of 1 MB": UNLIMITED,
-    "status of two digits": NO_STATUS,
-    "status of four digits": NO_STATUS,
-}
+NOT_AS_SCRAPY = {"headers of 1 MB": UNLIMITED, "status of two digits": NO_STATUS, "status of four digits": NO_STATUS}
 
 #: Read by curl, not by our handler.
 NOT_AS_CURL = {

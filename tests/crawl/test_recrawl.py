@@ -158,12 +158,7 @@ def test_redirects_are_followed_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("handles", ["", "304"])
 def test_requests_of_ordinary_spiders_are_repeated_unchanged(tmp_path: Path, handles: str) -> None:
     """With callback, arguments and headers; POST, `dont_filter` and a 304 that it handles are left to the spider."""
-    script: dict[str, Any] = {
-        "1/": page("/one", "/two"),
-        "1/one": tagged("one"),
-        "1/two": page(),
-        "1/form": page(),
-    }
+    script: dict[str, Any] = {"1/": page("/one", "/two"), "1/one": tagged("one"), "1/two": page(), "1/form": page()}
     with scripted_site() as site:
         site.script = script
         first = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider")

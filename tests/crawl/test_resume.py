@@ -365,11 +365,7 @@ def test_items_and_dates_are_restored(tmp_path: Path, addon: bool) -> None:
         site.script = {"1/": page(*(f"/{n}" for n in range(10))), **{f"1/{n}": page() for n in range(10)}}
         runs = [
             crawl(
-                f"{SPIDERS}.ValuesSpider",
-                settings=settings_for(tmp_path),
-                addon=addon,
-                site=site.url("1/"),
-                stop=stop,
+                f"{SPIDERS}.ValuesSpider", settings=settings_for(tmp_path), addon=addon, site=site.url("1/"), stop=stop
             )
             for stop in ("1", "")
         ]

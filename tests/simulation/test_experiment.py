@@ -8,15 +8,7 @@ import pytest
 
 from crawlproject.frontier import POLICIES, CapacityBased, Policy
 from crawlproject.simulation.crawl import CrawlOptions
-from crawlproject.simulation.experiment import (
-    ESTIMATES,
-    Experiment,
-    Knowledge,
-    Trial,
-    policy_of,
-    run,
-    web_of,
-)
+from crawlproject.simulation.experiment import ESTIMATES, Experiment, Knowledge, Trial, policy_of, run, web_of
 from crawlproject.simulation.graph_web import GraphSpec
 from crawlproject.simulation.synthetic import SyntheticSpec
 from tests.data import real

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier import (
-    BestPrefix,
-    BreadthFirst,
-    Entry,
-    Frontier,
-    Measurement,
-    Policy,
-    Politeness,
-    Session,
-)
+from crawlproject.frontier import BestPrefix, BreadthFirst, Entry, Frontier, Measurement, Policy, Politeness, Session
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError

@@ -62,8 +62,7 @@ class TestCounting:
         assert urls(web, Kind.BROKEN) == ["http://127.2.0.1:8080/pears-and-more/c.html"]
 
     @pytest.mark.parametrize(
-        "href",
-        ["a%20b%25.html", "a b%25.html", "\n a b%25.\nhtml ", "x/..\\a b%25.html", "%61%20b%25.html"],
+        "href", ["a%20b%25.html", "a b%25.html", "\n a b%25.\nhtml ", "x/..\\a b%25.html", "%61%20b%25.html"]
     )
     def test_spellings_of_one_path_are_one_url(self, tmp_path: Path, href: str) -> None:
         """Spaces, backslashes and needless escapes are read as browsers and nginx read them."""

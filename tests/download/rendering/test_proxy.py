@@ -81,10 +81,7 @@ def test_requests_come_through() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    "credentials",
-    ["", "!!!", "bWU6eA==", "bWU=", "/w==", "eW91OnNlY3JldA==", "x" * 10_000],
-)
+@pytest.mark.parametrize("credentials", ["", "!!!", "bWU6eA==", "bWU=", "/w==", "eW91OnNlY3JldA==", "x" * 10_000])
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 def test_without_valid_credentials_nothing_does(credentials: str, method: str) -> None:
     """Whoever finds the port."""

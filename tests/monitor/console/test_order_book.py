@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.monitor.console.order_book import (
-    OrderBook,
-    Orders,
-)
+from crawlproject.monitor.console.order_book import OrderBook, Orders
 
 ORDERS = Orders(True, (8, 64), {"a.example": 2.5}, ["http://b.example"], ["c.example"])
 

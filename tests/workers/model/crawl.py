@@ -241,13 +241,7 @@ class ModelCrawl:
     """Implements ``Crawl``, and runs it. ``seeds``: URLs that this process begins with."""
 
     def __init__(
-        self,
-        process: Process,
-        web: Web,
-        observer: Observer,
-        copy: ModelCopy,
-        outbox: Outbox,
-        seeds: Sequence[str],
+        self, process: Process, web: Web, observer: Observer, copy: ModelCopy, outbox: Outbox, seeds: Sequence[str]
     ) -> None:
         self.worker: Worker  # set by the caller
         self.failed = ""
