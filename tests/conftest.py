@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,10 @@ from testbed.redis_server import RunningRedis
 from testbed.web import process as web_process
 from tests.processes import Piped, share_server
 from tests.waiting import alarm
+
+# Or each process of the tests compiles all modules and rewrites all asserts once more: half of the time of collecting.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # ``scrapy`` imports the commands of all packages before any of its own; that of scrapy-poet, which few users have,
 # imports pytest: a quarter of the CPU time of a small crawl. ``test_package.py`` runs with it.

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts import reproduce_cao2003
 from testbed.crawl import Conditions
 from testbed.twin import compare, twin
 from testbed.web import WebSpec, build_web
@@ -15,10 +14,16 @@ from testbed.web import WebSpec, build_web
 SMALL = ["--servers", "100", "--pages", "2000", "--sessions", "12", "--connections", "4,16,64"]
 
 
+def reproduce(arguments: list[str]) -> int:
+    from scripts import reproduce_cao2003  # matplotlib: not for each process that collects tests
+
+    return reproduce_cao2003.main(arguments)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    assert reproduce_cao2003.main(["--figures", "3,4,6,7", *SMALL, "--output", str(folder)]) == 0
+    assert reproduce(["--figures", "3,4,6,7", *SMALL, "--output", str(folder)]) == 0
     return folder
 
 
@@ -55,7 +60,7 @@ def test_quality_comes_sooner_by_policies_that_know_it(folder: Path, figure: int
 
 def test_tables_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """Markdown, on standard output; without --real there is no figure 5."""
-    assert reproduce_cao2003.main(["--figures", "3,5", "--servers", "20", "--pages", "60"]) == 0
+    assert reproduce(["--figures", "3,5", "--servers", "20", "--pages", "60"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:4:3] == [
         "## Figure 3: requests per connection, share of the servers",
