@@ -27,7 +27,7 @@ from scrapy.settings import Settings
 from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_crawl import WorkerOptions
-from crawlproject.commands.worker_processes import MAX_RESTARTS, Signals, Worker, Workers
+from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
 from crawlproject.commands.worker_view import WorkerView, counted, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
@@ -734,3 +734,20 @@ def test_summary_adds_the_stats() -> None:
     assert "; 20 pages in this run, 50 in the whole crawl (2.0/s); 66 URLs still queued; " in counted_by_redis
     assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
     assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
+
+
+def test_deaths_are_forgotten_after_ten_minutes() -> None:
+    """So a crawl of months may lose a worker each day."""
+    restarts = Restarts()
+    assert all(restarts.allow(now) for now in range(0, 500, 100))
+    assert not restarts.allow(590)
+    assert restarts.allow(601)
+    assert not restarts.allow(602)
+
+
+@needs_server
+def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names its directory; Ctrl-C would end the wait earlier."""
+    monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
+    with private_server(tmp_path), Signals() as signals, pytest.raises(PrivateRedisError, match="in use by the redis-"):
+        PrivateRedis(tmp_path, signals, print).__enter__()

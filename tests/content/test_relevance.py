@@ -16,7 +16,7 @@ from crawlproject.content.relevance.background import idf_of
 from crawlproject.content.relevance.features import LinkReader
 from crawlproject.content.relevance.focus import Focus
 from crawlproject.content.relevance.language import declared_language, language_of
-from crawlproject.content.relevance.model import PRIOR, LinkModel
+from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
 from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold, own_lines
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, stemmer_of, terms_of, words_of
@@ -355,3 +355,27 @@ def test_terms_with_the_same_stem_are_found_together() -> None:
     """None of them is missing because another one was written first."""
     topic = Topic({"lock": 1.0, "LOCK": 1.0, "locks": 1.0, "door lock": 1.0, "key": 1.0})
     assert set(topic.relevance("", "Two locks.", "en").found) == {"lock", "LOCK", "locks", "door lock"}
+
+
+def test_predicted_values_stay_probabilities() -> None:
+    """Also for extreme weights."""
+    model = LinkModel()
+    for outcome in (0.0, 1.0):
+        for _ in range(2_000):
+            model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
+            assert 0 < model.predict(Features((3.0,) * len(PRIOR), range(50))) <= 1
+
+
+def test_buckets_are_within_the_weights() -> None:
+    """For any text."""
+    reader = LinkReader(THREADS)
+    features = reader.features("http://a.example/%FF?" + "ü" * 500, Anchor("线程" * 500, "é " * 500), 1.0, "en")
+    assert max(features.words) < BUCKETS
+
+
+def test_examples_that_share_all_lines_are_read_whole() -> None:
+    """The same page twice, and a page of links alone."""
+    page = _blog_page("Mutex", "The mutex protects the queue.")
+    assert "mutex" in learned([page, page])
+    links = Example("Mutex", "mutex semaphore", "en", own_lines("<a href=1>mutex</a> <a href=2>semaphore</a>"))
+    assert "semaphore" in learned([links])

@@ -241,3 +241,13 @@ def test_copied_tree_is_crawled_fully_after_kills(tmp_path: Path) -> None:
         result = crawl(WEB, settings=settings, seeds=site.url("1/a/aa.html"))
         assert set(site.script) <= set(site.places())
     assert result.stat("finish_reason") == "finished"
+
+
+def test_nothing_is_compared_if_switched_off() -> None:
+    """No page is marked, no stat set, no link dropped."""
+    copy = page("/target")
+    with scripted_site() as site:
+        site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page()}
+        result = crawl_web(site, "1/", DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
+    assert set(marks(result, site).values()) == {(None, None)}
+    assert not [name for name in result.stats if name.startswith("duplicates/")]

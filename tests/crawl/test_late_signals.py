@@ -8,6 +8,12 @@ import pytest
 from tests.crawl.scripted_site import page, scripted_site
 from tests.processes import ROOT
 
+NO_CRAWL = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+from crawlproject.addon import ignore_late_signals
+ignore_late_signals()
+"""
+
 #: A global of the main module is deleted when signals have their default action again.
 LATE = """
 import os, signal, sys
@@ -38,3 +44,8 @@ def test_a_signal_after_the_end_of_a_crawl_does_nothing(name: str) -> None:
     assert "Spider closed (finished)" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(("name", "number"), [("SIGINT", 2), ("SIGTERM", 15)])
+def test_a_process_without_a_crawl_is_left_alone(name: str, number: int) -> None:
+    assert run(NO_CRAWL, name).returncode == -number

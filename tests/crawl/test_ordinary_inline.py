@@ -224,3 +224,12 @@ def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:
         gone = dead.origins[1]
     ours = run(f"{INLINE}.MirrorSpider", script, settings=settings, dead=gone)
     assert ours.items() == [{"url": f"1/{number}"} for number in range(3)]
+
+
+def test_crawl_delay_holds_for_a_host_without_delay() -> None:
+    """What robots.txt asks for, on one connection."""
+    site = post(
+        Answer("ok"), {"delay": 0, "concurrency": 4}, "User-agent: *\nCrawl-delay: 0.1", ROBOTSTXT_OBEY=True
+    ).site
+    assert len(site.gaps(2)) == 8
+    assert min(site.gaps(2)) >= 0.1

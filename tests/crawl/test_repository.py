@@ -20,7 +20,7 @@ from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import IMPOLITE, crawl, crawling
 from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running
-from tests.crawl.scripted_site import Answer, Asked, page, scripted_site
+from tests.crawl.scripted_site import Answer, Asked, page, redirect, scripted_site
 from tests.crawl.test_resume import fetched
 from tests.processes import run_python
 from tests.waiting import until
@@ -255,3 +255,17 @@ def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
     assert request.get_header("X-Mine") == "1"
     assert request.get_header("Host") == urlsplit(site.url("1/")).netloc
     assert request.get_header("Proxy-Authorization") is None
+
+
+def test_redirects_keep_their_own_records(tmp_path: Path) -> None:
+    """One record per hop, under its own URL, naming the referring page."""
+    with scripted_site() as site:
+        site.script = {"1/": page("/old"), "1/old": redirect("/new"), "1/new": page()}
+        crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
+    assert [(urlsplit(row.url).path, row.status) for row in rows(tmp_path)] == [
+        ("/", 200),
+        ("/new", 200),
+        ("/old", 302),
+    ]
+    metadata = [payload.decode() for kind, _, _, payload in archived(tmp_path) if kind == "metadata"]
+    assert [f"via: {site.url('1/')}" in fields for fields in metadata] == [False, True, True]

@@ -409,3 +409,13 @@ def test_requests_that_cannot_be_stored_are_not_lost(tmp_path: Path, stop: str) 
     assert runs[0].stat("frontier/unserializable/refetched") == 1
     assert runs[0].log.count("cannot be stored") == 2, "a line for each kind of value"
     assert runs[2].items == []
+
+
+def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
+    """Its contents are neither deleted nor mixed."""
+    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
+    with running_web(spec) as web:
+        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
+        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
+    assert "belongs to the spider 'web', not to 'full'" in other.log
+    assert other.exit_code != 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request, Spider
-from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
@@ -18,6 +19,8 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
+from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter
@@ -182,3 +185,26 @@ def test_last_error_is_of_the_present_failures_and_bounded() -> None:
     assert server.last_error == "status 503"
     frontier.record(Measurement(A, 20.0, status=404))
     assert server.last_error is None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (caused(CannotResolveHostError("x"), NameLookupError("x.invalid", "nxdomain")), "no such name: x.invalid"),
+        (NameLookupError("x.example", "timeout"), "its name servers do not answer: x.example"),
+        (refused(), "connection refused"),
+        (ConnectionResetError(104, "x"), "connection reset"),
+        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: x"),
+        (ssl.SSLError(1, "[SSL] unknown error (_ssl.c:1006)"), "TLS: unknown error"),
+        (ssl.SSLError(1, ""), "TLS: failed without a reason"),
+        (ssl.SSLError(), "TLS: failed without a reason"),
+        (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
+        (caused(DownloadTimeoutError("x"), ConnectTimeoutError()), "no connection in time"),
+        (ServerDisconnectedError(), "connection closed without an answer"),
+        (RuntimeError("two\nlines"), "two lines"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_error_in_words(error: Exception, words: str) -> None:
+    """By its first cause."""
+    assert in_words(error).startswith(words)

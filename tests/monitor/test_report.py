@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.monitor.report.facts import REASONS, Facts, summary
+from crawlproject.monitor.report.facts import REASONS, Facts, advice, summary
 from crawlproject.monitor.report.page import page, write_report
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
@@ -236,3 +236,24 @@ def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     for name, problem in (("file", "not a directory"), ("none", "no such directory")):
         done = run_python("-m", "scrapy", "report", f"{tmp_path}/{name}")
         assert (done.returncode, done.stderr) == (1, f"{tmp_path}/{name}: {problem}\n")
+
+
+@pytest.mark.parametrize(
+    ("held", "sessions", "wanted"),
+    [
+        ("politeness", 10, "Of the 64 connections allowed, 16% were in use on average, because servers rested"),
+        ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
+        ("CPU", 30, "or several processes"),
+        ("DNS", 30, "a caching resolver"),
+        ("few", 3, "give more seeds"),
+        ("the event", 3, "files, databases or sleep"),
+        ("failures", 3, "For 100% of the time the crawl only tried servers again that fail"),
+    ],
+)
+def test_what_to_change(held: str, sessions: int, wanted: str) -> None:
+    """By what held the crawl back most of the time."""
+    found = samples(10, 100.0, 50)
+    for each in found:
+        each.update(held_back=HELD_BACK.index(held), sessions=sessions)
+    told = " ".join(advice(Facts.of(series_of(found), {})))
+    assert wanted in told

@@ -14,10 +14,12 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.monitor.figures import Figures
+from crawlproject.monitor.report.facts import REASONS
 from crawlproject.monitor.series import recording
 from crawlproject.monitor.series.recording import Series
 from crawlproject.monitor.series.samples import (
     COLUMNS,
+    HELD_BACK,
     MAX_INTERVAL,
     MAX_RUNS,
     MAX_SAMPLES,
@@ -212,3 +214,22 @@ def test_a_young_crawl_has_snapshots(tmp_path: Path) -> None:
             clock.return_value = float(second)
             series._look()
     assert saved == [4, 12, 28, 60, 120, 180]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("the operator: the crawl is paused", "paused"),
+        ("the store: requests wait until it can be reached again", "store"),
+        ("the process cannot keep up: 8 of 64 connections allowed for now", "keep up"),
+        ("the network: no server can be reached", "network"),
+        ("the crawl is ending: 5 requests in progress", "ending"),
+        ("the event loop lags by 0.70 s, with 2% of a CPU in use", "event loop"),
+        ("politeness: 3 of 4 servers rest", "rest"),
+        ("something new", "unknown"),
+    ],
+)
+def test_the_series_tells_reasons_apart(said: str, wanted: str) -> None:
+    """Also those that begin with the same word: a pause is not an overloaded process."""
+    sample = sample_of(Figures(at=0.0, elapsed=1.0, held_back=said))
+    assert wanted in REASONS[HELD_BACK[int(sample["held_back"])]]

@@ -36,3 +36,11 @@ def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> Non
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared below
         RenderOptions.from_settings(Settings(settings))
     assert str(error.value).startswith(message)
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """The command line gives every value as text."""
+    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
+    options = RenderOptions.from_settings(Settings(given))
+    assert options.pages == 2
+    assert options.launch_options == {"args": ["--x"]}

@@ -121,3 +121,15 @@ def test_one_waits_for_another(checkout: Path) -> None:
             assert process.stderr.read() == "compiled crawlproject/urls/native, which saves CPU\n"
     assert builds(checkout) == 1
     assert install(checkout) == ""
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
+@pytest.mark.parametrize("compiler", [True, False])
+def test_an_environment_that_cannot_be_changed(checkout: Path, compiler: bool) -> None:
+    """That of another user, or in an image: it is used as it is."""
+    (checkout / "crawlproject" / "urls" / "native").chmod(0o555)
+    try:
+        assert install(checkout, compiler=compiler) == ""
+    finally:
+        (checkout / "crawlproject" / "urls" / "native").chmod(0o755)
+    assert builds(checkout) == 0

@@ -106,3 +106,12 @@ def test_old_python_is_told_so(checkout: Path, tmp_path: Path) -> None:
     done = install(checkout, tmp_path / "old")
     assert done.returncode == 1
     assert ".venv has Python 3.10.0: remove .venv" in done.stderr
+
+
+def test_setup_says_so_too(checkout: Path) -> None:
+    """In one line, before anything else is imported."""
+    program = f"import sys; sys.version_info = (3, 10); exec(open({str(checkout / 'setup.py')!r}).read())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("crawlproject needs Python 3.11 or newer, this is ")
+    assert len(done.stderr.splitlines()) == 1

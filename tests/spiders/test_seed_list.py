@@ -116,3 +116,9 @@ def test_file_without_a_url(tmp_path: Path, content: bytes, told: str) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(f"seeds={str(path)!r}: {told}")):
         seed_lines(str(path))
+
+
+def test_folder_cannot_be_read(tmp_path: Path) -> None:
+    """Nor can what may not be opened."""
+    with pytest.raises(ValueError, match=re.escape(f"seeds={str(tmp_path)!r}: Is a directory")):
+        seed_lines(str(tmp_path))

@@ -286,3 +286,15 @@ def test_bad_arguments_are_refused(arguments: dict[str, str], reason: str, tmp_p
     )
     with pytest.raises(ValueError, match=reason):
         TopicSpider(**{**known, **arguments})
+
+
+def test_a_subclass_may_have_arguments_of_its_own(tmp_path: Path) -> None:
+    """Unless one looks like a misspelling."""
+
+    class OwnSpider(TopicSpider):
+        name = "own"
+
+    known = {"topic": topic_file(tmp_path), "seeds": "http://a.example/"}
+    assert getattr(OwnSpider(**known, region="north"), "region") == "north"  # noqa: B009 - mypy does not know it
+    with pytest.raises(ValueError, match="did you mean tunnel"):
+        OwnSpider(**known, tunel="2")
