@@ -97,7 +97,6 @@ LONGEST = (
     "commands/test_frontier_redis.py",
     "crawl/test_fast_lane.py",
     "crawl/test_repository.py",
-    "simulation/test_workers.py",
     "commands/test_workers.py",
     "workers/test_late_orders.py",
     "urls/test_parse_budget.py",

@@ -266,18 +266,6 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
     assert "Spider closed (" in told
 
 
-def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
-    """Neither does a file, as under scrapyd."""
-    with (tmp_path / "err").open("w+") as file:
-        with crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
-            assert process.wait(HUNG) == 0
-        file.seek(0)
-        output = file.read()
-    assert "Spider closed (" in output
-    assert "\x1b[" not in output
-    assert "Held back by" not in output
-
-
 def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:
     """Sequences that clear the screen, set its title, ask the terminal; colours of a log stay."""
     with terminal() as shown:
