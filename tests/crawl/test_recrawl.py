@@ -265,7 +265,6 @@ def test_killed_recrawl_continues(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "arguments", "reason"),
     [
-        ({"FRONTIER_RECRAWL_AGE": "soon"}, {}, "FRONTIER_RECRAWL_AGE='soon': must be an age"),
         ({}, {"recrawl": "-1d"}, "recrawl='-1d': must be an age"),
         ({"JOBDIR": None}, {"recrawl": "1d"}, "FRONTIER_RECRAWL_AGE"),
         ({"FRONTIER_BACKEND": "memory", "FRONTIER_RECRAWL_AGE": "1d"}, {}, "JOBDIR or FRONTIER_DIR must name"),

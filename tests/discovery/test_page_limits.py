@@ -53,40 +53,6 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
 
 
-@pytest.mark.parametrize("per_domain", [False, True])
-def test_count_and_waiting_urls_survive_a_restart(tmp_path: Path, per_domain: bool) -> None:
-    """A second run with the same limit fetches none of them, a third with a higher limit does."""
-
-    def run(limit: int) -> tuple[Frontier, PageLimits, DiskStore]:
-        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
-        frontier = Frontier(BestPrefix(), Politeness())
-        DiskFrontierStore(store, 0.0).load(frontier, 0.0)
-        return frontier, PageLimits(frontier, *((0, limit) if per_domain else (limit, 0))), store
-
-    frontier, limits, store = run(2)
-    frontier.push([Entry(f"{A}/1"), Entry(f"{A}/2")])
-    assert not limits.refuses(f"{A}/1")
-    limits.fetched(A)
-    store.commit()
-    store.close()
-    frontier, limits, store = run(2)
-    assert len(frontier) == 2
-    limits.fetched(A)
-    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]  # they are not acknowledged
-    store.commit()
-    store.close()
-    frontier, limits, store = run(2)
-    assert (len(frontier), limits.refuses(f"{A}/9")) == (0, True)
-    store.commit()
-    store.close()
-    frontier, limits, store = run(3)
-    assert (len(frontier), limits.refuses(f"{A}/9")) == (2, False)
-    limits.fetched(A)
-    assert len(frontier) == 0
-    store.commit()
-    store.close()
-
-
 def test_requests_to_a_full_server_are_kept_for_a_higher_limit(tmp_path: Path) -> None:
     """Those that a spider yields after the server was full, and one that was handed out but not sent."""
 

@@ -104,6 +104,7 @@ def test_wrong_age_is_refused(value: object) -> None:
         *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
         ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
         ("DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
+        ("FRONTIER_RECRAWL_AGE", "soon", "an age"),
         ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
         ("DUPLICATES_MIRROR_FACTOR", 0, "above 0 and at most 1"),
         ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
