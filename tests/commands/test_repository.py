@@ -104,6 +104,14 @@ def test_wrong_arguments_are_told(arguments: list[str], message: str) -> None:
     assert done.returncode != 0
 
 
+def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
+    """A URL that was not fetched, a format that was not named, a place that cannot be written."""
+    done = scrapy("get", "http://a.example/other", repository)
+    assert (done.returncode, b"no page of 'http://a.example/other'" in done.stderr) == (1, True)
+    assert b"expected either --csv FILE or --parquet FILE" in scrapy("export", repository).stderr
+    assert b"--csv /nowhere/x: No such file" in scrapy("export", repository, "--csv", "/nowhere/x").stderr
+
+
 @pytest.mark.long
 def test_files_of_other_software_are_read(tmp_path: Path) -> None:
     """A crawl of 2008 by Heritrix, in WARC 0.17."""
@@ -112,11 +120,3 @@ def test_files_of_other_software_are_read(tmp_path: Path) -> None:
     assert b"Files read: 0, pages found: 0" in scrapy("index", tmp_path).stderr
     assert scrapy("get", "http://www.archive.org/robots.txt", tmp_path).stdout.startswith(b"#######")
     assert len(scrapy("ls", tmp_path).stdout.splitlines()) == 261
-
-
-def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
-    """A URL that was not fetched, a format that was not named, a place that cannot be written."""
-    done = scrapy("get", "http://a.example/other", repository)
-    assert (done.returncode, b"no page of 'http://a.example/other'" in done.stderr) == (1, True)
-    assert b"expected either --csv FILE or --parquet FILE" in scrapy("export", repository).stderr
-    assert b"--csv /nowhere/x: No such file" in scrapy("export", repository, "--csv", "/nowhere/x").stderr

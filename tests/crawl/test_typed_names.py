@@ -52,6 +52,12 @@ def test_allowed_domains(typed: str) -> None:
     assert urls == {root, f"{root}own", f"{root}away"}, done.log
 
 
+def test_a_port_of_allowed_domains_counts_for_redirects() -> None:
+    """As for links."""
+    done, urls = crawled(seeds="http://other.test:81/", allowed="OTHER.test:81")
+    assert urls == {f"http://other.test:81/{path}" for path in ("", "own", "away")}, done.log
+
+
 @pytest.mark.parametrize("typed", ["H.TEST", "*.h.test", "h.test.:80"])
 def test_allowed_domains_of_a_projects_own_spider(typed: str) -> None:
     """Its requests and its redirects, too."""
@@ -81,9 +87,3 @@ def test_domains_of_rule_files(typed: str, tmp_path: Path) -> None:
     )
     done, urls = crawled("crawlproject.spiders.site.SiteSpider", rules=str(rules))
     assert urls == {root, f"{root}own"}, done.log
-
-
-def test_a_port_of_allowed_domains_counts_for_redirects() -> None:
-    """As for links."""
-    done, urls = crawled(seeds="http://other.test:81/", allowed="OTHER.test:81")
-    assert urls == {f"http://other.test:81/{path}" for path in ("", "own", "away")}, done.log

@@ -57,6 +57,29 @@ def refused() -> Exception:
     return caused(DownloadConnectionRefusedError(str(error.value)), error.value)
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (caused(CannotResolveHostError("x"), NameLookupError("x.invalid", "nxdomain")), "no such name: x.invalid"),
+        (NameLookupError("x.example", "timeout"), "its name servers do not answer: x.example"),
+        (refused(), "connection refused"),
+        (ConnectionResetError(104, "x"), "connection reset"),
+        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: x"),
+        (ssl.SSLError(1, "[SSL] unknown error (_ssl.c:1006)"), "TLS: unknown error"),
+        (ssl.SSLError(1, ""), "TLS: failed without a reason"),
+        (ssl.SSLError(), "TLS: failed without a reason"),
+        (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
+        (caused(DownloadTimeoutError("x"), ConnectTimeoutError()), "no connection in time"),
+        (ServerDisconnectedError(), "connection closed without an answer"),
+        (RuntimeError("two\nlines"), "two lines"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_error_in_words(error: Exception, words: str) -> None:
+    """By its first cause."""
+    assert in_words(error).startswith(words)
+
+
 def test_words_are_bounded() -> None:
     """Errors quote what servers send, and may cause each other."""
     assert len(in_words(RuntimeError("x" * 10_000))) == MAX_WORDS
@@ -185,26 +208,3 @@ def test_last_error_is_of_the_present_failures_and_bounded() -> None:
     assert server.last_error == "status 503"
     frontier.record(Measurement(A, 20.0, status=404))
     assert server.last_error is None
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (caused(CannotResolveHostError("x"), NameLookupError("x.invalid", "nxdomain")), "no such name: x.invalid"),
-        (NameLookupError("x.example", "timeout"), "its name servers do not answer: x.example"),
-        (refused(), "connection refused"),
-        (ConnectionResetError(104, "x"), "connection reset"),
-        (caused(OSError("x"), ssl.SSLError(1, "[SSL] x")), "TLS: x"),
-        (ssl.SSLError(1, "[SSL] unknown error (_ssl.c:1006)"), "TLS: unknown error"),
-        (ssl.SSLError(1, ""), "TLS: failed without a reason"),
-        (ssl.SSLError(), "TLS: failed without a reason"),
-        (DownloadTimeoutError("Getting x took longer"), "no answer in time (DOWNLOAD_TIMEOUT)"),
-        (caused(DownloadTimeoutError("x"), ConnectTimeoutError()), "no connection in time"),
-        (ServerDisconnectedError(), "connection closed without an answer"),
-        (RuntimeError("two\nlines"), "two lines"),
-        (RuntimeError(), "RuntimeError"),
-    ],
-)
-def test_error_in_words(error: Exception, words: str) -> None:
-    """By its first cause."""
-    assert in_words(error).startswith(words)

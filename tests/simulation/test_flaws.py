@@ -11,7 +11,7 @@ from crawlproject.frontier import POLICIES, BreadthFirst
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
-from crawlproject.simulation.flawed_web import Flaws
+from crawlproject.simulation.flawed_web import Flaws, add_flaws
 from crawlproject.simulation.metrics import Curve, collectable_quality
 from crawlproject.simulation.record import NO_WAIT
 from crawlproject.simulation.synthetic import SyntheticSpec, build
@@ -72,6 +72,12 @@ def test_crawl_delay_holds_from_robots_txt_on() -> None:
     assert crawl.started[1] >= crawl.ended[0] + 2
 
 
+@pytest.mark.parametrize("changed", [{"kinds": np.zeros(1)}, {"errors": np.zeros(1)}, {"crawl_delay": np.ones(1)}])
+def test_arrays_of_another_length_are_refused(changed: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ValueError, match="must have one entry"):
+        replace(make_web([Host()], [Page(links=(1,)), Page()]), **changed)
+
+
 @settings(deadline=None)
 @given(webs(), st.data(), st.sampled_from(sorted(POLICIES)), st.integers(1, 4))
 def test_every_page_that_can_be_collected_is_collected(
@@ -116,3 +122,16 @@ def test_no_crawl_beats_the_bound_with_flaws() -> None:
     bound, total = bound_of(web, 8), collectable_quality(web)
     assert all(curve.at(time) * total <= bound.at(time) + 1e-9 for time in np.linspace(0.1, curve.times[-1], 50))
     assert curve.shares[-1] == pytest.approx(1.0)
+
+
+def test_too_many_flaws_are_refused() -> None:
+    with pytest.raises(ValueError, match="at most"):
+        Flaws(missing=0.5, moved=0.5)
+
+
+def test_same_seed_same_flaws() -> None:
+    web = build(SyntheticSpec(servers=10, pages=100))
+    one, same, other = (add_flaws(web, Flaws(), seed) for seed in (1, 1, 2))
+    assert one.kinds.tolist() == same.kinds.tolist()
+    assert one.targets.tolist() == same.targets.tolist()
+    assert one.kinds.tolist() != other.kinds.tolist()

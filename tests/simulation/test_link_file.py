@@ -49,6 +49,12 @@ def test_first_line_of_a_page_counts() -> None:
     assert file.damaged == 0
 
 
+def test_blank_lines_line_ends_and_closing_tabs_do_no_harm() -> None:
+    """A page without links may end with its tab, a file with CRLF."""
+    file = read_links([A + b"\t\r\n", b"\n", B])
+    assert (file.pages, file.damaged) == (2, 0)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -75,6 +81,17 @@ def test_no_bytes_make_it_fail(lines: list[bytes]) -> None:
     file = read_links(lines)
     assert file.pages == 0 or file.urls
     assert file.damaged <= len(lines)
+
+
+def test_compressed_or_not_the_same_is_read(tmp_path: Path) -> None:
+    """``.gz`` says which."""
+    text = many_lines(0, 500)
+    (tmp_path / "links.tsv").write_bytes(text)
+    (tmp_path / "links.tsv.gz").write_bytes(gzip.compress(text))
+    plain, compressed = read_link_file(tmp_path / "links.tsv"), read_link_file(str(tmp_path / "links.tsv.gz"))
+    assert plain.pages == compressed.pages == 500
+    assert links_of(plain) == links_of(compressed)
+    assert compressed.damaged == 0
 
 
 @given(st.lists(st.binary(max_size=3000), max_size=4))
@@ -105,3 +122,18 @@ def test_what_a_resumed_crawl_appends_after_a_crash_is_read(lost: int, tmp_path:
     assert set(file.urls) > {f"http://s{page % 7}.example/{page * page}" for page in range(1000, 2000)}
     assert file.pages > 1300
     assert file.damaged >= 1
+
+
+def test_missing_file_is_told(tmp_path: Path) -> None:
+    """By the system's own error."""
+    for name in ("links.tsv", "links.tsv.gz"):
+        with pytest.raises(FileNotFoundError):
+            read_link_file(tmp_path / name)
+
+
+def test_empty_files_have_no_pages(tmp_path: Path) -> None:
+    """Nothing there is no error here."""
+    for name in ("links.tsv", "links.tsv.gz"):
+        (tmp_path / name).touch()
+        file = read_link_file(tmp_path / name)
+        assert (file.urls, file.pages, len(file.targets), file.damaged) == ((), 0, 0, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawlproject.simulation import report
+from crawlproject.simulation import plots, report
 from crawlproject.simulation.crawl import CrawlOptions
 from crawlproject.simulation.experiment import Experiment, Trial, run
 from crawlproject.simulation.synthetic import SyntheticSpec
@@ -93,8 +93,6 @@ def test_means_of_curves_over_webs(trials: list[Trial]) -> None:
 
 def test_plots_are_drawn_for_each_quality(trials: list[Trial], tmp_path: Path) -> None:
     """Three PNG files each, without a display."""
-    from crawlproject.simulation import plots  # matplotlib: not for each process that collects tests
-
     written = plots.write(trials, tmp_path)
     assert sorted(path.name for path in written) == sorted(
         f"{name}-{quality}.png"

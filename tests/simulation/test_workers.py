@@ -102,7 +102,20 @@ def test_links_of_other_workers_raise_the_quality_of_queued_pages() -> None:
     assert [page for page in crawl.pages.tolist() if web.server[page] == 1] == [1, 3, 2]
 
 
-@pytest.mark.long
+def test_equal_crawls_are_equal() -> None:
+    """Nothing is left to chance once the web is drawn."""
+    web = build(SMALL)
+    first, again = (crawl_of(web, 3, cpu_time=0.01) for _ in range(2))
+    assert first.pages.tolist() == again.pages.tolist()
+    assert first.ended.tolist() == again.ended.tolist()
+
+
+def test_each_worker_needs_a_session() -> None:
+    """The error says how many there are."""
+    with pytest.raises(ValueError, match="5 workers for 4 sessions"):
+        simulate(build(SMALL), BestPrefix(), InLinks(), CrawlOptions(sessions=4, workers=5))
+
+
 def test_dividing_a_crawl_costs_little() -> None:
     """Less than .01 of the area under quality over time for 4 x 16 sessions instead of 64.
 
@@ -122,6 +135,13 @@ def test_dividing_a_crawl_costs_little() -> None:
     assert areas[0] - 0.01 < areas[1] < areas[0]
     assert 0.25 <= four.busiest_share < 0.35
     assert 0 < four.sent < 2 * web.pages
+
+
+def test_a_slow_exchange_costs_quality() -> None:
+    """Links that wait are found later."""
+    web = build(SyntheticSpec(servers=100, pages=3000))
+    fast, slow = (crawl_of(web, 4, exchange_interval=interval) for interval in (0.01, 120.0))
+    assert Curve.of(slow).area(fast.full_time) < 0.99 * Curve.of(fast).area(fast.full_time)
 
 
 @pytest.fixture(scope="module")

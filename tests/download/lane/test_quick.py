@@ -1,7 +1,8 @@
 """The quick methods do what those of Scrapy's middlewares do."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy.downloadermiddlewares.defaultheaders import DefaultHeadersMiddleware
@@ -16,6 +17,9 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.download.lane.quick import quick, quick_process, size_of_request
 from crawlproject.middlewares.compression import OffLoopCompressionMiddleware
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REQUESTS = [
     Request("http://a.example"),
