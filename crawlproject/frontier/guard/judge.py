@@ -263,6 +263,8 @@ class Guard:
         """Pages in a row without news after which ``pattern`` is dropped; 0: never."""
         if pattern.end is not End.ENDLESS:
             return 0
+        if pattern.combines:  # addresses that grow have no gaps, as calendars have
+            return min(self.limits.max_same, self.limits.GROWN_SAME)
         if pattern.news > 1 or self.share.is_left:
             return self.limits.max_same
         return min(self.limits.max_same, self.limits.LEAST_SAME)

@@ -69,6 +69,8 @@ class GuardLimits:
 
     #: The same as ``max_same`` for a pattern that never showed any news, once ``CrawlShare`` is used up.
     LEAST_SAME: ClassVar[int] = 2
+    #: The same for a pattern whose addresses grow from page to page.
+    GROWN_SAME: ClassVar[int] = 12
     #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
