@@ -31,21 +31,20 @@ from crawlproject.engine import (
     stats_of,
     unfinished_requests,
 )
+from crawlproject.fates import Fates, Reason
+from crawlproject.fates.tally import Ending
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.requests.ends import RequestEnds
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import (
     GIVEN_UP,
     KEEP,
-    NO_ANSWER,
     ORIGIN,
-    PAGE_LIMIT,
-    SERVER_GIVEN_UP,
     UNSENT,
-    UNSERIALIZABLE,
 )
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.errors import StoreError
@@ -75,6 +74,9 @@ MAX_DROPPED = 500
 #: Requests that fail unsent and are in progress at once: Scrapy needs 1 ms of CPU and more for each, and finishes all
 #: of them before a crawl ends.
 MAX_FAILING = 16
+
+#: Seconds between two searches for requests that the engine has finished.
+ENDS_EVERY = 1.0
 
 #: Key of ``Request.meta``: Scrapy marks start requests.
 START = "is_start_request"
@@ -109,16 +111,31 @@ class FrontierScheduler(BaseScheduler):
         frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        host = Host(self._alarm.ring, self._receive, self._servers_came, self._close_connections)
+        self._fates = Fates(self._stats.inc_value, self._keep_fate)
+        self._ends = RequestEnds(crawler, self._fates, self._seen.canonicalizer.canonical)
+        self._looked_at = 0.0
+        host = Host(
+            self._alarm.ring,
+            self._receive,
+            self._servers_came,
+            self._close_connections,
+            self._fates,
+            self._ends.look,
+        )
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
-        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
+        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend, self._fates)
         self._discovery.queued = self._queued
         self._discovery.enqueue = self._enqueue_received
         ports = CrawlPorts(
-            self._discovery, self._backend, self._alarm.ring, self._take_dropped, lambda: len(self._seen.seen)
+            self._discovery,
+            self._backend,
+            self._alarm.ring,
+            self._take_dropped,
+            lambda: len(self._seen.seen),
+            self._fates,
         )
         self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
@@ -141,6 +158,7 @@ class FrontierScheduler(BaseScheduler):
         connect(self._discovery.answered, signals.response_received)
         connect(self._connection_lost, connection_lost)
         connect(self._item_failed, signals.item_error)
+        connect(self._callback_failed, signals.spider_error)
         opening = self._backend.opened()
         if opening is not None:
             return deferred_from_coro(self._open_after(opening))
@@ -175,6 +193,7 @@ class FrontierScheduler(BaseScheduler):
         self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
         self._stats.set_value("frontier/urls/blocked", self._frontier.blocked)
         self._discovery.close()
+        self._ends.look()
         closing = self._backend.close()
         return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))
 
@@ -212,8 +231,7 @@ class FrontierScheduler(BaseScheduler):
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
         A request to a server of another worker is sent there; one that cannot be sent fails.
-        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``, ``frontier/malformed``,
-        ``frontier/unserializable/lost``.
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``.
         """
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
@@ -231,7 +249,7 @@ class FrontierScheduler(BaseScheduler):
             self._discovery.register_server(request)
             self._frontier.push([entry])
         except ValueError as error:  # its URL has no host: let the downloader fail it, as with Scrapy's scheduler
-            self._stats.inc_value("frontier/malformed")
+            self._fates.note(request, Ending(Reason.MALFORMED, note=str(error)))
             logger.warning("Request cannot be scheduled: %s: %s", request, error)
             entry = self._backend.not_queued(entry, request)
             self.crawl.unsent.append((request, entry))
@@ -263,11 +281,10 @@ class FrontierScheduler(BaseScheduler):
         return True
 
     def _fail_unserializable(self, request: Request) -> None:
-        self._stats.inc_value("frontier/unserializable/lost")
         if not self._has_failed:
             self._has_failed = True
             logger.warning("Requests to servers of other workers fail, as they cannot be serialized: first %s", request)
-        request.meta[GIVEN_UP] = UNSERIALIZABLE
+        request.meta[GIVEN_UP] = Reason.UNSERIALIZABLE
         entry = self._backend.not_queued(Entry(request.url, payload=request), request)
         self.crawl.unsent.append((request, entry))
         self._count("enqueued", 1, entry)
@@ -312,18 +329,22 @@ class FrontierScheduler(BaseScheduler):
             self._hand_out(failing, entry)
             yield failing
         self._find_ended()
+        if CLOCK() - self._looked_at >= ENDS_EVERY:
+            self._looked_at = CLOCK()
+            self._ends.look()
         self._lasting.look()
         self.crawl.admit()
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
             if request is None:
+                self._fates.dropped(start.entry.url, Reason.UNREADABLE)
                 self._backend.unwanted(start.entry)
                 self._dispatcher.ended(start.session)
                 continue
             if self._discovery.is_file(request):
                 dropped += 1
-                self._drop(start.entry)
+                self._drop(start.entry, Reason.EXTENSION)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -379,11 +400,13 @@ class FrontierScheduler(BaseScheduler):
 
     def _hand_out(self, request: Request, entry: Entry) -> None:
         self._count("dequeued", 1, entry)
+        self._ends.begin(request, entry)
         self._backend.handed_out(request, entry)
 
     def _take_back(self, request: Request, start: Start) -> None:
         self._dispatcher.give_back(start)
         self._backend.given_back(request)
+        self._ends.given_back(request)
         self._stats.inc_value("frontier/given_back")
         self._count("dequeued", -1, start.entry)
         self._take_dropped()
@@ -419,13 +442,13 @@ class FrontierScheduler(BaseScheduler):
             request = None if self._backend.is_link(entry) else self._entries.read(entry)
             if request is not None:
                 request.meta[GIVEN_UP] = reason
-                request.meta[KEEP] = reason != SERVER_GIVEN_UP
+                request.meta[KEEP] = reason.stays
                 self.crawl.unsent.append((request, entry))
-            elif reason != SERVER_GIVEN_UP:
+            elif reason.stays:
+                self._fates.dropped(entry.url, reason)
                 self._backend.unwanted(entry)
             else:
-                self._drop(entry)
-            self._stats.inc_value(f"frontier/dropped/{reason}")
+                self._drop(entry, reason)
         self._alarm.ring()
 
     def _drop_more(self) -> None:
@@ -433,10 +456,18 @@ class FrontierScheduler(BaseScheduler):
         self._take_dropped()
         self._alarm.ring()  # it may have been the end of the crawl
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: Entry, reason: Reason) -> None:
         """Remove a link that will not be fetched from frontier and backend."""
         self._frontier.acknowledge(entry)
-        self._backend.dropped(entry)
+        self._backend.dropped(entry, reason)
+
+    def _keep_fate(self, what: Request | str, number: int) -> None:
+        self._backend.keep_fate(what, number)
+
+    def _callback_failed(self, response: Response | Failure) -> None:
+        request = getattr(response, "request", None)
+        if request is not None and (ending := self._fates.noted(request)) is not None:
+            self._fates.note(request, ending._replace(reason=Reason.CALLBACK_FAILED))
 
     def _receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         return self._discovery.receive(entries)
@@ -467,11 +498,11 @@ class FrontierScheduler(BaseScheduler):
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
 
 
-def _reason_of(server: Server | None) -> str:
+def _reason_of(server: Server | None) -> Reason:
     """Why the frontier has dropped a URL of ``server``."""
     if server is None or server.given_up:
-        return SERVER_GIVEN_UP
-    return NO_ANSWER if server.left else PAGE_LIMIT
+        return Reason.SERVER_GIVEN_UP
+    return Reason.NO_ANSWER if server.left else Reason.PAGE_LIMIT
 
 
 def _is_start(request: Request) -> bool:

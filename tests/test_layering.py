@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
 #: backends) nobody imports.  Imports in functions, and those for types only, count as all others.
 LEVELS = (
     ("crawlproject", "clock", "items", "links", "requests.meta", "signals"),  # names, and what spiders yield
+    ("fates",),
     ("urls",),
     ("seen",),
     ("content",),
@@ -40,7 +41,8 @@ MAX_AT_THE_TOP = 28
 Graph = Mapping[str, frozenset[str]]
 
 CORE = {
-    "urls": {"urls"},
+    "fates": {"fates"},
+    "urls": {"urls", "fates"},
     "seen": {"seen", "urls"},
     "content": {"content", "seen", "urls"},
     "frontier": {"frontier", "content", "seen", "urls"},

@@ -95,7 +95,7 @@ class RedisBackend(StoringBackend):
         Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used; then
         nothing is left behind.
         """
-        super().__init__(crawler, frontier, seen)
+        super().__init__(crawler, frontier, seen, host)
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():

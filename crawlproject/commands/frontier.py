@@ -148,7 +148,12 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
 
     with frontier_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
         report = FrontierReport(
-            crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now, lambda _: crawl.url_seen
+            crawl.frontier,
+            crawl.copy.url_rows,
+            crawl.label,
+            crawl.keys_seen,
+            crawl.now,
+            lambda _: crawl.url_mark is not None,
         )
         servers = [{**server, **frontier_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         about = report.counts()

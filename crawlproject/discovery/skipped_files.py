@@ -34,7 +34,7 @@ class SkippedFiles:
 
     A kind of URL (``frontier.learning.file_kinds``) is skipped on a server after ``LINKS_SKIP_AFTER`` responses of that
     kind were not HTML; after one HTML page it is never skipped there.  Until then its links rank last, except probes.
-    Stats: ``frontier/links/dropped/extension`` (queued links), ``frontier/links/probed/extension``.
+    Stat: ``frontier/links/probed/extension``.
     """
 
     def __init__(self, frontier: Frontier, stats: StatsCollector, options: LinkOptions) -> None:
@@ -78,10 +78,7 @@ class SkippedFiles:
 
     def is_dropped(self, url: str) -> bool:
         """Whether to skip a queued link when it is scheduled. O(length)."""
-        if extension_of(url) not in self._extensions or not self.is_skipped(url):
-            return False
-        self._stats.inc_value("frontier/links/dropped/extension")
-        return True
+        return extension_of(url) in self._extensions and self.is_skipped(url)
 
     def rated(self, entry: Entry) -> Entry:
         """The ``entry`` of a link that another worker found, with ``factor`` applied if it has an extension of the

@@ -16,12 +16,14 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from crawlproject.clock import CLOCK
-from crawlproject.crawl_frontier import frontier_of, side_answer
+from crawlproject.crawl_frontier import frontier_of, note_end, side_answer
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.receivers import Receivers
+from crawlproject.fates import Reason
+from crawlproject.fates.tally import Ending
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.limits import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -116,7 +118,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
                 raise
             request.meta[UNSENT] = True
             return request
-        self.process_request_2(rules, request)
+        try:
+            self.process_request_2(rules, request)
+        except IgnoreRequest:
+            note_end(self.crawler, request, Ending(Reason.ROBOTS))
+            raise
         return None
 
     async def robot_parser(self, request: Request) -> RobotParser:

@@ -9,6 +9,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.fates import Reason
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
@@ -54,7 +55,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if timing is not None:
             _write_meta(request.meta, timing)
             if "dataloss" in response.flags:
-                self._count_failure("truncated_body")
+                self._count_failure(Reason.TRUNCATED)
                 request.meta["dont_cache"] = True  # a cache would ask whether the page has changed
             self._record(_measure(request, timing, response))
         return response
@@ -70,7 +71,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if is_repeated or (timing.reused and is_disconnection(exception.__cause__)):
             failed = False  # the server closed an idle connection as we used it: not a fault
         if self._is_of_one_proxy(request, exception):
-            label, failed = "proxy", False
+            label, failed = Reason.PROXY, False
         if not is_repeated:
             self._count_failure(label)
         words = in_words(exception)
@@ -119,7 +120,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if frontier is not None and error.name == host_of(key):  # else it is the proxy's
             frontier.name_missing(key, error.in_words)
 
-    def _count_failure(self, label: str) -> None:
+    def _count_failure(self, label: Reason) -> None:
         self._stats.inc_value(f"frontier/failures/{label}")
 
     def _record(self, measurement: Measurement) -> None:

@@ -18,20 +18,22 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
+from crawlproject.download.address_guard import AddressRefused
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
+from crawlproject.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Failed downloads: exception -> (label in stats, whether it counts as a failure of the server).
-DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
-    DownloadTimeoutError: ("timeout", True),
-    DownloadConnectionRefusedError: ("refused", True),
-    CannotResolveHostError: ("dns", True),
-    DownloadFailedError: ("broken_response", True),
-    ResponseDataLossError: ("truncated_body", False),
-    DownloadCancelledError: ("too_large", False),
+#: Failed downloads: exception -> (reason, whether it counts as a failure of the server).
+DOWNLOAD_FAILURES: dict[type[Exception], tuple[Reason, bool]] = {
+    DownloadTimeoutError: (Reason.TIMEOUT, True),
+    DownloadConnectionRefusedError: (Reason.REFUSED, True),
+    CannotResolveHostError: (Reason.DNS, True),
+    DownloadFailedError: (Reason.BROKEN, True),
+    ResponseDataLossError: (Reason.TRUNCATED, False),
+    DownloadCancelledError: (Reason.TOO_LARGE, False),
 }
 
 #: Exceptions that can end a fetch.
@@ -48,9 +50,18 @@ def name_failure(error: BaseException) -> NameLookupError | None:
     return next((each for each in reversed(list(causes(error))) if isinstance(each, NameLookupError)), None)
 
 
-def failure_kind(error: Exception) -> tuple[str, bool]:
-    """The value in ``DOWNLOAD_FAILURES``; for any other error ``("other", False)``."""
-    return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), ("other", False))
+def failure_kind(error: Exception) -> tuple[Reason, bool]:
+    """The value in ``DOWNLOAD_FAILURES``; for any other error ``(Reason.OTHER, False)``."""
+    return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), (Reason.OTHER, False))
+
+
+def reason_of(error: Exception, *, by_proxy: bool) -> Reason:
+    """Why a request failed for good; ``by_proxy``: it was to take one."""
+    if isinstance(error, AddressRefused):
+        return Reason.ADDRESS
+    if by_proxy and is_of_proxy(error):
+        return Reason.PROXY
+    return Reason.IGNORED if isinstance(error, IgnoreRequest) else failure_kind(error)[0]
 
 
 def in_words(error: BaseException) -> str:

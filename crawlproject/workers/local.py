@@ -163,10 +163,10 @@ class LocalCopy:
         """Write rows of a partition that is being loaded. O(rows). Raises StoreError."""
         for table, rows in tables.items():
             if table == "seen":
-                keys = [int.from_bytes(key, "big") for key, _ in rows]
-                self.seen.load(keys)
+                found = list(rows)
+                self.seen.load(found)
                 if self.seen_set is not None:
-                    self.seen_set.loaded(keys)
+                    self.seen_set.loaded([int.from_bytes(key, "big") for key, _ in found])
             elif table in TABLES:
                 self._store.load({table: rows})
 
