@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.fates import Fates
-    from crawlproject.fates.tally import Ending
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.orders import SharedOrders
     from crawlproject.frontier.server import Session
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Ending, Fates
 
 
 class PageIntake(Protocol):

@@ -31,8 +31,6 @@ from crawlproject.engine import (
     stats_of,
     unfinished_requests,
 )
-from crawlproject.fates import Fates, Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
@@ -48,6 +46,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.errors import StoreError
+from crawlproject.urls.fates import Ending, Fates, Reason
 from crawlproject.urls.native import PARTS, compiled
 from crawlproject.urls.server_key import server_key
 
@@ -74,9 +73,6 @@ MAX_DROPPED = 500
 #: Requests that fail unsent and are in progress at once: Scrapy needs 1 ms of CPU and more for each, and finishes all
 #: of them before a crawl ends.
 MAX_FAILING = 16
-
-#: Seconds between two searches for requests that the engine has finished.
-ENDS_EVERY = 1.0
 
 #: Key of ``Request.meta``: Scrapy marks start requests.
 START = "is_start_request"
@@ -113,7 +109,6 @@ class FrontierScheduler(BaseScheduler):
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._fates = Fates(self._stats.inc_value, self._keep_fate)
         self._ends = RequestEnds(crawler, self._fates, self._seen.canonicalizer.canonical)
-        self._looked_at = 0.0
         host = Host(
             self._alarm.ring,
             self._receive,
@@ -213,7 +208,10 @@ class FrontierScheduler(BaseScheduler):
 
     def has_pending_requests(self) -> bool:
         """Whether any request is queued, including those of resting servers, here or by other workers. O(1)."""
-        return len(self.crawl) > 0 or self._frontier.drops.are_left or self._backend.goes_on()
+        pending = len(self.crawl) > 0 or self._frontier.drops.are_left or self._backend.goes_on()
+        if not pending:
+            self._ends.look()  # the last ones, before others ask what became of them
+        return pending
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -329,9 +327,7 @@ class FrontierScheduler(BaseScheduler):
             self._hand_out(failing, entry)
             yield failing
         self._find_ended()
-        if CLOCK() - self._looked_at >= ENDS_EVERY:
-            self._looked_at = CLOCK()
-            self._ends.look()
+        self._ends.look_now_and_then()
         self._lasting.look()
         self.crawl.admit()
         dropped = 0

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from crawlproject.backends.protocol import Backend, Host
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
-from crawlproject.fates import Fates
 from crawlproject.frontier import Dispatcher
+from crawlproject.urls.fates import Fates
 
 #: Of a backend that asks nothing of its crawl.
 NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None, Fates(), lambda: None)

@@ -16,7 +16,6 @@ PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
 #: backends) nobody imports.  Imports in functions, and those for types only, count as all others.
 LEVELS = (
     ("crawlproject", "clock", "items", "links", "requests.meta", "signals"),  # names, and what spiders yield
-    ("fates",),
     ("urls",),
     ("seen",),
     ("content",),
@@ -41,8 +40,7 @@ MAX_AT_THE_TOP = 28
 Graph = Mapping[str, frozenset[str]]
 
 CORE = {
-    "fates": {"fates"},
-    "urls": {"urls", "fates"},
+    "urls": {"urls"},
     "seen": {"seen", "urls"},
     "content": {"content", "seen", "urls"},
     "frontier": {"frontier", "content", "seen", "urls"},

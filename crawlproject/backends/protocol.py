@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
 
-    from crawlproject.fates import Fates, Reason
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.orders import SharedOrders
+    from crawlproject.urls.fates import Fates, Reason
 
 
 class Exchange(Protocol):

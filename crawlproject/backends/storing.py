@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.fates import Reason
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.requests.unstored import PageUnderWay
     from crawlproject.storage.seen import DiskSeenStore
+    from crawlproject.urls.fates import Reason
 
 logger = logging.getLogger(__name__)
 

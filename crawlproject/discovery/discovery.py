@@ -18,10 +18,10 @@ from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import stats_of
-from crawlproject.fates import Reason
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from crawlproject.backends.protocol import Backend
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.fates import Fates
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from crawlproject.discovery.page_reading import is_html
-from crawlproject.fates import Reason
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
 from crawlproject.options.following import LinkOptions
@@ -23,6 +22,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.link_filter import is_domain
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from crawlproject.discovery.skipped_files import SkippedFiles
     from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.fates import Fates
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ import logging
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from crawlproject.fates import Reason
 from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from crawlproject.discovery.skipped_files import SkippedFiles
     from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.fates import Fates
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.quality import Quality
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 

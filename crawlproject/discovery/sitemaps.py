@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from crawlproject.fates import Reason
 from crawlproject.frontier.entry import Entry
 from crawlproject.links import sitemap_callback
 from crawlproject.urls import server_key, why_none
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.fates import Fates
     from crawlproject.links import Links
     from crawlproject.options.following import LinkOptions
     from crawlproject.urls import LinkFilter
+    from crawlproject.urls.fates import Fates
 
 #: Sitemaps fetched per server: an index may list further indexes without end.
 MAX_PER_SERVER = 1000

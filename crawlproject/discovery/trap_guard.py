@@ -13,7 +13,6 @@ from scrapy.http import TextResponse
 from crawlproject.content.page_marks import PageText, page_content, shown_hash
 from crawlproject.discovery.page_reading import content_of, is_html, text_of
 from crawlproject.download.few_lines import FewLines
-from crawlproject.fates import Reason
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.idle_parts import VERSION
@@ -24,6 +23,7 @@ from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
 from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import leads_back
 

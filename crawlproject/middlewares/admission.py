@@ -15,11 +15,10 @@ from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import NameLookupError, is_of_name
 from crawlproject.download.resolver import crawl_resolver
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.meta import GIVEN_UP, UNSENT
+from crawlproject.urls.fates import Ending, Reason
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
 

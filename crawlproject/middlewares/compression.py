@@ -15,10 +15,9 @@ from crawlproject.crawl_frontier import note_end
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.compressed_parts import DAMAGED, check_parts, content_of, is_cut
 from crawlproject.download.off_loop import LARGE, ON_LOOP, off_loop
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.requests.answers import has_header
 from crawlproject.requests.meta import CUT
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -7,17 +7,18 @@ import time
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.address_guard import AddressRefused
 from crawlproject.download.content_types import media_type
 from crawlproject.engine import end_crawl
-from crawlproject.fates import Reason, reason_of_status
-from crawlproject.fates.tally import Ending
 from crawlproject.links import sitemap_callback
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.answers import UNCHANGED
-from crawlproject.requests.failures import in_words, reason_of
+from crawlproject.requests.failures import failure_kind, in_words, is_of_proxy
+from crawlproject.urls.fates import Ending, Reason, reason_of_status
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -63,7 +64,7 @@ class LimitsMiddleware(CrawlerMiddleware):
         """Called after all other middlewares: none of them has another request or a response instead."""
         frontier = frontier_of(self._crawler)
         if frontier is not None and frontier.handed_out(request) and frontier.fates.noted(request) is None:
-            reason = reason_of(exception, by_proxy="proxy" in request.meta)
+            reason = _reason_of(exception, by_proxy="proxy" in request.meta)
             frontier.fates.note(request, Ending(reason, note=in_words(exception)))
 
     def _is_page(self, request: Request, response: Response) -> bool:
@@ -79,3 +80,12 @@ class LimitsMiddleware(CrawlerMiddleware):
         if not self._is_closing and end_crawl(self._crawler, reason):
             self._is_closing = True
             logger.info("Limit reached, the crawl ends: %s", limit)
+
+
+def _reason_of(error: Exception, *, by_proxy: bool) -> Reason:
+    """Why a request failed for good; ``by_proxy``: it was to take one."""
+    if isinstance(error, AddressRefused):
+        return Reason.ADDRESS
+    if by_proxy and is_of_proxy(error):
+        return Reason.PROXY
+    return Reason.IGNORED if isinstance(error, IgnoreRequest) else failure_kind(error)[0]

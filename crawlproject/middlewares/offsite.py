@@ -9,8 +9,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.crawl_frontier import note_end
 from crawlproject.discovery.links import allowed_entries, readable_domains
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
+from crawlproject.urls.fates import Ending, Reason
 from crawlproject.urls.server_key import names_of, server_key, server_name
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from scrapy.exceptions import StopDownload
 
 from crawlproject.crawl_frontier import note_end
 from crawlproject.download.content_types import ENDLESS, media_type
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import BY_TYPE
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from typing import Self

@@ -20,11 +20,10 @@ from scrapy.http import Headers, HtmlResponse, Request, Response
 from crawlproject.crawl_frontier import note_end
 from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.requests.answers import REDIRECTS, has_header, header
 from crawlproject.requests.meta import AGAIN, COOKIE_AT
 from crawlproject.urls import first_refresh, reference_of, resolve, resolve_redirect, server_key, why_none
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

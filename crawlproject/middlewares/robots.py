@@ -22,8 +22,6 @@ from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.receivers import Receivers
-from crawlproject.fates import Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.limits import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -31,6 +29,7 @@ from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
 from crawlproject.urls import reference_of, resolve_redirect, server_key
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -9,13 +9,13 @@ from scrapy.exceptions import NotConfigured
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.fates import Reason
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
 from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, is_of_proxy, name_failure
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING, UNSENT
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlproject.clock import CLOCK
 from crawlproject.engine import unfinished_requests
-from crawlproject.fates import Outcome, Reason
-from crawlproject.fates.tally import Ending
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF
+from crawlproject.urls.fates import Ending, Outcome, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from crawlproject.fates import Fates
     from crawlproject.frontier.entry import Entry
+    from crawlproject.urls.fates import Fates
+
+#: Seconds between two looks.
+EVERY = 1.0
 
 #: Of a request that another one for the same URL follows: the URL has not ended.
 AGAIN = Ending(Reason.REPLACED)
@@ -39,6 +42,7 @@ class RequestEnds:
         self._fates = fates
         self._canonical = canonical
         self._under_way: dict[Request, Entry] = {}
+        self._look_at = 0.0
 
     def begin(self, request: Request, entry: Entry) -> None:
         """``request`` is handed out. O(1)."""
@@ -48,6 +52,12 @@ class RequestEnds:
         """``request`` returned unsent, and waits again. O(1)."""
         self._under_way.pop(request, None)
         self._fates.forget(request)
+
+    def look_now_and_then(self) -> None:
+        """``look``, at most once in ``EVERY`` seconds."""
+        if (now := CLOCK()) >= self._look_at:
+            self._look_at = now + EVERY
+            self.look()
 
     def look(self) -> None:
         """Count those that the engine has finished since the last look. O(requests in progress)."""

@@ -18,10 +18,9 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 
-from crawlproject.download.address_guard import AddressRefused
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
-from crawlproject.fates import Reason
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,15 +52,6 @@ def name_failure(error: BaseException) -> NameLookupError | None:
 def failure_kind(error: Exception) -> tuple[Reason, bool]:
     """The value in ``DOWNLOAD_FAILURES``; for any other error ``(Reason.OTHER, False)``."""
     return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), (Reason.OTHER, False))
-
-
-def reason_of(error: Exception, *, by_proxy: bool) -> Reason:
-    """Why a request failed for good; ``by_proxy``: it was to take one."""
-    if isinstance(error, AddressRefused):
-        return Reason.ADDRESS
-    if by_proxy and is_of_proxy(error):
-        return Reason.PROXY
-    return Reason.IGNORED if isinstance(error, IgnoreRequest) else failure_kind(error)[0]
 
 
 def in_words(error: BaseException) -> str:

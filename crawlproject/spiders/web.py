@@ -41,6 +41,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
+from crawlproject.urls.fates import STATS, Stage
 from crawlproject.urls.server_key import host_in, server_name
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ SEEDS_AT_ONCE = 1000
 MAX_REASONS = 5
 #: Stats of seeds that were not fetched without a failure, as ``COUNTED``.
 _NOT_FETCHED = {
-    "frontier/links/skipped/": "not followed, ",
+    **{name: f"not followed, {reason}" for (stage, reason), name in STATS.items() if stage is Stage.LINK},
     "dupefilter/filtered": "redirected to a URL that was requested before",
 }
 

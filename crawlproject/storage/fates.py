@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crawlproject.fates import Fates
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
+    from crawlproject.urls.fates import Fates
 
 _KEYS = (b"links", b"examples")
 
@@ -16,7 +16,7 @@ _KEYS = (b"links", b"examples")
 class DiskFates:
     """Restores ``fates``, and stores their state with each commit in which it has changed; a ``Part`` of the store.
 
-    Some kB: ``fates.tally.EXAMPLES`` URLs for each reason, written again only when one is new.
+    Some kB: ``urls.fates.EXAMPLES`` URLs for each reason, written again only when one is new.
     """
 
     def __init__(self, store: DiskStore, fates: Fates) -> None:

@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 import ada_url
 
-from crawlproject.fates.reasons import Reason
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from crawlproject.fates.reasons import Reason
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import names_of, server_name
 from crawlproject.urls.wildcards import UrlPatterns
 

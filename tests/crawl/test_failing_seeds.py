@@ -80,7 +80,7 @@ def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> 
     failed = crawl(WEB, settings=late, seeds=seed)
     assert failed.stat("finish_reason") == "no_seed_fetched"
     assert failed.stat("robotstxt/request_count") == 1
-    assert (failed.stat("frontier/servers/left"), failed.stat("frontier/dropped/no_answer")) == (1, 1)
+    assert (failed.stat("frontier/servers/left"), failed.stat("fates/queue/no_answer")) == (1, 1)
     assert f"No seed could be fetched: {seed.rstrip('/')}: robots.txt: connection refused" in failed.log
     assert "Only servers that have never answered are left" in failed.log
     shown = run_python("-m", "scrapy", "frontier", str(tmp_path / "job"), "--json", env=environment())

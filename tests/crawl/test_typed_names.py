@@ -115,4 +115,4 @@ def test_patterns(argument: str) -> None:
     others = set(proxy.urls) - {"http://h.test/"}
     assert len(others) == (1 if argument == "exclude" else len(EXCLUDED)), others
     assert ("http://h.test/other" in others) == (argument == "exclude")
-    assert done.stat("frontier/links/skipped/excluded") == (len(EXCLUDED) if argument == "exclude" else 1)
+    assert done.stat("fates/link/excluded") == (len(EXCLUDED) if argument == "exclude" else 1)

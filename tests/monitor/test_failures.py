@@ -94,7 +94,7 @@ def test_counts_by_kind() -> None:
         "httperror/response_ignored_status_count/404": 212,
         "frontier/failures/broken_response": 3,
         "frontier/failures/refused": 2,
-        "frontier/dropped/server_given_up": 5,
+        "fates/queue/server_given_up": 5,
         "robotstxt/forbidden": 12,
         "robotstxt/forbidden/x": 1,
         "retry/count": 33,
