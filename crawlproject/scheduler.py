@@ -20,6 +20,7 @@ from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
+from crawlproject.download.lookup import is_of_name
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
@@ -497,7 +498,8 @@ class FrontierScheduler(BaseScheduler):
 def _reason_of(server: Server | None) -> Reason:
     """Why the frontier has dropped a URL of ``server``."""
     if server is None or server.given_up:
-        return Reason.SERVER_GIVEN_UP
+        is_unknown = server is not None and server.last_error is not None and is_of_name(server.last_error)
+        return Reason.DNS if is_unknown else Reason.SERVER_GIVEN_UP
     return Reason.NO_ANSWER if server.left else Reason.PAGE_LIMIT
 
 

@@ -129,6 +129,7 @@ class RedisBackend(StoringBackend):
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
             longest_rest=redis.lease + crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
+            fates=self._fates,
         )
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
@@ -363,6 +364,7 @@ class RedisBackend(StoringBackend):
             "actions": self._orders.applied,
             "held": self._orphans,
             "busy": self._is_busy(),
+            "links": {str(reason): count for reason, count in self._fates.links().items()},
             "only_failing": self._frontier.only_failing and not is_starting(self._crawler),
         }
 

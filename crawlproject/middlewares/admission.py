@@ -95,6 +95,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
         if is_of_server and (frontier := frontier_of(self._crawler)) is not None:
             error = frontier.last_error(server_key(request.url))
             if error is not None and is_of_name(error):  # spiders know this from Scrapy
+                note_end(self._crawler, request, Ending(Reason.DNS))
                 if not request.meta.get("dont_retry"):
                     request.meta["dont_retry"] = _UNSENT_AGAIN
                 raise CannotResolveHostError(f"its server is not tried again: {error}")

@@ -119,7 +119,7 @@ class Reason(StrEnum):
         "DOWNLOAD_TIMEOUT, FRONTIER_CONNECT_TIMEOUT.",
     )
     REFUSED = "refused", 22, (_R,), "The server refused the connection, at each try."
-    DNS = "dns", 23, (_R,), "The name of its server was not found.", "Check the name, and this machine's resolver."
+    DNS = "dns", 23, (_Q, _R), "The name of its server was not found.", "Check the name, and this machine's resolver."
     PROXY = "proxy", 24, (_R,), "The proxy could not be reached.", "Check the proxy."
     OTHER = "other", 25, (_R,), "The request failed in another way.", "The log names the error."
     # no request was sent

@@ -69,6 +69,8 @@ class StoredCrawl:
     #: Fields of the crawl.
     meta: Mapping[str, str]
     workers: list[WorkerState]
+    #: Sums of the stats of the workers that left.
+    stats: Mapping[str, str]
     #: Partition -> its fields, and the messages in its inbox.
     records: dict[int, tuple[Record, int]] = field(default_factory=dict)
     #: What became of URLs (``fates.encoded``; 0: not ended) -> seen keys.
@@ -180,9 +182,9 @@ class _Reader:
 
     async def _begin(self, control: Control) -> StoredCrawl:
         keys = self._keys
-        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
+        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info, keys.stats)))
         (seconds, micros), *hashes = await control.commands(commands)
-        meta, leases, infos = map(texts, hashes)
+        meta, leases, infos, stats = map(texts, hashes)
         if "crawl" not in meta:
             raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
         now = int(seconds) + int(micros) / 1e6
@@ -194,7 +196,7 @@ class _Reader:
         learned = await control.learned()
         if learned:
             copy.learn(learned)
-        return StoredCrawl(copy.frontier, copy, label, now, meta, workers)
+        return StoredCrawl(copy.frontier, copy, label, now, meta, workers, stats)
 
     async def _read_partition(self, control: Control, crawl: StoredCrawl, number: int) -> None:
         """Add a partition to ``crawl``, with the fields that were valid all the time."""

@@ -1,0 +1,152 @@
+"""Every URL ends once, and is counted once: by stats, by the store, in the log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from crawlproject.urls.fates import PREFIX, Reason, Stage
+from tests.crawl.crawling import crawl
+from tests.crawl.differential import QUICK
+from tests.crawl.fate_spider import DEAD
+from tests.crawl.nasty_server import CLOSE, HANG, page, response, running
+from tests.processes import run_python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.crawl.crawling import Crawl
+
+SPIDER = "tests.crawl.fate_spider.FateSpider"
+
+TEXT = " ".join(f"word{number}" for number in range(400))
+
+#: Path -> script; what is linked from the first page.
+ANSWERS: dict[str, tuple[bytes | float | str, ...]] = {
+    "/p": (response(page("/deep", title="p")),),
+    "/copy": (response(page("/deep", title="p")),),
+    "/near": (response(f"<title>t</title><p>{TEXT} one"),),
+    "/nearly": (response(f"<title>t</title><p>{TEXT} two"),),
+    "/old": (response("", "Location: /p", status="301 Moved"),),
+    "/unchanged": (response("", status="304 Not Modified"),),
+    "/gone": (response("", status="410 Gone"),),
+    "/secret": (response("", status="403 Forbidden"),),
+    "/teapot": (response("", status="418 Teapot"),),
+    "/broken": (response("", status="500 Broken"),),
+    "/busy": (response("", status="429 Slow down"),),
+    "/odd": (response("", status="302 Nowhere"),),
+    "/picture": (response(b"x", "Content-Type: image/png"),),
+    "/crash": (response(page(title="crash")),),
+    "/kept": (response(page(title="kept")),),
+    "/r1": (response("", "Location: /r2", status="302 Found"),),
+    "/r2": (response("", "Location: /r3", status="302 Found"),),
+    "/r3": (response("", "Location: /r4", status="302 Found"),),
+    "/zipped": (response(gzip.compress(b"x" * 500)[:-9] + b"garbage--", "Content-Encoding: gzip"),),
+    "/large": (response(b"x", "Content-Length: 3000000"), CLOSE),
+    "/half": (response(b"x" * 50, "Content-Length: 100"), CLOSE),
+    "/noise": (b"noise\r\n\r\n", CLOSE),
+    "/deep": (response(page("/deeper", title="deep")),),
+    "/deeper": (response(page("/deepest", title="deeper")),),
+}
+UNLINKED = ("/r2", "/r3", "/deep", "/deeper")
+MORE = (
+    *("/private", "/ignored", "/error", "/replaced", "/left/out", "mailto:someone", "http://[", "/" + "x" * 400),
+    *("http://10.0.0.1/", "http://denied.example/", "http://offsite.example/", f"{DEAD}/link"),
+    *(f"/file{number}.zip" for number in range(9)),
+)
+SITE = {
+    "/": (response(page(*(path for path in ANSWERS if path not in UNLINKED), *MORE)),),
+    "/robots.txt": (response("User-agent: *\nDisallow: /private", "Content-Type: text/plain"),),
+    **ANSWERS,
+    **{f"/file{number}.zip": (response(b"PK", "Content-Type: application/zip"),) for number in range(9)},
+}
+SILENT = {"/robots.txt": (response("", "Content-Type: text/plain"),), "/": (HANG,)}
+
+#: Reasons that this crawl does not show -> the test that does.
+ELSEWHERE = {
+    Reason.PAGE_LIMIT: "crawl/test_limits.py",
+    Reason.NO_ANSWER: "crawl/test_silent_servers.py",
+    Reason.UNSERIALIZABLE: "discovery/test_received.py",
+    Reason.GUARD: "below",
+    Reason.MERGED: "below",
+    Reason.UNREADABLE: "crawl/test_resume.py",
+    Reason.FOREIGN: "discovery/test_sitemaps.py",
+    Reason.SITEMAP_LIMIT: "discovery/test_sitemaps.py",
+    Reason.ON_COPY: "crawl/test_duplicates.py",
+}
+
+
+def settings_of(folder: Path, **more: Any) -> dict[str, Any]:
+    deny = folder / "denied.txt"
+    deny.write_text("denied.example\n")
+    return {
+        **QUICK,
+        "ROBOTSTXT_OBEY": True,
+        "RETRY_TIMES": 1,
+        "REDIRECT_MAX_TIMES": 2,
+        "FRONTIER_MAX_FAILURES": 8,
+        "FRONTIER_DENY_FILE": str(deny),
+        "DOWNLOAD_MAXSIZE": 1_000_000,
+        "DEPTH_LIMIT": 3,
+        "URLLENGTH_LIMIT": 300,
+        "LINKS_EXCLUDE": ["*/left/*"],
+        "LINKS_TYPES": ["text/html"],
+        "DOWNLOADER_MIDDLEWARES": {"tests.crawl.fate_spider.Meddler": 500},
+        "JOBDIR": str(folder / "job"),
+        **more,
+    }
+
+
+def run(folder: Path, **more: Any) -> Crawl:
+    with running({"site": SITE, "silent": SILENT}) as roots:
+        allowed = "127.5.0.1,127.5.0.2,127.5.9.8,127.5.9.9,10.0.0.1,denied.example,nowhere.invalid"
+        start = {"seeds": f"{roots['site']}/", "slow": roots["silent"], "allowed": allowed}
+        return crawl(SPIDER, settings=settings_of(folder, **more), **start)
+
+
+def ends_of(stats: dict[str, Any]) -> Counter[str]:
+    """Stage and reason -> URLs, by the stats."""
+    return Counter({name.removeprefix(PREFIX): n for name, n in stats.items() if name.startswith(PREFIX)})
+
+
+def shown(folder: Path, *arguments: str) -> dict[str, Any]:
+    """What ``scrapy frontier`` says."""
+    done = run_python("-m", "scrapy", "frontier", str(folder / "job"), "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Path]:
+    folder = tmp_path_factory.mktemp("fates")
+    return run(folder), folder
+
+
+def test_every_reason_is_met(finished: tuple[Crawl, Path]) -> None:
+    """In this crawl, or in another test."""
+    done, _ = finished
+    assert done.stat("finish_reason") == "finished", done.log
+    found = {name.partition("/")[2] for name in ends_of(done.stats)}
+    assert set(Reason) - found == set(ELSEWHERE)
+
+
+def test_each_url_seen_ends_once(finished: tuple[Crawl, Path]) -> None:
+    """Or is still queued."""
+    done, _ = finished
+    ended = sum(count for name, count in ends_of(done.stats).items() if not name.startswith(Stage.LINK))
+    assert ended + done.stat("frontier/urls") == done.stat("seen/urls")
+
+
+def test_the_store_says_the_same(finished: tuple[Crawl, Path]) -> None:
+    """Of each reason, and of each URL."""
+    done, folder = finished
+    report = shown(folder, "--refused")
+    stored = {f"{row['stage']}/{row['reason']}": row["count"] for row in report["ends"]}
+    assert stored == {name: n for name, n in ends_of(done.stats).items() if not Reason(name.partition("/")[2]).stays}
+    for row in report["ends"]:
+        assert 0 < len(row["examples"]) <= 5
