@@ -46,6 +46,7 @@ from crawlproject.requests.meta import (
     UNSENT,
 )
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
+from crawlproject.storage.crawl_log import CrawlLog
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.fates import Ending, Fates, Reason
 from crawlproject.urls.native import PARTS, compiled
@@ -108,7 +109,9 @@ class FrontierScheduler(BaseScheduler):
         frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        self._fates = Fates(self._stats.inc_value, self._keep_fate)
+        path, size = options.crawl_log, options.crawl_log_size
+        self._log = None if path is None else CrawlLog(path, size)
+        self._fates = Fates(self._stats.inc_value, self._keep_fate, None if self._log is None else self._log.add)
         self._ends = RequestEnds(crawler, self._fates, self._seen.canonicalizer.canonical)
         host = Host(
             self._alarm.ring,
@@ -202,6 +205,10 @@ class FrontierScheduler(BaseScheduler):
             await maybe_deferred_to_future(closed)
 
     def _close_dupefilter(self, reason: str) -> Deferred[None] | None:
+        if self._log is not None:
+            self._log.close()
+            self._stats.set_value("crawl_log/lines", self._log.written)
+            self._stats.set_value("crawl_log/lost", self._log.lost)
         if self._seen is not self.dupefilter:
             self._seen.close(reason)
         closed: Deferred[None] | None = self.dupefilter.close(reason)

@@ -61,6 +61,7 @@ frontier/blocked: side requests not sent because the operator blocked their serv
 frontier/urls, frontier/urls/blocked: URLs queued at the end; of these, on blocked servers
 frontier/servers: servers found
 frontier/resumed: URLs left by an earlier run
+crawl_log/lines, crawl_log/lost: lines in `FRONTIER_CRAWL_LOG`; lines that the disk did not take
 seen/urls: URLs seen, earlier runs included
 seen/cache_hits, seen/store_lookups: look-ups answered by the cache, by the store
 frontier/commits, frontier/commit_time: commits to disk; seconds of the longest one

@@ -20,7 +20,6 @@ from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.urls.fates import Fates, Outcome, Reason, Stage, encoded
 from tests.processes import run_python
 
-
 ENDED = {
     "http://c.example/only": (Stage.ANSWER, Reason.FETCHED),
     "http://c.example/refused": (Stage.REQUEST, Reason.ROBOTS),

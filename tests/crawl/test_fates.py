@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -97,6 +98,7 @@ def settings_of(folder: Path, **more: Any) -> dict[str, Any]:
         "LINKS_TYPES": ["text/html"],
         "DOWNLOADER_MIDDLEWARES": {"tests.crawl.fate_spider.Meddler": 500},
         "JOBDIR": str(folder / "job"),
+        "FRONTIER_CRAWL_LOG": "crawl.jsonl",
         **more,
     }
 
@@ -150,3 +152,29 @@ def test_the_store_says_the_same(finished: tuple[Crawl, Path]) -> None:
     assert stored == {name: n for name, n in ends_of(done.stats).items() if not Reason(name.partition("/")[2]).stays}
     for row in report["ends"]:
         assert 0 < len(row["examples"]) <= 5
+
+
+def test_the_log_has_one_line_for_each(finished: tuple[Crawl, Path]) -> None:
+    """With what its answer was; links that are not queued have none."""
+    done, folder = finished
+    lines = [json.loads(line) for line in (folder / "job" / "crawl.jsonl").read_text().splitlines()]
+    logged = Counter(f"{line['stage']}/{line['reason']}" for line in lines)
+    assert logged == Counter({name: n for name, n in ends_of(done.stats).items() if not name.startswith(Stage.LINK)})
+    by_path = {urlsplit(line["url"]).path: line for line in lines if "127.5.0.1" in line["url"]}
+    assert (by_path["/gone"]["status"], by_path["/gone"]["bytes"]) == (410, 0)
+    assert by_path["/old"]["note"] == by_path["/p"]["url"]
+    assert (by_path["/p"]["type"], by_path["/p"]["depth"]) == ("text/html", 1)
+    assert by_path["/p"]["times"]["response"] > 0
+    assert by_path["/private"]["status"] is None
+    assert by_path["/r2"]["via"] == by_path["/r1"]["url"]
+
+
+def test_a_full_disk_costs_lines_and_no_page(tmp_path: Path) -> None:
+    """They are counted; the log of the process says so once."""
+    with running({"site": {"/": (response(page("/a", "/b")),)}}) as roots:
+        more = {"FRONTIER_CRAWL_LOG": "/dev/full", "LINKS_EXCLUDE": []}
+        done = crawl(SPIDER, settings=settings_of(tmp_path, **more), seeds=f"{roots['site']}/", slow=roots["site"])
+    assert done.stat("finish_reason") == "finished"
+    assert done.stat("crawl_log/lines") == 0
+    assert done.stat("crawl_log/lost") == sum(n for name, n in ends_of(done.stats).items() if name[:4] != "link") > 3
+    assert done.log.count("FRONTIER_CRAWL_LOG: lines are lost") == 1
