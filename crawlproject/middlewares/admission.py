@@ -91,7 +91,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
     def _fail(self, request: Request, reason: Reason) -> NoReturn:
         """Raise what the errback of a request that is not sent gets."""
         note_end(self._crawler, request, Ending(reason))
-        is_of_server = reason in (Reason.SERVER_GIVEN_UP, Reason.NO_ANSWER)
+        is_of_server = reason in (Reason.SERVER_GIVEN_UP, Reason.NO_ANSWER, Reason.DNS)
         if is_of_server and (frontier := frontier_of(self._crawler)) is not None:
             error = frontier.last_error(server_key(request.url))
             if error is not None and is_of_name(error):  # spiders know this from Scrapy

@@ -206,5 +206,5 @@ def test_errback_is_called_for_each_request_of_a_server_given_up() -> None:
     errors = Counter(item["error"] for item in result.items)
     assert {item["path"] for item in result.items} == set(FAILING)
     assert errors == {"DownloadFailedError": MAX_FAILURES, "IgnoreRequest": 20 - MAX_FAILURES}
-    assert result.stat("fates/queue/server_given_up") == 20 - MAX_FAILURES
+    assert result.stat("fates/request/server_given_up") == 20 - MAX_FAILURES
     assert result.stat("finish_reason") == "finished"

@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawlproject.urls.fates import PREFIX, Reason, Stage
-from tests.crawl.crawling import crawl
+from tests.crawl.crawling import crawl, crawling
 from tests.crawl.differential import QUICK
 from tests.crawl.fate_spider import DEAD
 from tests.crawl.nasty_server import CLOSE, HANG, page, response, running
+from tests.crawl.scripted_site import Answer, redirect, scripted_site
+from tests.crawl.scripted_site import page as page_of
 from tests.processes import run_python
 
 if TYPE_CHECKING:
@@ -178,3 +180,37 @@ def test_a_full_disk_costs_lines_and_no_page(tmp_path: Path) -> None:
     assert done.stat("crawl_log/lines") == 0
     assert done.stat("crawl_log/lost") == sum(n for name, n in ends_of(done.stats).items() if name[:4] != "link") > 3
     assert done.log.count("FRONTIER_CRAWL_LOG: lines are lost") == 1
+
+
+def tree() -> dict[str, Answer]:
+    """Pages, some of which are copies, missing, or elsewhere."""
+    more: dict[str, Answer] = {}
+    for number in range(40):
+        own = {3: Answer(status=404), 5: redirect("/1"), 7: page_of(title="copy")}.get(number % 10)
+        more[f"1/{number}"] = own or page_of(f"/{number * 2}", f"/{number * 2 + 1}", title=str(number))
+    return {"1/": page_of(*(f"/{number}" for number in range(10))), **more}
+
+
+def test_a_kill_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """A resumed crawl knows the same of each URL as one that nobody has killed."""
+    known = []
+    for is_killed in (False, True):
+        folder = tmp_path / str(is_killed)
+        folder.mkdir()
+        settings = {**QUICK, "JOBDIR": str(folder / "job"), "FRONTIER_COMMIT_INTERVAL": 0.05}
+        with scripted_site() as site:
+            site.script = tree()
+            start = {"seeds": site.url("1/"), "allowed": "127.4.0.1"}
+            if is_killed:
+                with crawling("crawlproject.spiders.web.WebSpider", folder, settings=settings, **start) as process:
+                    site.wait_for(20)
+                    process.kill()
+                    process.wait()
+            done = crawl("crawlproject.spiders.web.WebSpider", settings=settings, **start)
+        assert done.stat("finish_reason") == "finished", done.log
+        report = shown(folder, "--refused")
+        rows = [row for row in report["ends"] if row["stage"] != Stage.LINK]
+        assert sum(row["count"] for row in rows) == report["urls_seen"] == done.stat("seen/urls")
+        known.append({f"{row['stage']}/{row['reason']}": row["count"] for row in rows})
+    assert known[0] == known[1]
+    assert set(known[0]) == {"answer/fetched", "answer/copy", "answer/not_found", "answer/redirected"}

@@ -112,7 +112,7 @@ def test_an_unreachable_server_costs_no_page(code: str) -> None:
     assert result.stat("downloader/exception_count") == 7
 
 
-@pytest.mark.parametrize(("limit", "failed"), [(5, "fates/queue/server_given_up"), (0, "retry/max_reached")])
+@pytest.mark.parametrize(("limit", "failed"), [(5, "fates/request/server_given_up"), (0, "retry/max_reached")])
 def test_pages_of_a_server_that_stays_unreachable_fail(limit: int, failed: str) -> None:
     """When it is given up, or after their retries if that is never."""
     network = {"TEST_NO_NETWORK": {"after": 1, "count": 1_000_000, "code": "ECONNREFUSED", "of": "127.4.0.1"}}

@@ -91,17 +91,19 @@ def test_words_are_bounded() -> None:
 def test_counts_by_kind() -> None:
     """The most first; other stats are none of them."""
     stats = {
-        "httperror/response_ignored_status_count/404": 212,
-        "frontier/failures/broken_response": 3,
-        "frontier/failures/refused": 2,
-        "fates/queue/server_given_up": 5,
-        "robotstxt/forbidden": 12,
-        "robotstxt/forbidden/x": 1,
+        "fates/answer/not_found": 212,
+        "fates/answer/fetched": 1000,
+        "fates/answer/broken_response": 3,
+        "fates/request/refused": 2,
+        "fates/queue/server_given_up": 4,
+        "fates/request/server_given_up": 1,
+        "fates/request/robots": 12,
+        "fates/link/offsite": 99,
         "retry/count": 33,
         "retry/reason_count/x": 33,
         "downloader/response_bytes": 10**6,
     }
-    told = "status 404: 212, retries: 33, forbidden by robots.txt: 12, dropped: server given up: 5, broken response: 3"
+    told = "not found: 212, retries: 33, forbidden by robots.txt: 12, server given up: 5, broken response: 3"
     assert failure_counts(stats) == f"{told}, connection refused: 2"  # not by this crawler
     assert failure_counts({}) == ""
 

@@ -96,7 +96,7 @@ def test_counters_and_labels() -> None:
     assert [sample.name for sample in found["crawlproject_pages"].samples] == ["crawlproject_pages_total"]
     kinds = {sample.labels["kind"]: sample.value for sample in found["crawlproject_failures"].samples}
     assert kinds == {"timeout": 2, "other": 7}
-    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_dropped_urls"].samples}
+    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_ended_queue"].samples}
     assert len(dropped) <= MAX_VALUES + 1
     assert sum(dropped.values()) == MAX_VALUES + 20
     assert {sample.labels["outcome"] for sample in found["crawlproject_links"].samples} == {"new"}
