@@ -187,12 +187,12 @@ class FrontierScheduler(BaseScheduler):
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
+        self._ends.look()
         self._crawler.signals.send_catch_log(frontier_closing)
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
         self._stats.set_value("frontier/urls/blocked", self._frontier.blocked)
         self._discovery.close()
-        self._ends.look()
         closing = self._backend.close()
         return self._close_dupefilter(reason) if closing is None else deferred_from_coro(self._close(closing, reason))
 

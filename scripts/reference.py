@@ -43,7 +43,7 @@ The log of a crawl ends with all of them. They are also in `MONITOR_STATS_FILE`,
 |---|---|
 | Why did it end? | `finish_reason` ([meanings](troubleshooting.md#why-a-crawl-ended)) |
 | How much was fetched? | `frontier/pages`, `downloader/response_bytes`, `item_scraped_count` |
-| What became of the URLs? | `fates/…`: each URL seen is still queued, or counted once ([why was this URL not fetched](troubleshooting.md#why-was-a-page-not-fetched)) |
+| What became of the URLs? | [`fates/…`](#what-became-of-urls): each URL seen is still queued, or counted once |
 | What failed? | `fates/request/…`, `log_count/ERROR`; each try: `frontier/failures/…` |
 | What is left? | `frontier/urls`, `frontier/servers` |
 | Did the process keep up? | `monitor/lag/max`, `monitor/throttled`, `monitor/memory/max` |

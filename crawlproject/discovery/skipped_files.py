@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from crawlproject.download.content_types import PARSERS, media_type
+from crawlproject.discovery.page_reading import PAGE_MEDIA
+from crawlproject.download.content_types import media_type
 from crawlproject.frontier.learning.file_kinds import PAGES, FileKinds, extension_of, kind_of
 from crawlproject.urls.server_key import server_key
 
@@ -100,7 +101,7 @@ class SkippedFiles:
             return
         kinds = server.file_kinds = server.file_kinds or FileKinds()
         kind = kind_of(url)
-        kinds.learn(kind, is_page=media in PARSERS)
+        kinds.learn(kind, is_page=media in PAGE_MEDIA)
         self._frontier.servers.changed(server)
         self._count(server.key, kind, kinds.answers(kind))
 
