@@ -112,7 +112,8 @@ class FrontierScheduler(BaseScheduler):
         path, size = options.crawl_log, options.crawl_log_size
         self._log = None if path is None else CrawlLog(path, size)
         self._fates = Fates(self._stats.inc_value, self._keep_fate, None if self._log is None else self._log.add)
-        self._ends = RequestEnds(crawler, self._fates, self._seen.canonicalizer.canonical)
+        canonical = self._seen.canonicalizer.canonical
+        self._ends = RequestEnds(crawler, self._fates, canonical, lambda entry: self._backend.is_link(entry))
         host = Host(
             self._alarm.ring,
             self._receive,

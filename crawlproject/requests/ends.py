@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from crawlproject.clock import CLOCK
 from crawlproject.engine import unfinished_requests
-from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import DUPLICATE_OF, KEEP, NEAR_DUPLICATE_OF
 from crawlproject.urls.fates import Ending, Outcome, Reason
 
@@ -34,13 +33,20 @@ _TIMES = ("dns_time", "connect_time", "tls_time", "response_time")
 class RequestEnds:
     """Requests that were handed out, until the engine has finished them: their pages are parsed, or lost.
 
-    ``canonical``: URL -> its canonical form, or None.
+    ``canonical``: URL -> its canonical form, or None; ``is_link``: whether an entry is from ``Links``.
     """
 
-    def __init__(self, crawler: Crawler, fates: Fates, canonical: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        fates: Fates,
+        canonical: Callable[[str], str | None],
+        is_link: Callable[[Entry], bool],
+    ) -> None:
         self._crawler = crawler
         self._fates = fates
         self._canonical = canonical
+        self._is_link = is_link
         self._under_way: dict[Request, Entry] = {}
         self._look_at = 0.0
 
@@ -71,7 +77,7 @@ class RequestEnds:
         if ending is AGAIN or (ending.reason is Reason.REDIRECTED and self._is_same(ending.note, request.url)):
             return
         meta, reason = request.meta, _reason(request, ending.reason)
-        is_link = request.errback is link_failed
+        is_link = self._is_link(entry)
         url = entry.url if is_link else self._canonical(request.url) or request.url
         times = {name.removesuffix("_time"): time for name in _TIMES if (time := meta.get(name)) is not None}
         depth = meta.get("depth", 0)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawlproject.urls.fates import PREFIX, Reason, Stage
+from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import crawl, crawling
 from tests.crawl.differential import QUICK
 from tests.crawl.fate_spider import DEAD
@@ -180,6 +181,21 @@ def test_a_full_disk_costs_lines_and_no_page(tmp_path: Path) -> None:
     assert done.stat("crawl_log/lines") == 0
     assert done.stat("crawl_log/lost") == sum(n for name, n in ends_of(done.stats).items() if name[:4] != "link") > 3
     assert done.log.count("FRONTIER_CRAWL_LOG: lines are lost") == 1
+
+
+def test_urls_that_the_guard_drops_end_as_well(tmp_path: Path) -> None:
+    """Those of traps, and other addresses of known pages: once, like all others."""
+    spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
+    with running_web(spec) as web:
+        settings = {**QUICK, "JOBDIR": str(tmp_path / "job")}
+        done = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=",".join(web.seeds))
+    ends = ends_of(done.stats)
+    assert ends["queue/merged"] > 0
+    assert ends["queue/guard"] + ends["link/guard"] > 0
+    report = shown(tmp_path, "--refused")
+    stored = Counter({f"{row['stage']}/{row['reason']}": row["count"] for row in report["ends"]})
+    assert stored == ends
+    assert sum(count for name, count in stored.items() if not name.startswith(Stage.LINK)) == report["urls_seen"]
 
 
 def tree() -> dict[str, Answer]:
