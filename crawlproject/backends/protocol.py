@@ -169,7 +169,7 @@ class Backend:
     def keep_fate(self, what: Request | str, number: int) -> None:
         """Keep what became of a request or of a canonical URL (``fates.encoded``), if it is in the stored seen-set.
 
-        Here nothing is kept: beside the keys in memory it would take 64 tables of bytes, for one run.
+        Here nothing is: it would take a byte of memory a URL, for one run.
         """
 
     def unwanted(self, entry: Entry) -> None:

@@ -86,6 +86,7 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
+        from crawlproject.commands.frontier_report import UNKNOWN
         from crawlproject.options.presets import apply_preset
         from crawlproject.options.scheduling import FrontierOptions
         from crawlproject.storage.errors import StoreError
@@ -113,6 +114,8 @@ class Command(Described, ScrapyCommand):
         except StoreError as error:
             self.fail(str(error))
             return
+        if opts.url and answer["url_state"] == UNKNOWN:
+            answer = _refused_now(opts.url, self.settings) | answer
         if opts.server and not answer["top_servers"] and not opts.url and not opts.refused:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
             self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
@@ -131,6 +134,20 @@ def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
     if canonical is None:
         raise UsageError(f"--url={url!r:.200}: must be a URL that begins with http:// or https://", print_help=False)
     return canonical, server_key(canonical)
+
+
+def _refused_now(url: str, settings: BaseSettings) -> dict[str, Any]:
+    """Why the settings refuse the canonical ``url``, which was never queued; they do not say what the spider allows."""
+    from crawlproject.options.following import LinkOptions
+    from crawlproject.options.limits import LimitOptions
+    from crawlproject.urls import LinkFilter
+    from crawlproject.urls.fates import Stage
+
+    links, denied = LinkOptions.from_settings(settings), LimitOptions.from_settings(settings).denied
+    # whether an extension is followed depends on the server
+    rules = LinkFilter(denied=denied, include=links.include, exclude=links.exclude, extensions=frozenset())
+    reason = rules.reason(url)
+    return {} if reason is None else {"refused_now": f"{Stage.LINK}/{reason}: {reason.words} {reason.change}"}
 
 
 def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str, Any]:

@@ -90,6 +90,14 @@ def test_it_tells_what_became_of_a_url(job: Path, url: str, state: str) -> None:
     assert report.get("fetched_at") == ("2001-09-09T01:46:40+00:00" if url.endswith("only") else None)
 
 
+def test_it_tells_which_setting_refuses_a_url_that_was_never_queued(job: Path) -> None:
+    """By the settings of now."""
+    command = (str(job), "--url", "http://c.example/left/out", "--json")
+    assert "refused_now" not in json.loads(scrapy(*command).stdout)
+    report = json.loads(scrapy(*command, "-s", "LINKS_EXCLUDE=*/left/*").stdout)
+    assert report["refused_now"].startswith(f"link/excluded: {Reason.EXCLUDED.words} LINKS_INCLUDE, ")
+
+
 def test_it_counts_what_became_of_urls(job: Path) -> None:
     """With examples, and what to change; links each time that they were found."""
     report = json.loads(scrapy(str(job), "--refused", "--json").stdout)
