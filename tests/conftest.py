@@ -9,7 +9,14 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-import scrapy.core.downloader.handlers.http11  # noqa: F401 - costs 1 s if imported last: it looks for callers in all modules
+import scrapy
+
+if scrapy.version_info < (2, 15):  # whoever asks for a reactor first would get another one
+    from twisted.internet import asyncioreactor
+
+    asyncioreactor.install()
+
+import scrapy.core.downloader.handlers.http11
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 from scrapy.utils.log import _uninstall_scrapy_root_handler

@@ -59,6 +59,7 @@ class ConnectionPool:
         self._opening = opening
         self._connections: dict[str, Connection] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
+        self._more: dict[str, int] = {}  # servers that have had several connections -> the most
         self._strangers = 0  # requests without a session that wait for a slot
 
     def __len__(self) -> int:
@@ -100,7 +101,8 @@ class ConnectionPool:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
         if most == 1:
             return server_key
-        keys = (server_key, *(f"{server_key} {number}" for number in range(2, most + 1)))
+        keys = _keys(server_key, most)
+        self._more[server_key] = max(most, self._more.get(server_key, 0))
         return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
     async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
@@ -146,21 +148,23 @@ class ConnectionPool:
         return connection.noted(timing, lambda: self._lost(server_key, connection))
 
     def close(self, server_key: str) -> None:
-        """The server's session has ended: close its connection as soon as no request uses it."""
-        connection = self._connections.get(server_key)
-        if connection is not None:
-            connection.is_kept = False
-            if not connection.users:
-                self._drop(server_key, connection)
+        """The server's session has ended: close each connection of it as soon as no request uses it."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.is_kept = False
+                if not connection.users:
+                    self._drop(key, connection)
 
     def abort(self, server_key: str) -> None:
-        """The server's session was abandoned: close its connection now, whatever uses it."""
-        connection = self._connections.get(server_key)
-        if connection is not None:
-            connection.is_kept = False
-            connection.abort()
-            if not connection.users:
-                self._drop(server_key, connection)
+        """The server's session was abandoned: close its connections now, whatever uses them."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.is_kept = False
+                connection.abort()
+                if not connection.users:
+                    self._drop(key, connection)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -170,9 +174,9 @@ class ConnectionPool:
             await asyncio.wait(self._closing.values())
 
     async def _take_place(self, connection: Connection) -> None:
-        if connection.is_kept:  # one per session: a slot is free, or a closing connection frees one
+        if connection.is_kept and not self._places.locked():
             await self._places.acquire()
-        else:  # a session may hold its slot while it waits for this request
+        else:  # a session may hold its slot while it waits for this request, or hold several
             self._strangers += 1
             try:
                 if self._places.locked() and not self._closing:
@@ -213,6 +217,11 @@ class ConnectionPool:
         if connection.has_place:
             connection.has_place = False
             self._places.release()
+
+
+def _keys(server_key: str, count: int) -> tuple[str, ...]:
+    """The keys of the connections of a server."""
+    return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
 
 
 class Use:

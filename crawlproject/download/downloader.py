@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scrapy.core.downloader import Downloader
+from scrapy import Request
 from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import UNLIMITED, SlotDownloader
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.lane.downloading import Downloading
 from crawlproject.download.timing import Timing
@@ -21,7 +22,7 @@ from crawlproject.urls.server_key import host_of, server_key, slot_name
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -33,12 +34,16 @@ _HTTP = ("http", "https")
 _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
 
 
-class ActiveRequests(set["Request"]):
+class ActiveRequests(set[Request]):
     """Requests in progress; remembers which have ended, so that nobody needs to look for them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._ended: list[Request] = []
+
+    def discard(self, request: object) -> None:
+        if isinstance(request, Request) and request in self:
+            self.remove(request)
 
     def remove(self, request: Request) -> None:
         super().remove(request)
@@ -87,7 +92,7 @@ class MeasuredHandlers(DownloadHandlers):
         return response
 
 
-class FrontierDownloader(Downloader):
+class FrontierDownloader(SlotDownloader):
     """Ignores ``DOWNLOAD_DELAY``, which would occupy a connection while a server rests: the frontier enforces it.
 
     With a project's own handler for http or https it also applies here, to requests that bypass the frontier, such as
@@ -107,9 +112,9 @@ class FrontierDownloader(Downloader):
         if not any(_is_of_project(handlers.get(scheme)) for scheme in _HTTP):
             self._delay = 0.0
         if (crawler.settings.getpriority("CONCURRENT_REQUESTS") or 0) <= SETTINGS_PRIORITIES["default"]:
-            self.total_concurrency = 0  # no limit
+            self.total_concurrency = UNLIMITED
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
-            self._jitter = 0.0
+            self.leave_out_jitter()
         self._is_fast = FrontierOptions.of(crawler).fast_lane
         self._fast: Downloading | None = None
 

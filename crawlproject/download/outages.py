@@ -12,14 +12,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import (
+from crawlproject.clock import CLOCK
+from crawlproject.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
 )
-
-from crawlproject.clock import CLOCK
 from crawlproject.download.endings import causes
 from crawlproject.download.lookup import FINAL
 from crawlproject.urls.server_key import domain_of_server, host_of

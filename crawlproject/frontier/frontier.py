@@ -33,7 +33,7 @@ FIRST_ARRIVAL = 1 << 39
 REWRITE_STEP = 2_000
 
 #: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
-#: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
+#: lower: with the usual ``FRONTIER_MIN_BACKOFF``, after 90 s.
 MAX_NAME_FAILURES = 4
 
 BUSY = SessionState.BUSY
@@ -207,7 +207,10 @@ class Frontier:
         if self._learns:
             self.queue.rank_best(now, self.servers.expect)
         server = self.queue.lease(now, sessions)
-        return None if server is None else server.take_session(now, self._max_batch)
+        if server is None:
+            return None
+        several = self.politeness.most_connections > 1 and self.servers.room(server) > 1
+        return server.take_session(now, self._max_batch, several=several)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server. O(log n).

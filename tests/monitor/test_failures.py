@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request, Spider
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadTimeoutError
 from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
@@ -19,6 +18,7 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadTimeoutError
 from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnectedError
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst

@@ -22,13 +22,11 @@ from crawlproject.options.scheduling import FrontierOptions
         ("FRONTIER_MAX_SESSION", "FRONTIER_MAX_SESSIONS"),
         ("frontier_policy", "FRONTIER_POLICY"),
         ("GUARD_ENABLE", "GUARD_ENABLED"),
-        ("TRAPS_MAX_SEGMENT", "TRAPS_MAX_SEGMENTS"),
         ("DUPLICATES_NEER", "DUPLICATES_NEAR"),
         ("REPOSITORY_DIRECTORY", "REPOSITORY_DIR"),
         ("SEEN_CACHE_SIZES", "SEEN_CACHE_SIZE"),
         ("LINKS_FILES", "LINKS_FILE"),
         ("URL_DROP_PARAMS", "URL_DROP_PARAMETERS"),
-        ("SERVER_TIMINGS_ENABLED", "SERVER_TIMING_ENABLED"),
         ("METRIC_PORT", None),
         ("ROBOTSTXT_CACHETIME", "ROBOTSTXT_CACHE_TIME"),
     ],
@@ -97,15 +95,15 @@ def test_explicit_setting_wins_over_the_preset(priority: str) -> None:
 
 
 def test_presets_are_in_order_of_their_load() -> None:
-    """gentle waits longer than polite, which waits longer than own-site."""
+    """gentle waits longer than polite."""
     rests = [
         FrontierOptions.from_settings(with_addon({"FRONTIER_PRESET": name})).politeness.session_rest(1.0, 0.0)
-        for name in ("own-site", "polite", "gentle")
+        for name in ("polite", "gentle")
     ]
-    assert rests == [0.0, 5.0, 10.0]
+    assert rests == [5.0, 10.0]
 
 
 def test_unknown_preset_is_refused() -> None:
     """With those there are."""
-    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite, own-site"):
+    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite"):
         with_addon({"FRONTIER_PRESET": "rude"})

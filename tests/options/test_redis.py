@@ -150,7 +150,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ModuleNotFoundError("no", name="msgpack")
 
     monkeypatch.setattr(choice, "load_object", load)
-    with pytest.raises(MissingExtraError, match=r"FRONTIER_BACKEND='redis' needs: pip install 'crawlproject\[redis\]'"):
+    with pytest.raises(MissingExtraError, match=r"FRONTIER_BACKEND='redis' needs: pip install '.\[redis\]'"):
         open_backend()
 
 

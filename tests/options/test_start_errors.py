@@ -109,7 +109,7 @@ def test_start_error_is_one_line(tmp_path: Path, name: str) -> None:
 def test_misspelt_spider_is_told_so() -> None:
     """With the one that was meant, or those there are."""
     for name, told in (("wbe", "did you mean web?"), ("xyz", "known spiders: ")):
-        done = run_python("-m", "scrapy", "crawl", name, env=environment())
+        done = run_python("-m", "scrapy", "workers", name, env=environment())
         assert done.returncode == 2
         assert f"no spider '{name}'; {told}" in done.stderr
         assert "Traceback" not in done.stderr

@@ -132,7 +132,6 @@ WRITERS = {
     "spiders/keyword.py": "sets them for its crawls, as a project would: a level waits for dead servers",
     "commands/worker_crawl.py": "gives each worker files and a port of its own, as a user would with -s",
     "commands/rules.py": "unsets RECORDS_DB: a look at one page writes nothing",
-    "addon.py": "sets FRONTIER_REQUEST_DELAY from Scrapy's DOWNLOAD_DELAY, which it reads",
 }
 
 
@@ -150,7 +149,6 @@ def test_settings_are_read_by_name_only_in_options() -> None:
         if named:
             found[str(place)] = named
     assert found.keys() == WRITERS.keys(), found
-    assert found["addon.py"] == {"FRONTIER_REQUEST_DELAY", "Reader"}
     assert found["spiders/web.py"] <= set(DEFAULTS)
 
 
