@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.orders import SharedOrders
     from crawlproject.frontier.server import Session
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Ending, Fates
 
 
 class PageIntake(Protocol):
@@ -82,6 +83,7 @@ class CrawlPorts:
     take_dropped: Callable[[], None]
     #: Number of URLs seen.
     urls_seen: Callable[[], int]
+    fates: Fates
 
 
 class CrawlFrontier:
@@ -103,6 +105,8 @@ class CrawlFrontier:
         self.pages_elsewhere = store.pages_elsewhere
         #: Number of URLs seen, with ``JOBDIR`` including earlier runs.
         self.urls_seen = ports.urls_seen
+        #: What becomes of URLs.
+        self.fates = ports.fates
         #: Where the operator's orders are kept with the frontier; None: it is not on disk.
         self.directory = store.directory
         #: The orders that all workers of the crawl share; None: there is one process.
@@ -382,3 +386,9 @@ def frontier_of(crawler: Crawler) -> CrawlFrontier | None:
 async def side_answer(crawler: Crawler, request: Request) -> Response:
     """The answer to a ``request`` that does not come from the frontier, sent when its server may be contacted."""
     return await crawler.engine.download_async(request)
+
+
+def note_end(crawler: Crawler | None, request: Request, ending: Ending) -> None:
+    """Note what ``request`` ends with, if it ends now; nothing with another scheduler."""
+    if crawler is not None and (crawl := frontier_of(crawler)) is not None:
+        crawl.fates.note(request, ending)

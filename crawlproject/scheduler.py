@@ -21,6 +21,7 @@ from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
+from crawlproject.download.lookup import is_of_name
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
@@ -37,19 +38,18 @@ from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.requests.ends import RequestEnds
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import (
     GIVEN_UP,
     KEEP,
-    NO_ANSWER,
     ORIGIN,
-    PAGE_LIMIT,
-    SERVER_GIVEN_UP,
     UNSENT,
-    UNSERIALIZABLE,
 )
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
+from crawlproject.storage.crawl_log import CrawlLog
 from crawlproject.storage.errors import StoreError
+from crawlproject.urls.fates import Ending, Fates, Reason
 from crawlproject.urls.native import PARTS, compiled
 from crawlproject.urls.server_key import server_key
 
@@ -110,16 +110,33 @@ class FrontierScheduler(BaseScheduler):
         frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        host = Host(self._alarm.ring, self._receive, self._servers_came, self._close_connections)
+        path, size = options.crawl_log, options.crawl_log_size
+        self._log = None if path is None else CrawlLog(path, size)
+        self._fates = Fates(self._stats.inc_value, self._keep_fate, None if self._log is None else self._log.add)
+        canonical = self._seen.canonicalizer.canonical
+        self._ends = RequestEnds(crawler, self._fates, canonical, lambda entry: self._backend.is_link(entry))
+        host = Host(
+            self._alarm.ring,
+            self._receive,
+            self._servers_came,
+            self._close_connections,
+            self._fates,
+            self._ends.look,
+        )
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
-        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
+        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend, self._fates)
         self._discovery.queued = self._queued
         self._discovery.enqueue = self._enqueue_received
         ports = CrawlPorts(
-            self._discovery, self._backend, self._alarm.ring, self._take_dropped, lambda: len(self._seen.seen)
+            self._discovery,
+            self._backend,
+            self._alarm.ring,
+            self._take_dropped,
+            lambda: len(self._seen.seen),
+            self._fates,
         )
         self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
@@ -142,6 +159,7 @@ class FrontierScheduler(BaseScheduler):
         connect(self._discovery.answered, signals.response_received)
         connect(self._connection_lost, connection_lost)
         connect(self._item_failed, signals.item_error)
+        connect(self._callback_failed, signals.spider_error)
         opening = self._backend.opened()
         if opening is not None:
             return deferred_from_coro(self._open_after(opening))
@@ -171,6 +189,7 @@ class FrontierScheduler(BaseScheduler):
             self._next_drop.cancel()
         self._dispatcher.close_all(CLOCK())
         self._close_connections()
+        self._ends.look()
         self._crawler.signals.send_catch_log(frontier_closing)
         self._stats.set_value("frontier/servers", self._frontier.counts()["servers"])
         self._stats.set_value("frontier/urls", len(self._frontier) + self._frontier.blocked)
@@ -188,6 +207,10 @@ class FrontierScheduler(BaseScheduler):
             await maybe_deferred_to_future(closed)
 
     def _close_dupefilter(self, reason: str) -> Deferred[None] | None:
+        if self._log is not None:
+            self._log.close()
+            self._stats.set_value("crawl_log/lines", self._log.written)
+            self._stats.set_value("crawl_log/lost", self._log.lost)
         if self._seen is not self.dupefilter:
             self._seen.close(reason)
         closed: Deferred[None] | None = self.dupefilter.close(reason)
@@ -195,7 +218,10 @@ class FrontierScheduler(BaseScheduler):
 
     def has_pending_requests(self) -> bool:
         """Whether any request is queued, including those of resting servers, here or by other workers. O(1)."""
-        return len(self.crawl) > 0 or self._frontier.drops.are_left or self._backend.goes_on()
+        pending = len(self.crawl) > 0 or self._frontier.drops.are_left or self._backend.goes_on()
+        if not pending:
+            self._ends.look()  # the last ones, before others ask what became of them
+        return pending
 
     def __len__(self) -> int:
         """Number of queued requests. O(1)."""
@@ -213,8 +239,7 @@ class FrontierScheduler(BaseScheduler):
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
         A request to a server of another worker is sent there; one that cannot be sent fails.
-        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``, ``frontier/malformed``,
-        ``frontier/unserializable/lost``.
+        Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``.
         """
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
@@ -232,7 +257,7 @@ class FrontierScheduler(BaseScheduler):
             self._discovery.register_server(request)
             self._frontier.push([entry])
         except ValueError as error:  # its URL has no host: let the downloader fail it, as with Scrapy's scheduler
-            self._stats.inc_value("frontier/malformed")
+            self._fates.note(request, Ending(Reason.MALFORMED, note=str(error)))
             logger.warning("Request cannot be scheduled: %s: %s", request, error)
             entry = self._backend.not_queued(entry, request)
             self.crawl.unsent.append((request, entry))
@@ -264,11 +289,10 @@ class FrontierScheduler(BaseScheduler):
         return True
 
     def _fail_unserializable(self, request: Request) -> None:
-        self._stats.inc_value("frontier/unserializable/lost")
         if not self._has_failed:
             self._has_failed = True
             logger.warning("Requests to servers of other workers fail, as they cannot be serialized: first %s", request)
-        request.meta[GIVEN_UP] = UNSERIALIZABLE
+        request.meta[GIVEN_UP] = Reason.UNSERIALIZABLE
         entry = self._backend.not_queued(Entry(request.url, payload=request), request)
         self.crawl.unsent.append((request, entry))
         self._count("enqueued", 1, entry)
@@ -313,18 +337,20 @@ class FrontierScheduler(BaseScheduler):
             self._hand_out(failing, entry)
             yield failing
         self._find_ended()
+        self._ends.look_now_and_then()
         self._lasting.look()
         self.crawl.admit()
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
             if request is None:
+                self._fates.dropped(start.entry.url, Reason.UNREADABLE)
                 self._backend.unwanted(start.entry)
                 self._dispatcher.ended(start.session)
                 continue
             if self._discovery.is_file(request):
                 dropped += 1
-                self._drop(start.entry)
+                self._drop(start.entry, Reason.EXTENSION)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -380,11 +406,13 @@ class FrontierScheduler(BaseScheduler):
 
     def _hand_out(self, request: Request, entry: Entry) -> None:
         self._count("dequeued", 1, entry)
+        self._ends.begin(request, entry)
         self._backend.handed_out(request, entry)
 
     def _take_back(self, request: Request, start: Start) -> None:
         self._dispatcher.give_back(start)
         self._backend.given_back(request)
+        self._ends.given_back(request)
         self._stats.inc_value("frontier/given_back")
         self._count("dequeued", -1, start.entry)
         self._take_dropped()
@@ -420,13 +448,13 @@ class FrontierScheduler(BaseScheduler):
             request = None if self._backend.is_link(entry) else self._entries.read(entry)
             if request is not None:
                 request.meta[GIVEN_UP] = reason
-                request.meta[KEEP] = reason != SERVER_GIVEN_UP
+                request.meta[KEEP] = reason.stays
                 self.crawl.unsent.append((request, entry))
-            elif reason != SERVER_GIVEN_UP:
+            elif reason.stays:
+                self._fates.dropped(entry.url, reason)
                 self._backend.unwanted(entry)
             else:
-                self._drop(entry)
-            self._stats.inc_value(f"frontier/dropped/{reason}")
+                self._drop(entry, reason)
         self._alarm.ring()
 
     def _drop_more(self) -> None:
@@ -434,10 +462,18 @@ class FrontierScheduler(BaseScheduler):
         self._take_dropped()
         self._alarm.ring()  # it may have been the end of the crawl
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: Entry, reason: Reason) -> None:
         """Remove a link that will not be fetched from frontier and backend."""
         self._frontier.acknowledge(entry)
-        self._backend.dropped(entry)
+        self._backend.dropped(entry, reason)
+
+    def _keep_fate(self, what: Request | str, number: int) -> None:
+        self._backend.keep_fate(what, number)
+
+    def _callback_failed(self, response: Response | Failure) -> None:
+        request = getattr(response, "request", None)
+        if request is not None and (ending := self._fates.noted(request)) is not None:
+            self._fates.note(request, ending._replace(reason=Reason.CALLBACK_FAILED))
 
     def _receive(self, entries: Sequence[Entry]) -> Iterator[None]:
         return self._discovery.receive(entries)
@@ -468,11 +504,12 @@ class FrontierScheduler(BaseScheduler):
         self._stats.inc_value(f"scheduler/{what}/{where}", count)
 
 
-def _reason_of(server: Server | None) -> str:
+def _reason_of(server: Server | None) -> Reason:
     """Why the frontier has dropped a URL of ``server``."""
     if server is None or server.given_up:
-        return SERVER_GIVEN_UP
-    return NO_ANSWER if server.left else PAGE_LIMIT
+        is_unknown = server is not None and server.last_error is not None and is_of_name(server.last_error)
+        return Reason.DNS if is_unknown else Reason.SERVER_GIVEN_UP
+    return Reason.NO_ANSWER if server.left else Reason.PAGE_LIMIT
 
 
 def _is_start(request: Request) -> bool:

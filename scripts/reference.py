@@ -43,10 +43,11 @@ The log of a crawl ends with all of them. They are also in `MONITOR_STATS_FILE`,
 |---|---|
 | Why did it end? | `finish_reason` ([meanings](troubleshooting.md#why-a-crawl-ended)) |
 | How much was fetched? | `frontier/pages`, `downloader/response_bytes`, `item_scraped_count` |
-| What failed or was refused? | `frontier/failures/…`, `robotstxt/forbidden`, `guard/refused/…`, `log_count/ERROR` |
-| What is left? | `frontier/urls`, `frontier/servers`, `frontier/dropped/…` |
+| What became of the URLs? | [`fates/…`](#what-became-of-urls): each URL seen is still queued, or counted once |
+| What failed? | `fates/request/…`, `log_count/ERROR`; each try: `frontier/failures/…` |
+| What is left? | `frontier/urls`, `frontier/servers` |
 | Did the process keep up? | `monitor/lag/max`, `monitor/throttled`, `monitor/memory/max` |
-| Why was a link not followed? | `frontier/links/skipped/…`, `guard/…`, `duplicates/…` |
+| Why was a link not followed? | `fates/link/…`, `guard/…`, `duplicates/…` |
 """
 
 

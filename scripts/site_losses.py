@@ -46,7 +46,7 @@ PORT = 8397
 #: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``.
 MAX_URL = 2083
 #: Stats that are printed.
-NUMBERS = r"guard/[a-z_]+|frontier/links/(?:probed|dropped)/extension|frontier/links/skipped/guard"
+NUMBERS = r"guard/[a-z_]+|frontier/links/probed/extension|fates/(?:link|queue)/(?:guard|extension)"
 _host = re.compile(r"[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE).fullmatch
 
 

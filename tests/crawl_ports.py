@@ -8,15 +8,16 @@ from typing import Any, cast
 from crawlproject.backends.protocol import Backend, Host
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.frontier import Dispatcher
+from crawlproject.urls.fates import Fates
 
 #: Of a backend that asks nothing of its crawl.
-NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None)
+NO_HOST = Host(lambda: None, lambda _: iter(()), lambda _: None, lambda: None, Fates(), lambda: None)
 
 
 def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
     """The frontier of ``dispatcher``, or of none."""
     seen = SimpleNamespace(use_store=lambda _: None)
     store = Backend(*cast("Any", (None, None, None, seen)), NO_HOST)
-    ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0)
+    ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0, Fates())
     given = dispatcher or cast("Any", SimpleNamespace(frontier=(), max_sessions=1))
     return CrawlFrontier(given, ports, by_ip=False)

@@ -81,6 +81,27 @@ def test_policy_quality_spider_and_middleware_work_in_a_crawl(tmp_path: Path) ->
     assert "'software/Example': 1" in done.stderr
 
 
+def test_content_type_is_read_in_a_crawl(tmp_path: Path) -> None:
+    """By the setting shown: what the file lists is fetched."""
+    (tmp_path / "examples.py").write_text(EXAMPLES["Add a content type"])
+    addon = 'ADDONS = {"crawlproject.addon.FrontierAddon": 300}\nSPIDER_MODULES = ["crawlproject.spiders"]\n'
+    (tmp_path / "project.py").write_text(addon)
+    readers = re.findall(r"'(LINKS_READERS=.*)'", PAGE)[0]
+    settings = {**IMPOLITE, "ALLOWED_NETWORKS": "127.0.0.0/8", "LINKS_TYPES": "text/html"}
+    options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    with scripted_site() as site:
+        site.script = {
+            "1/": Answer("# comment\n/a\n\nb?c\n", headers={"Content-Type": "text/uri-list"}),
+            "1/a": page(),
+            "1/b?c": page(),
+        }
+        arguments = ("-m", "scrapy", "crawl", "web", "-a", f"seeds={site.url('1/')}", "-s", readers, *options)
+        environment = {"SCRAPY_SETTINGS_MODULE": "project", "PYTHONPATH": str(ROOT)}
+        done = run_python(*arguments, cwd=tmp_path, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert sorted(site.places()) == ["1/", "1/a", "1/b?c"], done.stderr
+
+
 def example(heading: str) -> dict[str, Any]:
     """What the example below ``heading`` defines."""
     names: dict[str, Any] = {}

@@ -11,8 +11,9 @@ from scrapy import Request
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from crawlproject.links import Links
-from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT, UNSERIALIZABLE
+from crawlproject.requests.meta import GIVEN_UP, ORIGIN, UNSENT
 from crawlproject.scheduler import MAX_DROPPED, MAX_FAILING, START, FrontierScheduler
+from crawlproject.urls.fates import Reason
 from tests.backends.worker import DUPEFILTER, OtherWorker, Worker, WorkerBackend, WorkerSpider, crawler_of
 
 OWN, FOREIGN = "http://a.example/", "http://b.example/"
@@ -101,8 +102,8 @@ def test_what_cannot_be_sent_fails(caplog: pytest.LogCaptureFixture) -> None:
     assert one.enqueue(Request(FOREIGN, callback=lambda _: None)) == [True]
     assert one.scheduler.has_pending_requests()
     (failed,) = one.take()
-    assert failed.meta[GIVEN_UP] == UNSERIALIZABLE
-    assert one.stats("frontier/unserializable/lost", "scheduler/enqueued/memory") == [1, 1]
+    assert failed.meta[GIVEN_UP] is Reason.UNSERIALIZABLE
+    assert one.stats("scheduler/enqueued/memory") == [1]
     one.enqueue(Request(FOREIGN, meta={"object": object()}))
     assert caplog.text.count("cannot be serialized") == 1
     assert one.enqueue(Request(FOREIGN)) == [True]
@@ -113,7 +114,9 @@ def test_a_request_without_a_server_belongs_to_nobody() -> None:
     """It fails here."""
     one = Worker()
     assert one.enqueue(Request("http:?x")) == [True]
-    assert one.stats("frontier/malformed") == [1]
+    ending = one.scheduler.crawl.fates.noted(one.scheduler.crawl.unsent[0][0])
+    assert ending is not None
+    assert ending.reason is Reason.MALFORMED
     assert one.sent == []
 
 
@@ -180,12 +183,12 @@ def test_a_server_is_dropped_in_steps() -> None:
         one.scheduler.crawl.name_missing(OWN.rstrip("/"), "no such name")
         while one.scheduler._frontier.drops.are_left:
             assert one.scheduler.has_pending_requests()
-            counts.extend(one.stats("frontier/dropped/server_given_up"))
+            counts.extend(one.stats("fates/queue/server_given_up"))
             await asyncio.sleep(0)
 
     asyncio.run(run())
     assert counts[0] == MAX_DROPPED
-    assert one.stats("frontier/dropped/server_given_up") == [2 * MAX_DROPPED]
+    assert one.stats("fates/queue/server_given_up") == [2 * MAX_DROPPED]
     assert not one.scheduler.has_pending_requests()
 
 

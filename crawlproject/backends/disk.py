@@ -23,6 +23,7 @@ from crawlproject.signals import commit_failed
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fates import DiskFates
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
 
@@ -55,7 +56,7 @@ class DiskBackend(StoringBackend):
         self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
     ) -> None:
         """Open the store and load frontier and seen-set. Raises StoreError. O(servers)."""
-        super().__init__(crawler, frontier, seen)
+        super().__init__(crawler, frontier, seen, host)
         assert crawler.spider is not None
         assert options.directory is not None
         self._options = options
@@ -79,6 +80,7 @@ class DiskBackend(StoringBackend):
             servers.load(frontier, CLOCK())
             self._seen_store = stored = DiskSeenStore(self._store)
             seen.use_store(stored)
+            DiskFates(self._store, self._fates)
             if len(frontier) or len(stored):
                 self._check_feeds()
             if len(frontier):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.orders import SharedOrders
+    from crawlproject.urls.fates import Fates, Reason
 
 
 class Exchange(Protocol):
@@ -56,6 +57,10 @@ class Host:
     servers_came: Callable[[Sequence[str]], None]
     #: Closes the connections of sessions that were closed.
     close_connections: Callable[[], None]
+    #: What becomes of URLs; a store keeps its state.
+    fates: Fates
+    #: Counts the requests that the engine has finished; called before their entries are acknowledged.
+    count_ended: Callable[[], None]
 
 
 class Backend:
@@ -81,6 +86,7 @@ class Backend:
         Here nothing is: the queues do not outlive the run, so the seen-set must not either.
         """
         seen.use_store(None)
+        self._fates = host.fates
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
@@ -156,8 +162,15 @@ class Backend:
         """Whether an earlier run fetched the page, and a recrawl queued it again. O(1)."""
         return False
 
-    def dropped(self, entry: Entry) -> None:
+    def dropped(self, entry: Entry, reason: Reason) -> None:
         """Record that the ``entry`` of a link left the queue and will not be fetched."""
+        self._fates.dropped(entry.url, reason)
+
+    def keep_fate(self, what: Request | str, number: int) -> None:
+        """Keep what became of a request or of a canonical URL (``fates.encoded``), if it is in the stored seen-set.
+
+        Here nothing is: it would take a byte of memory a URL, for one run.
+        """
 
     def unwanted(self, entry: Entry) -> None:
         """Record that the stored ``entry`` left the queue and stays stored for a later run."""

@@ -92,7 +92,7 @@ class RedisBackend(StoringBackend):
         Raises ValueError for settings; StoreError, or OSError, if Redis, the crawl or the disk cannot be used; then
         nothing is left behind.
         """
-        super().__init__(crawler, frontier, seen)
+        super().__init__(crawler, frontier, seen, host)
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
@@ -126,6 +126,7 @@ class RedisBackend(StoringBackend):
             CLOCK,
             indexed=isinstance(options.quality, LinkQuality),
             longest_rest=redis.lease + crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
+            fates=self._fates,
         )
         self._seen_store = self._local.seen
         seen.use_store(self._local.seen, partitions.server_part)
@@ -360,6 +361,7 @@ class RedisBackend(StoringBackend):
             "actions": self._orders.applied,
             "held": self._orphans,
             "busy": self._is_busy(),
+            "links": {str(reason): count for reason, count in self._fates.links().items()},
             "only_failing": self._frontier.only_failing and not is_starting(self._crawler),
         }
 

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.requests.unstored import PageUnderWay
     from crawlproject.storage.seen import DiskSeenStore
+    from crawlproject.urls.fates import Reason
 
 logger = logging.getLogger(__name__)
 
@@ -58,12 +60,14 @@ class StoringBackend(Backend):
     #: Set by the subclass before the first request.
     _seen_store: DiskSeenStore
 
-    def __init__(self, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter) -> None:
+    def __init__(self, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, host: Host) -> None:
         assert crawler.spider is not None
         self._crawler = crawler
         self._frontier = frontier
         self._seen = seen
         self._stats = stats_of(crawler)
+        self._fates = host.fates
+        self._count_ended = host.count_ended
         self._handed_out: dict[Request, PageUnderWay] = {}
         self._pages = PagesUnderWay(self._done)
         self._orphans = 0  # unstored requests without a page that yielded them
@@ -161,11 +165,15 @@ class StoringBackend(Backend):
             return True
         return RequestCodec.is_link(payload) if type(payload) is bytes else not isinstance(payload, Request)
 
-    def dropped(self, entry: Entry) -> None:
+    def dropped(self, entry: Entry, reason: Reason) -> None:
         """See ``Backend``: the page that yielded it no longer waits for it."""
+        super().dropped(entry, reason)
         if isinstance(entry.payload, Unstored):
             self._settle(entry.payload)
             self._pages.dropped(entry.payload)
+
+    def keep_fate(self, what: Request | str, number: int) -> None:
+        self._seen_store.mark(self._seen.key_of(what), number)
 
     def name_of(self, payload: Any) -> str:
         """``place``; ``memory`` if it cannot be stored."""
@@ -185,6 +193,7 @@ class StoringBackend(Backend):
 
         Before, its items leave this process; raises StoreError if they cannot.
         """
+        self._count_ended()
         unfinished = unfinished_requests(self._crawler)
         done = [request for request in self._handed_out if request not in unfinished]
         if done:

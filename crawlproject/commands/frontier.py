@@ -57,7 +57,7 @@ class Command(Described, ScrapyCommand):
     explanation = (
         "Show the last committed state of the frontier in a JOBDIR (or FRONTIER_DIR): numbers of URLs and servers "
         "by state, and the best servers with each term of their rank. Times in seconds. The crawl may be running. "
-        "--url shows what became of a URL: queued, fetched, refused, or never found. "
+        "--url shows what became of a URL, why, and what to change. --refused counts URLs by what became of them. "
         "--state given-up and --state resting also show the reason. "
         "Of a crawl by many workers, give the URL of its Redis, as in REDIS_URL, and its --key: adds the workers "
         "(lag: seconds since Redis confirmed its last changes; lease: seconds until others may take over), "
@@ -77,12 +77,16 @@ class Command(Described, ScrapyCommand):
             help="only servers that are ready, resting, waiting, idle or given-up, with the reason",
         )
         parser.add_argument("--url", metavar="URL", help="what became of this URL, and its server")
+        parser.add_argument(
+            "--refused", action="store_true", help="what became of all URLs: counts by reason, examples"
+        )
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
+        from crawlproject.commands.frontier_report import UNKNOWN
         from crawlproject.options.presets import apply_preset
         from crawlproject.options.scheduling import FrontierOptions
         from crawlproject.storage.errors import StoreError
@@ -110,7 +114,9 @@ class Command(Described, ScrapyCommand):
         except StoreError as error:
             self.fail(str(error))
             return
-        if opts.server and not answer["top_servers"] and not opts.url:
+        if opts.url and answer["url_state"] == UNKNOWN:
+            answer = _refused_now(opts.url, self.settings) | answer
+        if opts.server and not answer["top_servers"] and not opts.url and not opts.refused:
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
             self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
@@ -130,26 +136,52 @@ def _canonical(url: str, settings: BaseSettings) -> tuple[str, str]:
     return canonical, server_key(canonical)
 
 
+def _refused_now(url: str, settings: BaseSettings) -> dict[str, Any]:
+    """Why the settings refuse the canonical ``url``, which was never queued; they do not say what the spider allows."""
+    from crawlproject.options.following import LinkOptions
+    from crawlproject.options.limits import LimitOptions
+    from crawlproject.urls import LinkFilter
+    from crawlproject.urls.fates import Stage
+
+    links, denied = LinkOptions.from_settings(settings), LimitOptions.from_settings(settings).denied
+    # whether an extension is followed depends on the server
+    rules = LinkFilter(denied=denied, include=links.include, exclude=links.exclude, extensions=frozenset())
+    reason = rules.reason(url)
+    return {} if reason is None else {"refused_now": f"{Stage.LINK}/{reason}: {reason.words} {reason.change}"}
+
+
 def _on_disk(path: Path, opts: Namespace, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands.frontier_report import frontier_on_disk
 
     with frontier_on_disk(_directory(path), options) as report:
         about = report.url(opts.url) if opts.url else {}
-        return {**report.counts(), **about, "top_servers": _servers(report, opts)}
+        ends = {"ends": report.ends()} if opts.refused else {}
+        return {**report.counts(), **about, **ends, "top_servers": [] if opts.refused else _servers(report, opts)}
 
 
 def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: FrontierOptions) -> dict[str, Any]:
     from crawlproject.commands import frontier_report
     from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport
+    from crawlproject.urls.fates import Fates
     from crawlproject.workers.local import ReadCopy
 
+    fates = Fates()
+
     def new_copy(*arguments: Any) -> ReadCopy:
-        return ReadCopy(options.new_frontier(), *arguments, indexed=False)
+        return ReadCopy(options.new_frontier(), *arguments, indexed=False, fates=fates)
 
     with frontier_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
         report = FrontierReport(
-            crawl.frontier, crawl.copy.url_rows, crawl.label, crawl.keys_seen, crawl.now, lambda _: crawl.url_seen
+            crawl.frontier,
+            crawl.copy.url_rows,
+            crawl.label,
+            crawl.keys_seen,
+            crawl.now,
+            lambda _: crawl.url_mark,
+            lambda: crawl.marks,
+            fates,
         )
+        fates.restore({"links": frontier_report.links_refused(crawl)})
         servers = [{**server, **frontier_report.place(crawl, server["server"])} for server in _servers(report, opts)]
         about = report.counts()
         if opts.url:  # only its partition was read
@@ -159,7 +191,8 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
         counts = frontier_report.crawl_counts(crawl)
         answer = {**counts, **about, "pages": counts["pages"], "workers": frontier_report.workers(crawl)}
         shares = {"shares": frontier_report.partitions(crawl)} if opts.json else {}
-        return {**answer, **shares, "top_servers": servers}
+        ends = {"ends": report.ends()} if opts.refused else {}
+        return {**answer, **shares, **ends, "top_servers": [] if opts.refused else servers}
 
 
 def _directory(path: Path) -> Path:
@@ -176,10 +209,11 @@ def _servers(report: FrontierReport, opts: Namespace) -> list[dict[str, Any]]:
 
 
 def _text(answer: dict[str, Any]) -> str:
-    from crawlproject.commands.frontier_report import workers_table
+    from crawlproject.commands.frontier_report import ends_table, workers_table
 
     lines = [f"{name.replace('_', ' '):17} {value}" for name, value in answer.items() if not isinstance(value, list)]
     lines += workers_table(answer.get("workers", []))
+    lines += ends_table(answer.get("ends", []))
     if answer["top_servers"]:
         lines += ["", " ".join(_title(form, title) for _, title, form in COLUMNS)]
     for server in answer["top_servers"]:

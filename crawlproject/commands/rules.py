@@ -152,8 +152,7 @@ class Command(Described, ScrapyCommand):
             return text, url, kind
         from scrapy.http import TextResponse
 
-        from crawlproject.discovery.page_reading import markup
-        from crawlproject.download.content_types import parser_of
+        from crawlproject.discovery.page_reading import markup, parser_of
 
         kept: list[Response | str] = []
         assert self.crawler_process is not None

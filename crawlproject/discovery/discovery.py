@@ -21,6 +21,7 @@ from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +46,8 @@ logger = logging.getLogger(__name__)
 class Discovery:
     """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
 
-    Stats: ``frontier/unserializable/lost``: links to such servers whose callback cannot be stored;
-    ``frontier/crawl_delays``.
+    Stats: ``frontier/crawl_delays``; ``fates/link/unserializable``: links to such servers whose callback cannot be
+    stored.
     """
 
     #: Called after each push with the number of queued URLs and the entry of one. Set by the scheduler.
@@ -53,13 +55,14 @@ class Discovery:
     #: Called with each request received; returns whether it is new. Set by the scheduler.
     enqueue: Callable[[Request], bool]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         crawler: Crawler,
         quality: Quality,
         frontier: Frontier,
         seen: SeenDupeFilter,
         backend: Backend,
+        fates: Fates,
     ) -> None:
         assert crawler.spider is not None
         options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
@@ -67,18 +70,19 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
+        self._fates = fates
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
-        self._links = LinkIntake(seen, rules, quality, stats, options)
+        self._links = LinkIntake(seen, rules, quality, stats, options, fates)
         self._links.guard, self._links.limits, self._links.files = self._guard, self._limits, self._files
         self._exchange = self._links.exchange = backend.exchange
-        self._received = ReceivedEntries(backend, seen, quality, stats, self._files)
+        self._received = ReceivedEntries(backend, seen, quality, stats, self._files, fates)
         self._received.guard, self._received.limits = self._guard, self._limits
         self._has_lost = False
-        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
+        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, fates)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
     # called by middlewares, see ``PageIntake``
@@ -214,7 +218,7 @@ class Discovery:
         if payload is None or type(payload) is bytes:
             self._exchange.send(entries)
             return
-        self._stats.inc_value("frontier/unserializable/lost", len(entries))
+        self._fates.refuse(Reason.UNSERIALIZABLE, [entry.url for entry in entries])
         if not self._has_lost:
             self._has_lost = True
             logger.warning(

@@ -17,12 +17,12 @@ from crawlproject.requests.meta import (
     CLOSED_TO_ROBOTS,
     DUPLICATE_OF,
     NEAR_DUPLICATE_OF,
-    PAGE_LIMIT,
     QUALITY,
     SKIP_LINKS,
 )
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import LinkFilter, server_key, why_none
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.link_filter import is_domain
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 
@@ -100,13 +101,14 @@ class LinkIntake:
     O(length) per link; stats are written once per page.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         seen: SeenDupeFilter,
         link_filter: LinkFilter,
         quality: Quality,
         stats: StatsCollector,
         options: LinkOptions,
+        fates: Fates,
     ) -> None:
         self.guard: TrapGuard | None = None
         self.limits: PageLimits | None = None
@@ -120,6 +122,7 @@ class LinkIntake:
         self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
+        self._fates = fates
         #: As the stats ``frontier/links/*``, which a project may switch off.
         self.counts: Counter[str] = Counter()
         self._depth_limit = options.max_depth
@@ -129,12 +132,12 @@ class LinkIntake:
         """Entries with ``payload`` for the new URLs among ``links``, and the quality gains of known ones.
 
         In the steps of ``in_steps``; queue the result of each before the next one.  Counts each link in a stat
-        ``frontier/links/*``.
+        ``frontier/links/*``, or ``fates/link/*`` if it is refused.
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
         counts: Counts = defaultdict(int, found=len(links.hrefs))
         if self._depth_limit and depth > self._depth_limit:
-            counts["skipped/depth"] = len(links.hrefs)
+            self._fates.refuse(Reason.DEPTH, links.hrefs)
             yield Found([], [], None)
         else:
             yield from self._sift(links, depth, payload, counts)
@@ -167,7 +170,7 @@ class LinkIntake:
         source = self._source(links, page, urls)
         for some in steps:
             reasons = self._reasons if links.response is not None else self._reasons_of_seeds
-            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reasons, guarded, counts)
+            wanted, file_like = self._wanted(links.hrefs[some], urls[some], reasons, guarded)
             wanted, foreign = self._split(wanted, source, counts)
             new = list(compress(wanted, self._seen.urls_are_new(wanted)))
             counts["seen"] += len(wanted) - len(new)
@@ -180,12 +183,21 @@ class LinkIntake:
                 factor = self.files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
             if self.guard is not None and guarded is not None:
-                entries = self.guard.judge(guarded, entries)
-                counts["skipped/guard"] += len(new) - len(entries)
+                entries = self._judge(self.guard, guarded, entries)
             counts["new"] += len(entries)
             yield Found(entries, source.raised(known), source.server_key, sent)
             if self.guard is not None and guarded is not None:
                 yield from self.guard.work()
+
+    def _judge(self, guard: TrapGuard, guarded: GuardedPage, entries: list[Entry]) -> list[Entry]:
+        """Those of ``entries`` that the guard lets pass; the seen-set has them all."""
+        judged = guard.judge(guarded, entries)
+        if len(judged) < len(entries):
+            left = {entry.url for entry in judged}
+            for entry in entries:
+                if entry.url not in left:
+                    self._fates.dropped(entry.url, Reason.GUARD)
+        return judged
 
     def _split(
         self, wanted: list[str], source: _Source, counts: defaultdict[str, int]
@@ -219,31 +231,33 @@ class LinkIntake:
         self,
         hrefs: Sequence[str],
         urls: list[str | None],
-        reasons: tuple[Callable[[str], str | None], Callable[[str], str | None]],
+        reasons: tuple[Callable[[str], Reason | None], Callable[[str], Reason | None]],
         guarded: GuardedPage | None,
-        counts: Counts,
     ) -> tuple[list[str], set[str]]:
         """Which ``urls`` (``hrefs`` made canonical) are followed, and which of these have a file extension."""
         reason_to_skip, of_files = reasons
-        judges = [("guard", guarded.refuses)] if guarded is not None and guarded.refuses_some else []
+        judges = [(Reason.GUARD, guarded.refuses)] if guarded is not None and guarded.refuses_some else []
         if self.limits:
-            judges.append((PAGE_LIMIT, self.limits.refuses))
+            judges.append((Reason.PAGE_LIMIT, self.limits.refuses))
+        refused: defaultdict[Reason, list[str]] = defaultdict(list)
         wanted: list[str] = []
         file_like: set[str] = set()
         for href, url in zip(hrefs, urls, strict=True):
             if url is None:
-                counts[f"skipped/{why_none(href)}"] += 1
+                refused[why_none(href)].append(href)
                 continue
             reason = reason_to_skip(url)
-            if reason == "extension" and self.files is not None and not self.files.is_skipped(url):
+            if reason is Reason.EXTENSION and self.files is not None and not self.files.is_skipped(url):
                 reason = of_files(url)
                 file_like.add(url)
             if reason is None and judges:
                 reason = next((name for name, refuses in judges if refuses(url)), None)
             if reason is not None:
-                counts[f"skipped/{reason}"] += 1
+                refused[reason].append(url)
             else:
                 wanted.append(url)
+        if refused:
+            self._fates.refused(refused)
         return wanted, file_like
 
     def canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:

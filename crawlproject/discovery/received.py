@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.urls import server_key
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.quality import Quality
+    from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
 
@@ -35,16 +37,17 @@ class ReceivedEntries:
     """The second half of ``LinkIntake``, for links that another worker found: limits, guard, seen-set.
 
     Stats: ``frontier/received`` (entries), ``frontier/received/bad`` (not decodable), ``frontier/received/new``,
-    ``frontier/received/seen``, ``frontier/received/page_limit`` (links to full servers).
+    ``frontier/received/seen``; ``fates/link/*``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         backend: Backend,
         seen: SeenDupeFilter,
         quality: Quality,
         stats: StatsCollector,
         files: SkippedFiles,
+        fates: Fates,
     ) -> None:
         self.guard: TrapGuard | None = None
         self.limits: PageLimits | None = None
@@ -54,6 +57,7 @@ class ReceivedEntries:
         self._quality = quality
         self._stats = stats
         self._files = files
+        self._fates = fates
         self._has_logged = False
 
     def read(self, entries: list[Entry]) -> tuple[list[Entry], list[Request]]:
@@ -80,9 +84,14 @@ class ReceivedEntries:
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self.guard
-        open_ = [entry for entry in links if not (self.limits and self.limits.refuses(entry.url))]
-        self.count("/page_limit", len(links) - len(open_))
-        wanted = [entry for entry in open_ if not self._files.is_dropped(entry.url)]
+        wanted: list[Entry] = []
+        for entry in links:
+            if self.limits and self.limits.refuses(entry.url):
+                self._fates.refuse(Reason.PAGE_LIMIT, [entry.url])
+            elif self._files.is_dropped(entry.url):
+                self._fates.refuse(Reason.EXTENSION, [entry.url])
+            else:
+                wanted.append(entry)
         is_new = self._seen.urls_are_new([entry.url for entry in wanted])
         new = [entry for entry, is_one in zip(wanted, is_new, strict=True) if is_one]
         raised = [(entry.url, self._gain(entry)) for entry, is_one in zip(wanted, is_new, strict=True) if not is_one]

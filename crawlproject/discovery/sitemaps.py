@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry
 from crawlproject.links import sitemap_callback
-from crawlproject.urls import server_key
+from crawlproject.urls import server_key, why_none
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from crawlproject.links import Links
     from crawlproject.options.following import LinkOptions
     from crawlproject.urls import LinkFilter
+    from crawlproject.urls.fates import Fates
 
 #: Sitemaps fetched per server: an index may list further indexes without end.
 MAX_PER_SERVER = 1000
@@ -44,21 +46,22 @@ class SitemapIntake:
 
     Sitemaps of robots.txt are fetched only with ``LINKS_SITEMAPS`` and a spider with ``parse_sitemap``.  The default is
     off: a sitemap of 50,000 URLs would fill a small crawl with pages of one server, of unknown quality.
-    Stats: ``frontier/sitemaps/found``, ``frontier/sitemaps/skipped``, ``frontier/sitemaps/urls``,
-    ``frontier/sitemaps/foreign_urls``.
+    Stats: ``frontier/sitemaps/found``, ``frontier/sitemaps/urls``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         seen: SeenDupeFilter,
         link_filter: LinkFilter,
         stats: StatsCollector,
         options: LinkOptions,
         spider: Spider,
+        fates: Fates,
     ) -> None:
         self._seen = seen
         self._filter = replace(link_filter, extensions=frozenset())  # sitemaps may end in .gz or .txt
         self._stats = stats
+        self._fates = fates
         self._callback: Callable[..., Any] | None = None
         if options.sitemaps:
             self._callback = sitemap_callback(spider)
@@ -85,24 +88,38 @@ class SitemapIntake:
         assert links.response is not None
         start = server_key(links.response.url) + "/"
         urls = self._seen.canonicalizer.batch(links.hrefs, links.response.url)
-        own = [url for url in urls if url is not None and url.startswith(start)]
+        own: list[str] = []
+        foreign: list[str] = []
+        for href, url in zip(links.hrefs, urls, strict=True):
+            if url is None:
+                self._fates.refuse(why_none(href), [href])
+            else:
+                (own if url.startswith(start) else foreign).append(url)
+        self._fates.refuse(Reason.FOREIGN, foreign)
         self._count("urls", len(own))
-        self._count("foreign_urls", len(links.hrefs) - len(own))
         return replace(links, hrefs=own)
 
     def _entries(self, urls: Sequence[str], base: str, depth: int, callback: Callable[..., Any] | None) -> list[Entry]:
         """An entry for each new sitemap among ``urls`` on the server of ``base``, the file that lists them."""
         key = server_key(base)
         entries = []
-        self._count("skipped", len(urls[MAX_LISTED:]))
-        for url in self._seen.canonicalizer.batch(urls[:MAX_LISTED], base):
-            if url is None or server_key(url) != key or self._filter.reason(url) or self._counts[key] >= MAX_PER_SERVER:
-                self._count("skipped", 1)
+        self._fates.refuse(Reason.SITEMAP_LIMIT, urls[MAX_LISTED:])
+        listed = urls[:MAX_LISTED]
+        for href, url in zip(listed, self._seen.canonicalizer.batch(listed, base), strict=True):
+            reason = why_none(href) if url is None else self._reason(url, key)
+            if url is None or reason is not None:
+                self._fates.refuse(reason or Reason.MALFORMED, [url or href])
             elif self._seen.url_is_new(url):
                 self._counts[key] += 1
                 self._count("found", 1)
                 entries.append(Entry(url, depth=depth, payload=callback))
         return entries
+
+    def _reason(self, url: str, key: str) -> Reason | None:
+        """Why a sitemap at ``url``, which a file of the server ``key`` lists, is not fetched."""
+        if server_key(url) != key:
+            return Reason.FOREIGN
+        return self._filter.reason(url) or (Reason.SITEMAP_LIMIT if self._counts[key] >= MAX_PER_SERVER else None)
 
     def _count(self, name: str, count: int) -> None:
         if count:

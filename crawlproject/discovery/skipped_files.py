@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from cachetools import LRUCache
 
-from crawlproject.download.content_types import PARSERS, media_type
+from crawlproject.discovery.page_reading import PAGE_MEDIA
+from crawlproject.download.content_types import media_type
 from crawlproject.frontier.learning.file_kinds import PAGES, FileKinds, extension_of, kind_of
 from crawlproject.urls.server_key import server_key
 
@@ -34,7 +35,7 @@ class SkippedFiles:
 
     A kind of URL (``frontier.learning.file_kinds``) is skipped on a server after ``LINKS_SKIP_AFTER`` responses of that
     kind were not HTML; after one HTML page it is never skipped there.  Until then its links rank last, except probes.
-    Stats: ``frontier/links/dropped/extension`` (queued links), ``frontier/links/probed/extension``.
+    Stat: ``frontier/links/probed/extension``.
     """
 
     def __init__(self, frontier: Frontier, stats: StatsCollector, options: LinkOptions) -> None:
@@ -78,10 +79,7 @@ class SkippedFiles:
 
     def is_dropped(self, url: str) -> bool:
         """Whether to skip a queued link when it is scheduled. O(length)."""
-        if extension_of(url) not in self._extensions or not self.is_skipped(url):
-            return False
-        self._stats.inc_value("frontier/links/dropped/extension")
-        return True
+        return extension_of(url) in self._extensions and self.is_skipped(url)
 
     def rated(self, entry: Entry) -> Entry:
         """The ``entry`` of a link that another worker found, with ``factor`` applied if it has an extension of the
@@ -103,7 +101,7 @@ class SkippedFiles:
             return
         kinds = server.file_kinds = server.file_kinds or FileKinds()
         kind = kind_of(url)
-        kinds.learn(kind, is_page=media in PARSERS)
+        kinds.learn(kind, is_page=media in PAGE_MEDIA)
         self._frontier.servers.changed(server)
         self._count(server.key, kind, kinds.answers(kind))
 

@@ -13,6 +13,7 @@ from scrapy.http import TextResponse
 from crawlproject.content.page_marks import PageText, page_content, shown_hash
 from crawlproject.discovery.page_reading import content_of, is_html, text_of
 from crawlproject.download.few_lines import FewLines
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import REWRITE_STEP
 from crawlproject.frontier.guard.idle_parts import VERSION
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
@@ -22,6 +23,7 @@ from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
 from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
 from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import leads_back
 
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from crawlproject.content.page_marks import PageAddresses, PageContent
     from crawlproject.discovery.probes import Probes
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
 
@@ -197,7 +198,8 @@ class TrapGuard:
         return self._guard.has_versions(self._frontier.server(server_key(version)))
 
     def _mark(self, version: str) -> None:
-        self._seen.url_is_new(version)
+        if self._seen.url_is_new(version):
+            self._backend.dropped(Entry(version), Reason.MERGED)
 
     def _drop(self, server: Server, spent: str) -> None:
         """Drop the waiting URLs of a pattern, or of the whole server."""
@@ -307,7 +309,7 @@ class TrapGuard:
         """The queued ``entry``; None if it is dropped with the pattern ``spent``. Pages of earlier runs stay."""
         if self._backend.is_refetched(entry) or not self._is_dropped(server, entry, spent):
             return entry
-        self._backend.dropped(entry)
+        self._backend.dropped(entry, Reason.GUARD)
         if server.guard is not None:
             server.guard.waiting = max(0, server.guard.waiting - 1)
         return None

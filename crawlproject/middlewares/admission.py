@@ -11,14 +11,15 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.compat import CannotResolveHostError
-from crawlproject.crawl_frontier import frontier_of
+from crawlproject.crawl_frontier import frontier_of, note_end
 from crawlproject.download.address_guard import AddressRefused, crawl_guard
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import NameLookupError, is_of_name
 from crawlproject.download.resolver import crawl_resolver
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
-from crawlproject.requests.meta import GIVEN_UP, NO_ANSWER, PAGE_LIMIT, SERVER_GIVEN_UP, UNSENT, UNSERIALIZABLE
+from crawlproject.requests.meta import GIVEN_UP, UNSENT
+from crawlproject.urls.fates import Ending, Reason
 from crawlproject.urls.link_filter import LinkFilter
 from crawlproject.urls.server_key import host_of, server_key
 
@@ -29,15 +30,6 @@ if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
 
 logger = logging.getLogger(__name__)
-
-#: Reason for failing a request without sending it -> text.
-_UNSENT = {
-    SERVER_GIVEN_UP: "its server was given up: too many failures in a row "
-    "(FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES)",
-    PAGE_LIMIT: "its server is full (FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN)",
-    NO_ANSWER: "its server has failed so far, and nothing else was left to fetch",
-    UNSERIALIZABLE: "another worker crawls its server, and it cannot be serialized",
-}
 
 #: ``meta["dont_retry"]`` of a request that fails here, for RetryMiddleware: another try would not be sent either.
 _UNSENT_AGAIN = object()
@@ -57,7 +49,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
     address is not allowed (``ALLOWED_NETWORKS``; for host names the download handler checks this after the lookup).
     With politeness per address it looks up the address; the request waits in the frontier while another server at this
     address has a connection.
-    Stats: ``frontier/denied``, ``frontier/blocked``, ``frontier/awaited_unsent``, ``guard/refused/<kind>``.
+    Stats: ``frontier/blocked``, ``frontier/awaited_unsent``, ``guard/refused/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -86,7 +78,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return self._wait_or_fail(request, frontier)
         if frontier is not None and frontier.is_given_up(key) and frontier.is_side_request(request):
             self._stats.inc_value("frontier/awaited_unsent")  # the frontier has dropped its own requests
-            self._fail(request, SERVER_GIVEN_UP)
+            self._fail(request, Reason.SERVER_GIVEN_UP)
         if request.url[:4].lower() == "ftp:":  # Scrapy's FTP handler resolves names itself
             await self._check_name(request.url)
         if frontier is None or not frontier.by_ip:
@@ -97,15 +89,18 @@ class AdmissionMiddleware(CrawlerMiddleware):
         request.meta[UNSENT] = True
         return request
 
-    def _fail(self, request: Request, reason: str) -> NoReturn:
+    def _fail(self, request: Request, reason: Reason) -> NoReturn:
         """Raise what the errback of a request that is not sent gets."""
-        if reason in (SERVER_GIVEN_UP, NO_ANSWER) and (frontier := frontier_of(self._crawler)) is not None:
+        note_end(self._crawler, request, Ending(reason))
+        is_of_server = reason in (Reason.SERVER_GIVEN_UP, Reason.NO_ANSWER, Reason.DNS)
+        if is_of_server and (frontier := frontier_of(self._crawler)) is not None:
             error = frontier.last_error(server_key(request.url))
             if error is not None and is_of_name(error):  # spiders know this from Scrapy
+                note_end(self._crawler, request, Ending(Reason.DNS))
                 if not request.meta.get("dont_retry"):
                     request.meta["dont_retry"] = _UNSENT_AGAIN
                 raise CannotResolveHostError(f"its server is not tried again: {error}")
-        raise IgnoreRequest(_UNSENT.get(reason, reason))
+        raise IgnoreRequest(f"{reason.words} ({reason.change})")
 
     def _wait_or_fail(self, request: Request, frontier: CrawlFrontier) -> Request:
         """Return a request of a blocked server to the frontier; raises IgnoreRequest if it does not come from there."""
@@ -121,7 +116,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return
         with suppress(ValueError):  # its URL has no host: the download will report it
             if self._denied.denies(server_key(request.url)):
-                self._stats.inc_value("frontier/denied")
+                note_end(self._crawler, request, Ending(Reason.DENIED))
                 raise IgnoreRequest("its server is denied (FRONTIER_DENY_FILE)")
 
     async def _address(self, host: str) -> str | None:

@@ -11,11 +11,13 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded
 
+from crawlproject.crawl_frontier import note_end
 from crawlproject.download.body_budget import crawl_budget
 from crawlproject.download.compressed_parts import DAMAGED, check_parts, content_of, is_cut
 from crawlproject.download.off_loop import LARGE, ON_LOOP, off_loop
 from crawlproject.requests.answers import has_header
 from crawlproject.requests.meta import CUT
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -52,6 +54,7 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
 
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
         super().__init__(stats, crawler=crawler)
+        self._of = crawler
         self._budget = None if crawler is None else crawl_budget(crawler)
 
     def process_response(  # type: ignore[override]
@@ -111,10 +114,12 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
             answer = super().process_response(request, response)
         except _BROKEN as error:
             self._count("broken")
+            note_end(self._of, request, Ending(Reason.UNDECODABLE))
             raise IgnoreRequest(f"cannot decompress {response}: {error}") from error
         except IgnoreRequest as error:
             if isinstance(error.__cause__, _DecompressionMaxSizeExceeded):
                 self._count("too_large")
+                note_end(self._of, request, Ending(Reason.TOO_LARGE))
             raise
         finally:
             self._decoded = None

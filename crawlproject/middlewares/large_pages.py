@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse, TextResponse, XmlResponse
 from w3lib.encoding import read_bom, resolve_encoding
 
-from crawlproject.discovery.page_reading import is_html, read_page, wants_text
+from crawlproject.discovery.page_reading import (
+    OF_PAGES,
+    is_html,
+    link_reader,
+    links_of,
+    parser_of,
+    read_page,
+    wants_text,
+)
 from crawlproject.download import charsets
 from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.content_types import OF_PAGES, declared, parser_of
+from crawlproject.download.content_types import declared
 from crawlproject.download.cycles import search_cycles_rarely
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.middlewares.base import CrawlerMiddleware
+from crawlproject.options.following import LinkOptions
 from crawlproject.requests.meta import BY_TYPE
 
 if TYPE_CHECKING:
@@ -59,15 +68,23 @@ class LargePageMiddleware(CrawlerMiddleware):
         self._budget = crawl_budget(crawler)
         search_cycles_rarely()
         self._with_text = wants_text(crawler)
+        self._readers = LinkOptions.of(crawler).readers
 
     def process_response(self, request: Request, response: Response) -> Response | Awaitable[Response]:
         """Choose class and encoding; decode and parse a large page."""
         if isinstance(response, TextResponse):
             self._choose_encoding(response)
         has_class = isinstance(response, HtmlResponse | XmlResponse) or parser_of(response) not in OF_PAGES
-        if has_class and (len(response.body) <= LARGE or not is_html(response)):
+        if has_class and len(response.body) <= LARGE:
             return response
+        if has_class and not is_html(response):
+            return response if link_reader(response, self._readers) is None else self._read_links(request, response)
         return self._replace(request, response)
+
+    async def _read_links(self, request: Request, response: Response) -> Response:
+        if 200 <= response.status < 300 and request.meta.get(BY_TYPE):
+            await off_loop(links_of, response, self._readers)
+        return response
 
     async def _replace(self, request: Request, response: Response) -> Response:
         with self._budget.resumed(response) as share:

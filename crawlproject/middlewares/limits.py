@@ -1,18 +1,24 @@
-"""Limits of a crawl: pages per server and domain; pages and bytes in total."""
+"""Limits of a crawl: pages per server and domain; pages and bytes in total. Also notes what requests end with."""
 
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.address_guard import AddressRefused
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import end_crawl
 from crawlproject.links import sitemap_callback
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.answers import UNCHANGED
+from crawlproject.requests.failures import failure_kind, in_words, is_of_proxy
+from crawlproject.urls.fates import Ending, Reason, reason_of_status
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -40,12 +46,26 @@ class LimitsMiddleware(CrawlerMiddleware):
 
     def process_response(self, request: Request, response: Response) -> Response:
         frontier = frontier_of(self._crawler)
-        if frontier is not None and frontier.handed_out(request) and self._is_page(request, response):
+        if frontier is None or not frontier.handed_out(request):
+            return response
+        known, media, now = frontier.fates.noted(request), media_type(response.headers), time.time()
+        reason = reason_of_status(response.status) if known is None else known.reason
+        if response.status == UNCHANGED:
+            reason = Reason.UNCHANGED
+        frontier.fates.note(request, Ending(reason, response.status, len(response.body), media, now))
+        if self._is_page(request, response):
             self._stats.inc_value("frontier/pages")
             frontier.page_fetched(request)
             if frontier.pages >= self._limits.max_pages > 0:
                 self._close("closespider_pagecount", f"FRONTIER_MAX_PAGES={self._limits.max_pages}")
         return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Called after all other middlewares: none of them has another request or a response instead."""
+        frontier = frontier_of(self._crawler)
+        if frontier is not None and frontier.handed_out(request) and frontier.fates.noted(request) is None:
+            reason = _reason_of(exception, by_proxy="proxy" in request.meta)
+            frontier.fates.note(request, Ending(reason, note=in_words(exception)))
 
     def _is_page(self, request: Request, response: Response) -> bool:
         is_sitemap = request.callback is not None and request.callback == sitemap_callback(self._crawler.spider)
@@ -60,3 +80,12 @@ class LimitsMiddleware(CrawlerMiddleware):
         if not self._is_closing and end_crawl(self._crawler, reason):
             self._is_closing = True
             logger.info("Limit reached, the crawl ends: %s", limit)
+
+
+def _reason_of(error: Exception, *, by_proxy: bool) -> Reason:
+    """Why a request failed for good; ``by_proxy``: it was to take one."""
+    if isinstance(error, AddressRefused):
+        return Reason.ADDRESS
+    if by_proxy and is_of_proxy(error):
+        return Reason.PROXY
+    return Reason.IGNORED if isinstance(error, IgnoreRequest) else failure_kind(error)[0]

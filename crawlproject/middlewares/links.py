@@ -17,6 +17,7 @@ from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,7 +46,6 @@ class LinksMiddleware(CrawlerMiddleware):
     """Passes ``Links`` from callbacks to the frontier (spider middleware, next to the spider).
 
     Drops the links of a copy marked ``skip_links``.  Lets large responses go (``BodyBudget.scraped``).
-    Stat: ``duplicates/links_dropped``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -78,7 +78,7 @@ class LinksMiddleware(CrawlerMiddleware):
             raise TypeError(f"Links need FrontierScheduler: {ENABLED}")
         if links.response is not None and links.response.meta.get(SKIP_LINKS):
             if links.hrefs:
-                self._stats.inc_value("duplicates/links_dropped", len(links.hrefs))
+                frontier.fates.refuse(Reason.ON_COPY, links.hrefs)
             links = replace(links, hrefs=(), quality=None)
         for step, _ in enumerate(frontier.intake.push_links(links)):
             if step or len(links.hrefs) > STEP:

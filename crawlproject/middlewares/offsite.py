@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
+from scrapy.exceptions import IgnoreRequest
 
+from crawlproject.crawl_frontier import note_end
 from crawlproject.discovery.links import allowed_entries, readable_domains
+from crawlproject.urls.fates import Ending, Reason
 from crawlproject.urls.server_key import names_of, server_key, server_name
 
 if TYPE_CHECKING:
@@ -29,7 +32,11 @@ class TolerantOffsiteMiddleware(OffsiteMiddleware):
         """Called by Scrapy, for each request that a callback yields, too. Raises IgnoreRequest."""
         of = self.crawler.spider
         if getattr(of, "allowed_domains", None) or getattr(of, "allowed", None):  # else nearly all it does is to look
-            super().process_request(request)
+            try:
+                super().process_request(request)
+            except IgnoreRequest:
+                note_end(self.crawler, request, Ending(Reason.OFFSITE))
+                raise
 
     def should_follow(self, request: Request, spider: Spider) -> bool:
         """Whether the spider's ``allowed`` or ``allowed_domains``, which it may change, cover a request. O(labels)."""

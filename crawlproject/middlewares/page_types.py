@@ -7,39 +7,38 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import StopDownload
 
+from crawlproject.crawl_frontier import note_end
 from crawlproject.download.content_types import ENDLESS, media_type
-from crawlproject.engine import stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import BY_TYPE
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
-    import re
     from typing import Self
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Headers
-    from scrapy.statscollectors import StatsCollector
 
 
 class PageTypes:
     """An extension that stops the download of other media types after the headers, and of those that never end.
 
     The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
-    Setting: ``LINKS_TYPES``.  Stats: ``frontier/links/stopped/content_type``.
+    Setting: ``LINKS_TYPES``.
     """
 
-    def __init__(self, types: re.Pattern[str] | None, stats: StatsCollector) -> None:
-        self._types = types
-        self._stats = stats
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._types = LinkOptions.of(crawler).types
 
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Called by Scrapy. Raises ValueError for an invalid type."""
-        extension = cls(LinkOptions.of(crawler).types, stats_of(crawler))
+        extension = cls(crawler)
         crawler.signals.connect(extension.headers_received, signals.headers_received)
         return extension
 
@@ -50,5 +49,5 @@ class PageTypes:
         media = media_type(headers)
         is_read = not media or self._types is None or self._types.fullmatch(media) is not None
         if media in ENDLESS or not is_read:
-            self._stats.inc_value("frontier/links/stopped/content_type")
+            note_end(self._crawler, request, Ending(Reason.WRONG_TYPE))
             raise StopDownload(fail=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import logging
+import time
 from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
@@ -16,10 +17,13 @@ from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRe
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
 
+from crawlproject.crawl_frontier import note_end
+from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.requests.answers import REDIRECTS, has_header, header
 from crawlproject.requests.meta import AGAIN, COOKIE_AT
 from crawlproject.urls import first_refresh, reference_of, resolve, resolve_redirect, server_key, why_none
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +46,7 @@ REFRESHING_SERVERS = 10_000
 
 
 class TolerantRedirectMiddleware(RedirectMiddleware):
-    """Stats: ``redirect/malformed`` (the response is kept, not followed), ``redirect/max_reached``."""
+    """Stat: ``redirect/malformed`` (the response is kept, not followed)."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Follow a redirect.  One back to a page of its chain is a loop, unless a cookie was set since that page was
@@ -52,7 +56,7 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
         location = reference_of(header(response.headers, b"Location") or b"")
         url = resolve_redirect(location, request.url)
         if url is None:
-            return response if why_none(location) == "scheme" else _malformed(self, response, location)
+            return response if why_none(location) is Reason.SCHEME else _malformed(self, response, location)
         _, mark, fragment = location.partition("#")
         headers = Headers(response.headers)
         headers[b"Location"] = url + mark + fragment
@@ -60,15 +64,16 @@ class TolerantRedirectMiddleware(RedirectMiddleware):
         try:
             result = super().process_response(request, readable)
         except IgnoreRequest:
-            stats_of(self.crawler).inc_value("redirect/max_reached")
+            _note(self, request, response, Reason.REDIRECT_LIMIT)
             raise
         if not isinstance(result, Request):
             return response
+        _note(self, request, response, Reason.REDIRECTED, result.url)
         return _again(result) if _is_changed_by_cookie(self, result, request, response) else _once(result)
 
 
 class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
-    """Stats: ``redirect/malformed`` (the page is kept), ``redirect/max_reached``."""
+    """Stat: ``redirect/malformed`` (the page is kept)."""
 
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
@@ -83,6 +88,12 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         Pages of a server are kept at once if repeated fetches did not change ``MAX_IN_VAIN`` pages in a row.  A request
         with its own ``dont_filter`` is handled as in Scrapy.
         """
+        result = self._result(request, response)
+        if isinstance(result, Request):
+            _note(self, request, response, Reason.REDIRECTED, result.url)
+        return result
+
+    def _result(self, request: Request, response: Response) -> Request | Response:
         refreshed = self._refreshed(request, response)
         chain = request.meta.get("redirect_urls", ())
         times = _times_at_end(chain, request.url)
@@ -115,7 +126,7 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         base = (resolve(written_base, response.url, response.encoding) if written_base else None) or response.url
         url = resolve_redirect(target, base, response.encoding) if target else None
         if url is None:
-            if target and why_none(target) != "scheme":
+            if target and why_none(target) is not Reason.SCHEME:
                 _malformed(self, response, target)
             return None
         element = f'<meta http-equiv="refresh" content="{delay};url={html.escape(url)}">'
@@ -123,7 +134,7 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
         try:
             result = super().process_response(request, readable)
         except IgnoreRequest:
-            stats_of(self.crawler).inc_value("redirect/max_reached")
+            _note(self, request, response, Reason.REDIRECT_LIMIT)
             raise
         return result if isinstance(result, Request) else None
 
@@ -166,6 +177,14 @@ def _again(redirected: Request) -> Request:
 def _once(redirected: Request) -> Request:
     """``redirected``; after one that was ``_again``, without ``dont_filter``, so that the dupefilter checks it."""
     return redirected.replace(dont_filter=False) if redirected.meta.pop(AGAIN, None) else redirected
+
+
+def _note(
+    middleware: BaseRedirectMiddleware, request: Request, response: Response, reason: Reason, target: str = ""
+) -> None:
+    """Note the end of ``request``, whose ``response`` reaches no callback."""
+    ending = Ending(reason, response.status, len(response.body), media_type(response.headers), time.time(), target)
+    note_end(middleware.crawler, request, ending)
 
 
 def _malformed(middleware: BaseRedirectMiddleware, response: Response, target: str) -> Response:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.http import Request, Response
 
-from crawlproject.crawl_frontier import frontier_of
+from crawlproject.crawl_frontier import frontier_of, note_end
+from crawlproject.requests.ends import AGAIN
 from crawlproject.requests.failures import is_unreached
 from crawlproject.requests.meta import UNSENT
 
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
+Result = TypeVar("Result")
 
 
 class ServerRetryMiddleware(RetryMiddleware):
@@ -23,6 +23,10 @@ class ServerRetryMiddleware(RetryMiddleware):
     with many not before it is given up.
     """
 
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        """Retry by status."""
+        return self._noted(request, super().process_response(request, response))
+
     def process_exception(  # type: ignore[override]
         self, request: Request, exception: Exception
     ) -> Request | Response | None:
@@ -32,7 +36,13 @@ class ServerRetryMiddleware(RetryMiddleware):
         if 0 < most <= request.meta.get("retry_times", 0) and is_unreached(exception) and self._waits(request):
             request.meta[UNSENT] = True
             return request
-        return super().process_exception(request, exception)
+        return self._noted(request, super().process_exception(request, exception))
+
+    def _noted(self, request: Request, result: Result) -> Result:
+        """``result``; if it is another try, the URL of ``request`` has not ended."""
+        if isinstance(result, Request):
+            note_end(self.crawler, request, AGAIN)
+        return result
 
     def _waits(self, request: Request) -> bool:
         """Whether ``request`` may be sent again, and only its server can be at fault."""

@@ -17,7 +17,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import robots_parsed
-from crawlproject.crawl_frontier import frontier_of, side_answer
+from crawlproject.crawl_frontier import frontier_of, note_end, side_answer
 from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
@@ -31,6 +31,7 @@ from crawlproject.requests.failures import in_words
 from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
 from crawlproject.urls import reference_of, resolve_redirect, server_key
+from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -119,7 +120,11 @@ class RobotsMiddleware(RobotsTxtMiddleware):
                 raise
             request.meta[UNSENT] = True
             return request
-        self.process_request_2(rules, request)
+        try:
+            self.process_request_2(rules, request)
+        except IgnoreRequest:
+            note_end(self.crawler, request, Ending(Reason.ROBOTS))
+            raise
         return None
 
     async def robot_parser(self, request: Request) -> RobotParser:

@@ -12,6 +12,7 @@ from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.answers import header, retry_after
 from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, is_of_proxy, name_failure
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING, UNSENT
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if timing is not None:
             _write_meta(request.meta, timing)
             if "dataloss" in response.flags:
-                self._count_failure("truncated_body")
+                self._count_failure(Reason.TRUNCATED)
                 request.meta["dont_cache"] = True  # a cache would ask whether the page has changed
             self._record(_measure(request, timing, response))
         return response
@@ -65,7 +66,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if is_repeated or (timing.reused and is_disconnection(exception.__cause__)):
             failed = False  # the server closed an idle connection as we used it: not a fault
         if self._is_of_one_proxy(request, exception):
-            label, failed = "proxy", False
+            label, failed = Reason.PROXY, False
         if not is_repeated:
             self._count_failure(label)
         words = in_words(exception)
@@ -114,7 +115,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if frontier is not None and error.name == host_of(key):  # else it is the proxy's
             frontier.name_missing(key, error.in_words)
 
-    def _count_failure(self, label: str) -> None:
+    def _count_failure(self, label: Reason) -> None:
         self._stats.inc_value(f"frontier/failures/{label}")
 
     def _record(self, measurement: Measurement) -> None:

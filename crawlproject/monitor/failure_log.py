@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
 
 from crawlproject.engine import stats_of
 from crawlproject.requests.failures import FETCH_FAILURES
+from crawlproject.urls.fates import STATS, Reason, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,19 +24,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Prefix of the names of stats -> the label that replaces it in the log line.
+#: Reasons that say too little by themselves -> their words: nobody here has refused anything.
+_WORDS = {Reason.REFUSED: "connection refused", Reason.DNS: "DNS", Reason.ROBOTS: "forbidden by robots.txt"}
+
+#: Reasons other than pages that are no failures: what nobody wanted.
+_UNWANTED = (Reason.REPLACED, Reason.WRONG_TYPE, Reason.KEPT, Reason.GUARD, Reason.MERGED, Reason.EXTENSION)
+
+#: Name of a stat -> what it counts.
 COUNTED = {
-    "httperror/response_ignored_status_count/": "status ",
-    "frontier/failures/": "",
-    "robotstxt/forbidden": "forbidden by robots.txt",
+    **{
+        name: _WORDS.get(reason, reason.replace("_", " "))
+        for (stage, reason), name in STATS.items()
+        if stage is not Stage.LINK and not reason.is_page and reason not in _UNWANTED
+    },
     "robotstxt/unreachable": "robots.txt unavailable",
-    "guard/refused/": "address ",
-    "frontier/dropped/": "dropped: ",
     "retry/count": "retries",
 }
-
-#: Ends of names of stats that say too little by themselves -> their words: nobody here has refused anything.
-KINDS = {"refused": "connection refused", "dns": "DNS"}
 
 
 class CountingLogFormatter(LogFormatter):
@@ -69,21 +74,14 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
 def failures_by_kind(
     stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)
 ) -> dict[str, int]:
-    """Failures so far: kind in words -> count, most frequent first. O(stats)."""
-    counts: list[tuple[int, str]] = []
-    beginnings = tuple(counted)
-    for name, count in stats.items():
-        if not name.startswith(beginnings):
-            continue
-        for beginning, words in counted.items():
-            if name == beginning:
-                counts.append((count, words))
-            elif beginning.endswith("/") and name.startswith(beginning):
-                kind = name.removeprefix(beginning)
-                counts.append((count, words + KINDS.get(kind, kind).replace("_", " ")))
-    return {words: count for count, words in sorted(counts, key=lambda each: (-each[0], each[1]))}
+    """URLs lost so far, and retries: kind in words -> count, most frequent first. O(kinds)."""
+    counts: Counter[str] = Counter()
+    for name, words in counted.items():
+        if name in stats:
+            counts[words] += stats[name]
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
 def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
-    """``failures_by_kind`` as text (``status 404: 12, timeout: 3``); empty if none. O(stats)."""
+    """``failures_by_kind`` as text (``not found: 12, timeout: 3``); empty if none. O(kinds)."""
     return ", ".join(f"{words}: {count}" for words, count in failures_by_kind(stats, counted).items())

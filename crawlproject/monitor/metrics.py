@@ -11,6 +11,8 @@ from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from crawlproject.urls.fates import PREFIX, Stage
+
 if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
@@ -156,10 +158,16 @@ METRICS: tuple[CrawlMetric, ...] = (
     _counter("failures", "requests that failed; error statuses are in `responses`", "frontier/failures/", "kind"),
     _counter("retries", "requests repeated by Scrapy", "retry/count"),
     _counter("links", "links found", "frontier/links/", "outcome", values="found new seen sent"),
-    _counter("links_skipped", "links not followed", "frontier/links/skipped/", "reason"),
-    _counter("dropped_urls", "queued URLs dropped", "frontier/dropped/", "reason"),
+    _counter("links_refused", "links not followed", f"{PREFIX}{Stage.LINK}/", "reason"),
+    *(
+        _counter(f"ended_{stage}", f"URLs that ended: {text}", f"{PREFIX}{stage}/", "reason")
+        for stage, text in (
+            (Stage.QUEUE, "dropped from the queue"),
+            (Stage.REQUEST, "without an answer, or not sent"),
+            (Stage.ANSWER, "with an answer"),
+        )
+    ),
     _counter("refused_addresses", "requests not sent because of their address", "guard/refused/", "kind"),
-    _counter("robots_forbidden", "requests that robots.txt disallows", "robotstxt/forbidden"),
     _counter("robots_unreachable", "times that a robots.txt was unavailable", "robotstxt/unreachable"),
     _counter("duplicates", "pages that are copies", "duplicates/", "kind", values="exact near"),
     _counter("sessions_opened", "sessions opened", "frontier/sessions"),

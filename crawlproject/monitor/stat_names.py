@@ -3,12 +3,36 @@
 A line is ``name, name: meaning``. ``…/name`` has the beginning of the name before it.
 """
 
-SECTIONS = """\
+from crawlproject.urls.fates import STATS, Reason, Stage
+
+#: Where URLs end, in words.
+_STAGES = {
+    Stage.ANSWER: "an answer came",
+    Stage.REQUEST: "a request without a complete answer, or one that was not sent",
+    Stage.QUEUE: "URLs dropped from the queue",
+    Stage.LINK: "links that are not queued, each time that they are found",
+}
+
+
+def _fates() -> str:
+    """One line for each stage, and for each reason in it."""
+    lines = []
+    for stage, words in _STAGES.items():
+        lines.append(f"fates/{stage}/…: {words}")
+        lines += [f"{STATS[stage, reason]}: {reason.words}" for reason in Reason if stage in reason.stages]
+    return "\n".join(lines)
+
+
+SECTIONS = f"""\
+## What became of URLs
+
+{_fates()}
+
 ## Requests and sessions
 
 frontier/pages: 2xx and 304 answers to requests of the frontier
-frontier/failures/timeout, …/refused, …/dns, …/broken_response: requests without a complete answer; the server rests
-frontier/failures/proxy: requests for which one of several proxies could not be reached
+frontier/failures/timeout, …/refused, …/dns, …/broken_response: tries without a complete answer; the server rests
+frontier/failures/proxy: tries for which one of several proxies could not be reached
 frontier/failures/truncated_body, …/too_large, …/other: answers that could not be used
 scheduler/enqueued, scheduler/enqueued/memory, scheduler/enqueued/disk, scheduler/enqueued/sent: requests and links
     queued, by place
@@ -24,14 +48,11 @@ frontier/sessions/put_off: sessions closed because their server had never answer
 lane/requests, lane/pages: requests and responses that took the fast lane
 frontier/quality/invalid: unusable values or exceptions of the project's quality; they count as 0
 frontier/bad_depth: requests with an unusable `meta["depth"]`; it becomes 0
-frontier/unreadable: stored requests that cannot be restored
 frontier/items_failed: items for which a pipeline raised an error
 frontier/given_back: requests put back, to be sent once more
 frontier/outages, frontier/outage_time: outages of this machine's network, and their duration in seconds
 frontier/out_of_files: connections for which no file descriptor was left
 frontier/crawl_delays: robots.txt files with a Crawl-delay
-frontier/malformed: requests without a server in their URL
-frontier/denied: requests not sent because their server is denied
 frontier/awaited_unsent: side requests not sent because their server was given up or rests for long
 frontier/blocked: side requests not sent because the operator blocked their server
 
@@ -40,6 +61,7 @@ frontier/blocked: side requests not sent because the operator blocked their serv
 frontier/urls, frontier/urls/blocked: URLs queued at the end; of these, on blocked servers
 frontier/servers: servers found
 frontier/resumed: URLs left by an earlier run
+crawl_log/lines, crawl_log/lost: lines in `FRONTIER_CRAWL_LOG`; lines that the disk did not take
 seen/urls: URLs seen, earlier runs included
 seen/cache_hits, seen/store_lookups: look-ups answered by the cache, by the store
 frontier/commits, frontier/commit_time: commits to disk; seconds of the longest one
@@ -48,9 +70,7 @@ recrawl/queued: pages queued again because of their age
 recrawl/unchanged, recrawl/changed: of these, answered with 304; with a page
 recrawl/redirected, recrawl/gone: answered with a redirect; with 404 or 410, and forgotten
 recrawl/failed: not fetched; the next recrawl tries again
-frontier/dropped/server_given_up, frontier/dropped/page_limit: URLs of servers given up; of full servers
-frontier/dropped/no_answer: URLs of servers that had never answered when nothing else was left
-frontier/servers/left: these servers
+frontier/servers/left: servers that had never answered when nothing else was left
 
 ## Links
 
@@ -58,16 +78,11 @@ frontier/links/found: links handed over as `Links`
 frontier/links/new, frontier/links/seen, frontier/links/sent: of these, queued; seen before; sent to other workers
 frontier/links/pages_recorded, frontier/links/record_failed: pages written to `LINKS_FILE`; errors that ended the
     writing
-frontier/links/skipped/malformed, …/scheme, …/extension, …/length, …/depth, …/offsite, …/denied, …/excluded,
-    …/page_limit: links not followed, by reason
-frontier/links/skipped/guard: links not followed because such pages showed nothing new
-frontier/links/probed/extension, frontier/links/dropped/extension: links with an extension fetched as a test; dropped
-    because of its result
-frontier/links/stopped/content_type: answers not downloaded because of their type
-frontier/sitemaps/found, frontier/sitemaps/skipped: sitemaps queued; not queued
+frontier/links/probed/extension: links with an extension fetched as a test
+frontier/sitemaps/found: sitemaps queued
 frontier/sitemaps/fetched, frontier/sitemaps/malformed, frontier/sitemaps/truncated: sitemaps fetched; unreadable;
     read in part
-frontier/sitemaps/urls, frontier/sitemaps/foreign_urls: URLs listed in them; URLs of other servers
+frontier/sitemaps/urls: URLs of their server listed in them
 web/pages: pages that the spider `web` parsed
 web/skipped/content_type: of these, not HTML
 web/nofollow_pages, web/truncated_pages: pages that say `nofollow`; pages too long to read completely
@@ -87,8 +102,7 @@ guard/servers: servers ranked last by the guard
 duplicates/pages: HTML pages compared with earlier ones
 duplicates/exact, duplicates/near: of these, exact copies; near-duplicates
 duplicates/short: pages with too little text for near-duplicates
-duplicates/not_followed, duplicates/links_dropped: copies whose links are not followed; links that a spider yielded
-    for them
+duplicates/not_followed: copies whose links are not followed
 duplicates/damaged: contents that could not be read from `contents.sqlite`, or written to it
 duplicates/mirrors: servers found to be mirrors
 
@@ -115,7 +129,6 @@ dns/prefetched: names looked up before a connection needed them
 ## Answers
 
 redirect/malformed: redirects to something that is no URL
-redirect/max_reached: chains of redirects that are too long
 downloader/unsolicited_data: times that a server sent data without a request
 downloader/bodies_paused, downloader/bodies_given_up: bodies or requests that waited for `DOWNLOAD_MAX_ACTIVE_SIZE`;
     bodies given up while all others waited
@@ -143,8 +156,7 @@ render/requests/cached, …/refused, …/over_limit: answered from memory; refus
 ## Workers
 
 frontier/received, frontier/received/bad: links and requests received from other workers; unreadable ones
-frontier/received/new, frontier/received/seen, frontier/received/page_limit: of these, queued; seen before; of full
-    servers
+frontier/received/new, frontier/received/seen: of these, queued; seen before
 workers/pages: pages of all workers
 workers/partitions, workers/lag: partitions that this worker owns; seconds since Redis confirmed its changes
 workers/taken, workers/released, workers/lost: partitions taken; given back; lost to another worker

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scrapy.utils.misc import load_object
 
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls.canonical import Canonicalizer
@@ -37,8 +39,23 @@ def _canonicalizer(reader: Reader) -> Canonicalizer:
         raise ValueError(f"URL_DROP_PARAMETERS={error}") from error
 
 
+def _readers(reader: Reader) -> dict[str, Any]:
+    found = {}
+    for media, path in reader.dictionary("LINKS_READERS").items():
+        _pattern(media)
+        try:
+            made = load_object(path)()
+        except (ImportError, NameError, AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"LINKS_READERS: {media}: {path!r:.200}: {error}") from error
+        if not callable(getattr(made, "links", None)):
+            raise ValueError(f"LINKS_READERS: {media}: {path!r:.200}: the class must have links(response)")
+        found[media.lower()] = made
+    return found
+
+
 def _types(reader: Reader) -> re.Pattern[str] | None:
     types = reader.strings("LINKS_TYPES", unset=DEFAULT_TYPES)
+    types += tuple(reader.dictionary("LINKS_READERS")) if types else ()
     pattern = re.compile("|".join(map(_pattern, types)), re.IGNORECASE)
     return None if not types or "*/*" in types else pattern
 
@@ -63,6 +80,8 @@ class LinkOptions(Options):
     LINKS_SKIP_EXTENSIONS: extensions not followed on servers that answer them with files; default: a built-in list
     LINKS_SKIP_AFTER: answers after which links with such an extension are skipped; 0: always
     LINKS_TYPES: media types read, such as `text/html`, `text/*`, `*/*`; default: `text/*`, HTML, XML, JSON
+    LINKS_READERS: media type: path of a class that finds the links of such content
+        ([how](architecture.md#add-a-content-type))
     URLLENGTH_LIMIT: Scrapy's: longer URLs are not followed; 0: no limit
     DEPTH_LIMIT: Scrapy's: links farther from the seeds are not followed; 0: no limit
     """
@@ -74,6 +93,8 @@ class LinkOptions(Options):
     canonicalizer: Canonicalizer = setting(_canonicalizer)
     #: Media types of the answers that are read; None: all.
     types: re.Pattern[str] | None = setting(_types)
+    #: Media type -> what finds the links of such content, besides ``discovery.page_reading.TYPES``.
+    readers: dict[str, Any] = setting(_readers)
     #: Links with these extensions are judged by the answers of their server.
     skip_extensions: frozenset[str] = setting(
         lambda reader: frozenset(reader.strings("LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS))

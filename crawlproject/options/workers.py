@@ -22,7 +22,7 @@ _SERVER_PARAMS = frozenset(
 
 
 def _written(reader: Reader) -> dict[str, Path]:
-    paths = {name: reader.path(name) for name in ("LINKS_FILE", "REPOSITORY_DIR")}
+    paths = {name: reader.path(name) for name in ("LINKS_FILE", "FRONTIER_CRAWL_LOG", "REPOSITORY_DIR")}
     return {name: path for name, path in paths.items() if path}
 
 

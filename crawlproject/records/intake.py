@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 from scrapy import signals
 from scrapy.http import TextResponse
 
-from crawlproject.discovery.page_reading import markup
+from crawlproject.discovery.page_reading import is_html, markup, parser_of
 from crawlproject.discovery.page_reading import read_page as read_links
-from crawlproject.download.content_types import OF_PAGES, parser_of
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
 from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
@@ -45,7 +44,7 @@ def source_of(response: Response) -> Source | None:
     if not isinstance(response, TextResponse):
         return None
     kind = parser_of(response)
-    if kind in OF_PAGES:
+    if is_html(response):
         return Source(markup(response), response.url, base=read_links(response).base)
     return Source(response.text, response.url, kind="html" if kind == "other" else kind)
 

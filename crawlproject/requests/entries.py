@@ -56,14 +56,10 @@ class RequestEntries:
         return Entry(request.url, float(min(quality, MAX_QUALITY)), priority, depth, packed)
 
     def read(self, entry: Entry) -> Request | None:
-        """The request of ``entry``; None if it is invalid: then it stays in the store.
-
-        Stats: ``frontier/unreadable``.
-        """
+        """The request of ``entry``; None if it is invalid: then it stays in the store."""
         try:
             return self._backend.unpack(entry)
         except ValueError as error:
-            self._stats.inc_value("frontier/unreadable")
             self._lines.log(
                 logging.ERROR, "Stored request cannot be read, and stays in the store: %s: %s", entry.url, error
             )

@@ -20,18 +20,19 @@ from crawlproject.compat import (
 )
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Failed downloads: exception -> (label in stats, whether it counts as a failure of the server).
-DOWNLOAD_FAILURES: dict[type[Exception], tuple[str, bool]] = {
-    DownloadTimeoutError: ("timeout", True),
-    DownloadConnectionRefusedError: ("refused", True),
-    CannotResolveHostError: ("dns", True),
-    DownloadFailedError: ("broken_response", True),
-    ResponseDataLossError: ("truncated_body", False),
-    DownloadCancelledError: ("too_large", False),
+#: Failed downloads: exception -> (reason, whether it counts as a failure of the server).
+DOWNLOAD_FAILURES: dict[type[Exception], tuple[Reason, bool]] = {
+    DownloadTimeoutError: (Reason.TIMEOUT, True),
+    DownloadConnectionRefusedError: (Reason.REFUSED, True),
+    CannotResolveHostError: (Reason.DNS, True),
+    DownloadFailedError: (Reason.BROKEN, True),
+    ResponseDataLossError: (Reason.TRUNCATED, False),
+    DownloadCancelledError: (Reason.TOO_LARGE, False),
 }
 
 #: Exceptions that can end a fetch.
@@ -48,9 +49,9 @@ def name_failure(error: BaseException) -> NameLookupError | None:
     return next((each for each in reversed(list(causes(error))) if isinstance(each, NameLookupError)), None)
 
 
-def failure_kind(error: Exception) -> tuple[str, bool]:
-    """The value in ``DOWNLOAD_FAILURES``; for any other error ``("other", False)``."""
-    return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), ("other", False))
+def failure_kind(error: Exception) -> tuple[Reason, bool]:
+    """The value in ``DOWNLOAD_FAILURES``; for any other error ``(Reason.OTHER, False)``."""
+    return next((kind for of, kind in DOWNLOAD_FAILURES.items() if isinstance(error, of)), (Reason.OTHER, False))
 
 
 def in_words(error: BaseException) -> str:

@@ -59,12 +59,8 @@ ORIGIN = "frontier_origin"
 #: The request is returned unsent, because its server may not be contacted now.
 UNSENT = "frontier_unsent"
 
-#: The request fails without being sent; the value is the reason, one of the four below.
+#: The request fails without being sent; the value is the ``fates.Reason``.
 GIVEN_UP = "frontier_given_up"
-SERVER_GIVEN_UP = "server_given_up"
-PAGE_LIMIT = "page_limit"
-NO_ANSWER = "no_answer"
-UNSERIALIZABLE = "unserializable"
 
 #: The page is not processed (the spider is done, or the record cannot be written): a backend that stores keeps it
 #: queued for the next run.

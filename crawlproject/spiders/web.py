@@ -17,7 +17,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.page_reading import is_html, read_page, wants_text
+from crawlproject.discovery.page_reading import is_html, links_of, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
 from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
@@ -25,6 +25,7 @@ from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
@@ -41,6 +42,7 @@ from crawlproject.requests.meta import (
 )
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
+from crawlproject.urls.fates import STATS, Stage
 from crawlproject.urls.server_key import host_in, server_name
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ SEEDS_AT_ONCE = 1000
 MAX_REASONS = 5
 #: Stats of seeds that were not fetched without a failure, as ``COUNTED``.
 _NOT_FETCHED = {
-    "frontier/links/skipped/": "not followed, ",
+    **{name: f"not followed, {reason}" for (stage, reason), name in STATS.items() if stage is Stage.LINK},
     "dupefilter/filtered": "redirected to a URL that was requested before",
 }
 
@@ -134,6 +136,7 @@ class WebSpider(Spider):
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
+        self.readers: dict[str, Any] = {}  # of content that is no page (``LINKS_READERS``)
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # other components expect hosts there
@@ -149,6 +152,7 @@ class WebSpider(Spider):
         crawler.settings.setdict(spider.limits, priority="spider")
         spider.max_pages = LimitOptions.of(crawler).max_pages
         spider.with_text = wants_text(crawler)
+        spider.readers = LinkOptions.of(crawler).readers
         spider.robot_names = RobotsOptions.of(crawler).names
         crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
         return spider
@@ -208,7 +212,8 @@ class WebSpider(Spider):
         self._count("web/pages")
         if not is_html(response):
             self._count("web/skipped/content_type")
-            hrefs = [] if _says(response, b"nofollow", self.robot_names) else _refreshed(response)
+            is_nofollow = _says(response, b"nofollow", self.robot_names)
+            hrefs = [] if is_nofollow else [*links_of(response, self.readers), *_refreshed(response)]
             yield self._page(response, None, hrefs, followed=True)
             yield Links(response, hrefs)  # even without any, so that the trap guard counts the page
             return

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import ada_url
 
 from crawlproject.urls.drop_params import DEFAULT_DROP_PARAMS, DropRules
+from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,11 +129,11 @@ def reference_of(raw: bytes) -> str:
     return raw.decode("latin-1") if raw.isascii() else quote(raw, safe=_ASCII)
 
 
-def why_none(url: str) -> str:
+def why_none(url: str) -> Reason:
     """Reason why *url* has no canonical form: length, scheme (not http(s)) or malformed. O(1)."""
     if is_too_long(_without_fragment(url)):
-        return "length"
-    return "scheme" if has_other_scheme(url.lstrip()) else "malformed"
+        return Reason.LENGTH
+    return Reason.SCHEME if has_other_scheme(url.lstrip()) else Reason.MALFORMED
 
 
 def is_too_long(url: str) -> bool:

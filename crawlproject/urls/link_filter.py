@@ -1,4 +1,4 @@
-"""Filters links that need no request: a frozen set of rules with a short label for each refusal, used in stats."""
+"""Filters links that need no request: a frozen set of rules, with the reason of each refusal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import names_of, server_name
 from crawlproject.urls.wildcards import UrlPatterns
 
@@ -50,30 +51,30 @@ class LinkFilter:
     schemes: frozenset[str] = frozenset({"http", "https"})
     include: UrlPatterns = NO_PATTERNS  # empty: every URL
     exclude: UrlPatterns = NO_PATTERNS
-    _server_reason: Callable[[str], str | None] = field(init=False, repr=False, compare=False)
+    _server_reason: Callable[[str], Reason | None] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         allowed = frozenset(map(_domain, self.allowed))
         denied = frozenset(map(server_name, self.denied))
 
         @lru_cache(maxsize=16_384)  # some 3 MB
-        def server_reason(server: str) -> str | None:
+        def server_reason(server: str) -> Reason | None:
             scheme, _, netloc = server.partition("://")
             if scheme not in self.schemes or not netloc:
-                return "scheme"
+                return Reason.SCHEME
             if not denied.isdisjoint(names_of(server)):
-                return "denied"
-            return "offsite" if allowed and allowed.isdisjoint(names_of(server)) else None
+                return Reason.DENIED
+            return Reason.OFFSITE if allowed and allowed.isdisjoint(names_of(server)) else None
 
         object.__setattr__(self, "_server_reason", server_reason)
 
-    def reason(self, url: str) -> str | None:
+    def reason(self, url: str) -> Reason | None:
         """Reason why the canonical *url* is not followed; None if it is followed. O(length); 1 us.
 
         One of length, scheme, denied, offsite, extension, excluded (by patterns).
         """
         if len(url) > self.max_length:
-            return "length"
+            return Reason.LENGTH
         slash = url.find("/", 8)
         reason = self._server_reason(url[:slash])
         if reason is not None:
@@ -83,9 +84,9 @@ class LinkFilter:
             end = len(url)
         dot = url.rfind(".", slash, end)
         if dot >= 0 and url[dot + 1 : end].lower() in self.extensions:
-            return "extension"
+            return Reason.EXTENSION
         if self.exclude.match(url) or (self.include and not self.include.match(url)):
-            return "excluded"
+            return Reason.EXCLUDED
         return None
 
     def without_patterns(self) -> LinkFilter:
@@ -94,7 +95,7 @@ class LinkFilter:
 
     def denies(self, server: str) -> bool:
         """Whether the server key *server* belongs to a denied domain."""
-        return self._server_reason(server) == "denied"
+        return self._server_reason(server) is Reason.DENIED
 
 
 def is_domain(entry: object) -> bool:

@@ -74,15 +74,19 @@ def decode_rows(blob: bytes) -> tuple[str, list[Row]]:
     return table, [(key, row) for key, row in rows if row is not None]
 
 
-def encode_seen(keys: Sequence[bytes]) -> bytes:
-    """Sorted seen keys. O(n): 0.5 µs a key; 8.3 bytes a key if a server has 50."""
-    return write_blob(_SEEN, [write_numbers(list(map(len, keys))), b"".join(keys)])
+def encode_seen(rows: Sequence[Row]) -> bytes:
+    """Sorted seen keys, each with one byte or none. O(n): 0.5 µs a key; 8.3 bytes a key if a server has 50."""
+    marks = b"".join([mark or b"\0" for _, mark in rows])
+    return write_blob(_SEEN, [write_numbers([len(key) for key, _ in rows]), b"".join([key for key, _ in rows]), marks])
 
 
-def decode_seen(blob: bytes) -> list[bytes]:
+def decode_seen(blob: bytes) -> list[Row]:
     """The inverse of ``encode_seen``. O(n). Raises BlobError."""
-    lengths, keys = read_blob(_SEEN, blob, 2)
-    return split_lengths(read_numbers(lengths), keys)
+    lengths, keys, marks = read_blob(_SEEN, blob, 3)
+    found = split_lengths(read_numbers(lengths), keys)
+    if len(marks) != len(found):
+        raise BlobError("damaged: marks of seen keys")
+    return [(key, bytes((mark,)) if mark else b"") for key, mark in zip(found, marks, strict=True)]
 
 
 def encode_message(entries: Sequence[Entry]) -> bytes:

@@ -45,7 +45,7 @@ async def read_partition(control: Control, write: Write, part: Part, record: Rec
         part.snapshot += len(blob)
         await asyncio.sleep(0)
     async for blob in seen:
-        write({"seen": [(key, b"") for key in _read(seen_key, decode_seen, blob)]})
+        write({"seen": _read(seen_key, decode_seen, blob)})
         part.snapshot += len(blob)
         await asyncio.sleep(0)
     changes: Tables = {}
@@ -126,6 +126,6 @@ def _blobs(rows: Iterator[tuple[str, bytes, bytes]]) -> Iterator[tuple[bool, byt
             size += len(row[1]) + len(row[2])
             row = next(rows, None)
         if table == "seen":
-            yield True, encode_seen([key for key, _ in found])
+            yield True, encode_seen(found)
         else:
             yield False, encode_rows(table, found)

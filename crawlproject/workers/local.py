@@ -17,6 +17,7 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.urls.fates import Fates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +41,8 @@ TABLES = ("urls", "servers", "lengths", "seen")
 class LocalCopy:
     """Frontier, store and seen-set of the owned partitions. ``clock``: the frontier's, seconds.
 
-    ``longest_rest``: how long a server rests until connections of a former owner are closed, at most.
+    ``fates``: takes the examples that other workers have.  ``longest_rest``: how long a server rests until connections
+    of a former owner are closed, at most.
     """
 
     def __init__(  # noqa: PLR0913
@@ -53,10 +55,12 @@ class LocalCopy:
         *,
         indexed: bool,
         longest_rest: float = 0.0,
+        fates: Fates | None = None,
     ) -> None:
         self.frontier = frontier
         self._partitions = partitions
         self._store = DiskStore.scratch(path, label)
+        self._fates = fates or Fates()
         self._by_quality = label.order == "quality"
         self._clock = clock
         self._next: dict[int, int] = {}  # partition -> next server number
@@ -104,12 +108,16 @@ class LocalCopy:
         return {"arrivals": first, "returns": last}
 
     def state(self) -> bytes:
-        """The state learned from all servers."""
-        return json.dumps(frontier_state(self.frontier), separators=(",", ":")).encode("ascii")
+        """The state learned from all servers, and examples of what became of URLs."""
+        examples = {"examples": self._fates.to_state()["examples"]}
+        state = {**frontier_state(self.frontier), "fates": examples}
+        return json.dumps(state, separators=(",", ":")).encode("ascii")
 
     def learn(self, state: bytes) -> None:
         """Begin with what other workers learned. Raises ValueError for anything but the result of ``state``."""
         values = json.loads(state)
+        if isinstance(values, dict) and isinstance(fates := values.get("fates"), dict):
+            self._fates.restore({"examples": fates.get("examples")})
         restore_frontier(self.frontier, {name: values[name] for name in ("version", "learned") if name in values})
 
     def rows(self, partition: int) -> int:
@@ -160,10 +168,10 @@ class LocalCopy:
         """Write rows of a partition that is being loaded. O(rows). Raises StoreError."""
         for table, rows in tables.items():
             if table == "seen":
-                keys = [int.from_bytes(key, "big") for key, _ in rows]
-                self.seen.load(keys)
+                found = list(rows)
+                self.seen.load(found)
                 if self.seen_set is not None:
-                    self.seen_set.loaded(keys)
+                    self.seen_set.loaded([int.from_bytes(key, "big") for key, _ in found])
             elif table in TABLES:
                 self._store.load({table: rows})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -68,13 +69,21 @@ class StoredCrawl:
     #: Fields of the crawl.
     meta: Mapping[str, str]
     workers: list[WorkerState]
+    #: Sums of the stats of the workers that left.
+    stats: Mapping[str, str]
     #: Partition -> its fields, and the messages in its inbox.
     records: dict[int, tuple[Record, int]] = field(default_factory=dict)
-    #: Number of seen keys.
-    keys_seen: int = 0
-    #: Of the URL that was asked for: whether its key is among them, and whether a message with it waits in an inbox.
-    url_seen: bool = False
+    #: What became of URLs (``fates.encoded``; 0: not ended) -> seen keys.
+    marks: Counter[int] = field(default_factory=Counter)
+    #: Of the URL that was asked for: what became of it, None: its key is not seen; and whether a message with it waits
+    #: in an inbox.
+    url_mark: int | None = None
     url_waits: bool = False
+
+    @property
+    def keys_seen(self) -> int:
+        """Number of seen keys."""
+        return self.marks.total()
 
     @property
     def pages(self) -> int:
@@ -95,8 +104,8 @@ def stored_crawl(
 
     ``timeout``: seconds of a call; ``new_copy``: see ``NewCopy``; ``url``: a canonical URL, to read its partition only
     (of the others just the fields).  About 5 µs for each URL and 200 µs for each server, and the memory of
-    ``PARTITIONS_AT_ONCE`` blobs and of the servers.  Raises StoreError if Redis cannot be asked, or
-    if the crawl is missing or damaged.
+    ``PARTITIONS_AT_ONCE`` blobs, 150 bytes for each URL seen of as many partitions, and of the servers.  Raises
+    StoreError if Redis cannot be asked, or if the crawl is missing or damaged.
     """
     folder = tempfile.mkdtemp(prefix="crawlproject-frontier-")
     copies: list[ReadableCopy] = []
@@ -173,9 +182,9 @@ class _Reader:
 
     async def _begin(self, control: Control) -> StoredCrawl:
         keys = self._keys
-        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info)))
+        commands = (("TIME",), *(("HGETALL", key) for key in (keys.meta, keys.workers, keys.info, keys.stats)))
         (seconds, micros), *hashes = await control.commands(commands)
-        meta, leases, infos = map(texts, hashes)
+        meta, leases, infos, stats = map(texts, hashes)
         if "crawl" not in meta:
             raise StoreError(self._connector.name, f"there is no crawl {keys.name!r}: name it by --key")
         now = int(seconds) + int(micros) / 1e6
@@ -187,19 +196,16 @@ class _Reader:
         learned = await control.learned()
         if learned:
             copy.learn(learned)
-        return StoredCrawl(copy.frontier, copy, label, now, meta, workers)
+        return StoredCrawl(copy.frontier, copy, label, now, meta, workers, stats)
 
     async def _read_partition(self, control: Control, crawl: StoredCrawl, number: int) -> None:
         """Add a partition to ``crawl``, with the fields that were valid all the time."""
         copy, (record, inbox) = crawl.copy, crawl.records[number]
         for _ in range(TRIES):
-            seen = 0
+            seen: dict[bytes, bytes] = {}
 
-            def write(tables: Rows) -> None:
-                nonlocal seen
-                keys = [key for key, _ in tables.get("seen", ())]
-                seen += len(keys)
-                crawl.url_seen |= self._url_key in keys
+            def write(tables: Rows, seen: dict[bytes, bytes] = seen) -> None:
+                seen.update((key, mark or seen.get(key, b"")) for key, mark in tables.get("seen", ()))
                 copy.write(tables)
 
             try:
@@ -214,7 +220,9 @@ class _Reader:
                 for _ in copy.restore(number, record.extra):
                     pass
                 crawl.records[number] = now, inbox
-                crawl.keys_seen += seen
+                crawl.marks.update(int.from_bytes(mark, "big") for mark in seen.values())
+                if self._url_key in seen:
+                    crawl.url_mark = int.from_bytes(seen[self._url_key], "big")
                 return
             record = now
             for _ in copy.unload(number):

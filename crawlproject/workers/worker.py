@@ -210,6 +210,8 @@ class Worker:
                 break
             await asyncio.sleep(min(0.1, self._options.lease / 10))
         if not self._is_gone:
+            with suppress(*AWAY):
+                await self.control.set_learned(self._local.state())
             with suppress(*AWAY, StoreError):  # of a damaged record: the loops have told that, or the next run will
                 self.totals = await self.control.add_stats(self._crawl.stats())
                 if self.totals:  # nobody is left: what waits is all in Redis, not with workers that come or go

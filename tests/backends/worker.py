@@ -76,6 +76,9 @@ class NoStore:
     def take_back(self, key: int) -> bool:
         return False
 
+    def mark(self, key: int, number: int) -> None:
+        """Nowhere."""
+
 
 class WorkerBackend(StoringBackend):
     """Crawls the servers of ``a.example``; in memory, but requests are bytes."""
@@ -86,7 +89,7 @@ class WorkerBackend(StoringBackend):
     def __init__(
         self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
     ) -> None:
-        super().__init__(crawler, frontier, seen)
+        super().__init__(crawler, frontier, seen, host)
         seen.use_store(None)
         self.receive = host.receive
         self._seen_store = NoStore()

@@ -13,10 +13,17 @@ from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
+from crawlproject.storage.fates import DiskFates
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.urls.fates import Fates, Outcome, Reason, Stage, encoded
 from tests.processes import run_python
+
+ENDED = {
+    "http://c.example/only": (Stage.ANSWER, Reason.FETCHED),
+    "http://c.example/refused": (Stage.REQUEST, Reason.ROBOTS),
+}
 
 
 def scrapy(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -30,7 +37,13 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = DiskStore(path / "frontier", StoreLabel("web", "quality"))
     frontier = Frontier(BestPrefix(), Politeness(max_backoff=300.0))
     DiskFrontierStore(store, clock_offset=time.time()).load(frontier, 0.0)
-    DiskSeenStore(store).add_new([*range(39), url_key("http://c.example/refused")])
+    seen, fates = DiskSeenStore(store), Fates()
+    seen.add_new([*range(37), *map(url_key, ENDED), url_key("http://c.example/lost")])
+    for url, (stage, reason) in ENDED.items():
+        seen.mark(url_key(url), encoded(stage, reason))
+        fates.ended(Outcome(url, stage, reason))
+    DiskFates(store, fates)
+    fates.refuse(Reason.OFFSITE, ["http://elsewhere.example/"] * 7)
     frontier.push([Entry("http://c.example/only", 9.0)])
     session = frontier.open_session(0.0)
     frontier.acknowledge(frontier.next_url(session, 0.0))
@@ -58,8 +71,10 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("http://A.example/7#top", "queued, or in progress: number 23 of its server"),
         ("http://trap.example/2", "queued, or in progress: number 2 of its server; it comes last: pages like it"),
-        ("http://c.example/only", "fetched at 2001-09-09T01:46:40+00:00"),
-        ("http://c.example/refused", "seen, without a page: "),
+        ("http://c.example/only", Reason.FETCHED.words),
+        ("http://c.example/refused", Reason.ROBOTS.words),
+        ("http://c.example/lost", "seen, and lost: "),
+        ("http://elsewhere.example/", Reason.OFFSITE.words),
         ("http://c.example/other", "never queued: "),
         ("http://never.example/", "never queued: "),
     ],
@@ -70,7 +85,30 @@ def test_it_tells_what_became_of_a_url(job: Path, url: str, state: str) -> None:
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["url_state"].startswith(state)
-    assert len(report["top_servers"]) == ("never" not in url)
+    assert len(report["top_servers"]) == ("never" not in url and "elsewhere" not in url)
+    assert report.get("change", "") == (Reason(report["reason"]).change if "reason" in report else "")
+    assert report.get("fetched_at") == ("2001-09-09T01:46:40+00:00" if url.endswith("only") else None)
+
+
+def test_it_tells_which_setting_refuses_a_url_that_was_never_queued(job: Path) -> None:
+    """By the settings of now."""
+    command = (str(job), "--url", "http://c.example/left/out", "--json")
+    assert "refused_now" not in json.loads(scrapy(*command).stdout)
+    report = json.loads(scrapy(*command, "-s", "LINKS_EXCLUDE=*/left/*").stdout)
+    assert report["refused_now"].startswith(f"link/excluded: {Reason.EXCLUDED.words} LINKS_INCLUDE, ")
+
+
+def test_it_counts_what_became_of_urls(job: Path) -> None:
+    """With examples, and what to change; links each time that they were found."""
+    report = json.loads(scrapy(str(job), "--refused", "--json").stdout)
+    found = {(row["stage"], row["reason"]): (row["count"], row["examples"]) for row in report["ends"]}
+    assert found == {
+        **{(str(stage), str(reason)): (1, [url]) for url, (stage, reason) in ENDED.items()},
+        ("link", "offsite"): (7, ["http://elsewhere.example/"]),
+    }
+    lines = scrapy(str(job), "--refused").stdout.splitlines()
+    robots = lines.index(f"        1  request/robots: {Reason.ROBOTS.words} {Reason.ROBOTS.change}")
+    assert lines[robots + 1].strip() == "http://c.example/refused"
 
 
 def test_a_url_that_is_none_is_a_wrong_argument(job: Path) -> None:

@@ -138,6 +138,18 @@ def test_a_stopped_crawl(running_report: tuple[dict[str, Any], Workers], url: st
         assert server["rank"] >= 0
 
 
+def test_what_became_of_all_urls(running_report: tuple[dict[str, Any], Workers], url: str) -> None:
+    """Each URL seen is queued, or has ended once; by whichever worker."""
+    _, crew = running_report
+    found = report(url, "--refused")
+    ends = {(row["stage"], row["reason"]): row for row in found["ends"]}
+    ended = sum(row["count"] for (stage, _), row in ends.items() if stage != "link")
+    assert ended + found["urls_queued"] == found["urls_seen"]
+    pages = [row for (_, reason), row in ends.items() if reason in ("fetched", "copy", "near_copy")]
+    assert sum(row["count"] for row in pages) == found["pages"] >= len({item["url"] for item in crew.items()})
+    assert 0 < len(ends["answer", "fetched"]["examples"]) <= 5
+
+
 def test_what_became_of_a_page(
     running_report: tuple[dict[str, Any], Workers], url: str, redis_of_all: RunningRedis
 ) -> None:
@@ -150,7 +162,8 @@ def test_what_became_of_a_page(
     assert (found["url"], found["url_state"]) == (queued, place)
     assert (found["partition"], found["partitions"], found["owner"]) == (longest["partition"], 256, "")
     assert [server["server"] for server in found["top_servers"]] == [longest["server"]]
-    assert report(url, "--url", fetched)["url_state"].startswith("done: fetched, ")
+    known = report(url, "--url", fetched)
+    assert (known["stage"], known["reason"]) == ("answer", "fetched")
     new = "http://new.example/page"
     assert report(url, "--url", new)["url_state"].startswith("never queued")
     with redis_of_all.client() as client:

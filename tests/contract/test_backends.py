@@ -30,6 +30,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
+from crawlproject.urls.fates import Reason
 from tests.crawl_ports import NO_HOST, unconnected
 
 #: ``FRONTIER_BACKEND`` -> its settings, from the request for a fixture of the test.
@@ -198,7 +199,7 @@ def test_what_cannot_be_written_is_kept_all_the_same(place: Place) -> None:
         entry = crawl.take()
         assert crawl.backend.is_link(entry)
         assert crawl.backend.unpack(entry).callback is function
-        crawl.backend.dropped(entry)
+        crawl.backend.dropped(entry, Reason.GUARD)
 
 
 def test_a_request_without_a_server_is_kept_outside_of_the_queues(place: Place) -> None:
@@ -250,6 +251,6 @@ def test_what_was_dropped_is_gone(place: Place) -> None:
         crawl.push_link(URL)
         entry = crawl.take()
         crawl.frontier.acknowledge(entry)
-        crawl.backend.dropped(entry)
+        crawl.backend.dropped(entry, Reason.GUARD)
     with place.open() as crawl:
         assert len(crawl.frontier) == 0

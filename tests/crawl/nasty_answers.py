@@ -90,7 +90,7 @@ def unreachable(exception: str, kind: str, **sites: Answers) -> dict[str, Nasty]
         f"frontier/failures/{kind}": MAX_ROBOTS_FAILURES,
         "robotstxt/unreachable": MAX_ROBOTS_FAILURES,
         "robotstxt/given_up": 1,
-        "frontier/dropped/server_given_up": 2,
+        "fates/queue/server_given_up": 2,
     }
     return {name: Nasty(answers, stats, closed=True) for name, answers in sites.items()}
 
@@ -257,7 +257,7 @@ REDIRECTS = (
         redirect_empty=to(""),
     )
     | counted(
-        "redirect/max_reached",
+        "fates/answer/redirect_limit",
         redirect_chain={"/bad": redirect("/1"), **{f"/{n}": redirect(f"/{n + 1}") for n in range(1, 9)}},
     )
     | counted(
@@ -287,7 +287,7 @@ CUT = (
     | {
         "many_links": Nasty(
             html(page(*(f"/{n}.jpg" for n in range(99_999)), "/linked").encode()),
-            {"frontier/links/skipped/extension": MAX_LINKS, "web/truncated_pages": 1},
+            {"fates/link/extension": MAX_LINKS, "web/truncated_pages": 1},
         )
     }
     | counted(

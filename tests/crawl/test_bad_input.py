@@ -90,19 +90,19 @@ ALWAYS_FAILS = Nasty(
     },
     {
         "frontier/failures/broken_response": MAX_FAILURES,
-        "frontier/dropped/server_given_up": len(FAILING) + 2 - MAX_FAILURES,
+        "fates/queue/server_given_up": len(FAILING) + 2 - MAX_FAILURES,
     },
     closed=True,
 )
 #: Only its robots.txt is requested; one page links to it.
 (_deaf,) = unreachable("DownloadTimeoutError", "timeout", deaf={}).values()
-DEAF = replace(_deaf, stats={**_deaf.stats, "frontier/dropped/server_given_up": 1})
+DEAF = replace(_deaf, stats={**_deaf.stats, "fates/queue/server_given_up": 1})
 LINKS = Nasty(
     {},
     {
-        "frontier/links/skipped/malformed": len(MALFORMED) + 1,  # and a refresh
-        "frontier/links/skipped/scheme": len(OTHER_SCHEMES) + 1,  # and a refresh
-        "frontier/links/skipped/length": 1,
+        "fates/link/malformed": len(MALFORMED) + 1,  # and a refresh
+        "fates/link/scheme": len(OTHER_SCHEMES) + 1,  # and a refresh
+        "fates/link/length": 1,
         "web/bad_seeds": 1,
     },
 )
@@ -206,5 +206,5 @@ def test_errback_is_called_for_each_request_of_a_server_given_up() -> None:
     errors = Counter(item["error"] for item in result.items)
     assert {item["path"] for item in result.items} == set(FAILING)
     assert errors == {"DownloadFailedError": MAX_FAILURES, "IgnoreRequest": 20 - MAX_FAILURES}
-    assert result.stat("frontier/dropped/server_given_up") == 20 - MAX_FAILURES
+    assert result.stat("fates/request/server_given_up") == 20 - MAX_FAILURES
     assert result.stat("finish_reason") == "finished"

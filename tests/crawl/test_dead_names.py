@@ -42,7 +42,7 @@ def test_each_name_is_looked_up_once_and_gets_no_session(tmp_path: Path) -> None
         assert {names.questions(name) for name in DEAD} == {1}
     assert result.stat("finish_reason") == again.stat("finish_reason") == "finished"
     assert result.stat("frontier/sessions") < 10
-    assert result.stat("frontier/dropped/server_given_up") == len(DEAD)
+    assert result.stat("fates/queue/dns") == len(DEAD)
     assert result.stat("dns/failures/nxdomain") == result.stat("frontier/failures/dns") == len(DEAD)
     lines = [line for line in result.log.splitlines() if "dead.test" in line]
     assert 0 < len(lines) <= 12
@@ -59,7 +59,7 @@ def test_a_name_whose_name_servers_fail_is_looked_up_four_times() -> None:
         settings = {"FRONTIER_MIN_BACKOFF": 0.01}
         result = run(site, names, **settings)
         assert names.questions("late.test") >= 4
-    assert result.stat("frontier/dropped/server_given_up") == 1
+    assert result.stat("fates/queue/dns") == 1
     assert result.stat("dns/failures/servfail") == 4
 
 
@@ -71,7 +71,7 @@ def test_a_proxy_resolves_names_itself() -> None:
         hosts = ",".join(f"http://{name}" for name in DEAD[:20])
         result = crawl(spider, settings=settings, sites=site.origins[0], hosts=hosts)
     assert result.stat("downloader/response_count") >= 20
-    assert result.stat("frontier/dropped/server_given_up") == 0
+    assert result.stat("fates/queue/dns") == 0
 
 
 @pytest.mark.parametrize("robots", [False, True])
@@ -88,7 +88,7 @@ def test_errbacks_are_told_that_the_name_is_missing(robots: bool) -> None:
         assert {names.questions(name) for name in DEAD[:3]} == {1}
     assert [item["failed"] for item in result.items] == ["CannotResolveHostError"] * 6
     assert "no such name: n0.dead.test" in {item["told"]: item["why"] for item in result.items}["http://n0.dead.test/0"]
-    assert result.stat("frontier/dropped/server_given_up") == 6
+    assert result.stat("fates/request/dns") == 6
 
 
 class LookUpsEnd:
@@ -127,8 +127,8 @@ def test_answers_that_come_after_the_end_of_a_crawl_change_nothing(tmp_path: Pat
         again = run(site, names, **job)
     assert "Traceback" not in result.log
     assert result.stat("dns/failures/nxdomain") == asked > 0
-    assert result.stat("frontier/dropped/server_given_up") == 0
-    assert again.stat("frontier/dropped/server_given_up") == len(DEAD)
+    assert result.stat("fates/queue/dns") == 0
+    assert again.stat("fates/queue/dns") + again.stat("fates/request/dns") == len(DEAD)
     assert again.stat("finish_reason") == "finished"
 
 
@@ -142,6 +142,6 @@ def test_many_links_to_one_server_that_refuses_are_dropped_in_steps(tmp_path: Pa
         result = run(site, names, **settings)
         assert sorted(result.urls()) == [site.url("1/"), site.url("1/a")]
     assert result.stat("finish_reason") == "finished"
-    assert result.stat("frontier/dropped/server_given_up") == 1000  # the other link failed
+    assert result.stat("fates/queue/server_given_up") == 1000  # the other link failed
     assert result.stat("frontier/urls") == 0
     assert result.stat("elapsed_time_seconds") < PROMPT

@@ -133,7 +133,7 @@ def test_links_of_other_spiders_are_dropped_too() -> None:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, **names}
         result = crawl_web(site, "1/", spider=LINKS, DUPLICATES_FOLLOW="none")
         assert sorted(site.places()) == sorted(site.script)
-    assert result.stat("duplicates/links_dropped") == 2
+    assert result.stat("fates/link/on_copy") == 2
     assert len(result.items) == 5
 
 

@@ -34,7 +34,7 @@ def test_all_urls_travel_and_all_pages_are_fetched(tmp_path: Path) -> None:
     assert ours.reason == "finished"
     assert ours.asked() == {"1/": 1, "1/a": 1, "2/b": 1, "1/c": 3, "2/d": 1, "1/moved": 1}
     assert [item["error"] for item in ours.items("failed")] == ["IgnoreRequest"]
-    assert ours.stat("frontier/unserializable/lost") == 1
+    assert ours.stat("fates/request/unserializable") == 1
     assert ours.stat("frontier/received") == ours.stat("frontier/links/sent") + ours.stat("scheduler/enqueued/sent")
     # The first links to 2/b and 1/a. 1/ and 1/c were sent before, as requests.
     assert ours.stat("frontier/links/sent") == 2

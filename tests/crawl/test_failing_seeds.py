@@ -65,7 +65,7 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
     assert (done.returncode, lines(done.stderr, "ERROR")) == (0, [])
     told = lines(done.stderr, "INFO")
     counts = next(line for line in told if line.startswith("Not fetched so far: "))
-    for count in ("status 404: 2", "status 500: 1", "forbidden by robots.txt: 1", "retries: 1", "server given up: 1"):
+    for count in ("not found: 2", "server error: 1", "forbidden by robots.txt: 1", "retries: 1", "server given up: 1"):
         assert count in counts
     assert not [line for line in told if "/missing" in line or "/busy" in line]
     assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 1 s)" in line]
@@ -80,7 +80,7 @@ def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> 
     failed = crawl(WEB, settings=late, seeds=seed)
     assert failed.stat("finish_reason") == "no_seed_fetched"
     assert failed.stat("robotstxt/request_count") == 1
-    assert (failed.stat("frontier/servers/left"), failed.stat("frontier/dropped/no_answer")) == (1, 1)
+    assert (failed.stat("frontier/servers/left"), failed.stat("fates/queue/no_answer")) == (1, 1)
     assert f"No seed could be fetched: {seed.rstrip('/')}: robots.txt: connection refused" in failed.log
     assert "Only servers that have never answered are left" in failed.log
     shown = run_python("-m", "scrapy", "frontier", str(tmp_path / "job"), "--json", env=environment())

@@ -55,10 +55,10 @@ def test_server_limits_and_filters_hold(tmp_path: Path) -> None:
         assert len(site.places(1)) == len(set(site.places(1))) == 3
         assert sorted(site.places(2)) == ["2/docs/a", "2/docs/away"]
         assert site.of(3) == []
-        assert first.stat("frontier/links/skipped/excluded") == 2
-        assert first.stat("frontier/links/skipped/denied") == 1
-        assert first.stat("frontier/denied") == 1
-        assert first.stat("frontier/dropped/page_limit") == 7
+        assert first.stat("fates/link/excluded") == 2
+        assert first.stat("fates/link/denied") == 1
+        assert first.stat("fates/request/denied") == 1
+        assert first.stat("fates/queue/page_limit") == 7
         assert first.stat("finish_reason") == "finished"
         again = run(site, tmp_path / "job", "1/", max_pages_per_server="3", **limits)
         assert (again.items, len(site.places(1))) == ([], 3)

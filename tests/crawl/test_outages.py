@@ -56,7 +56,7 @@ def test_an_outage_costs_no_page(code: str) -> None:
     assert result.stat("frontier/outages") == 1
     assert result.stat("frontier/outage_time") > 0
     assert result.stat("frontier/given_back") == 1
-    assert result.stat("retry/max_reached") == result.stat("frontier/dropped/server_given_up") == 0
+    assert result.stat("retry/max_reached") == result.stat("fates/queue/server_given_up") == 0
     assert result.stat("elapsed_time_seconds") < PROMPT
     assert "Outage: no server can be reached, not even those that answered before" in result.log
     assert "The outage is over after" in result.log
@@ -112,7 +112,7 @@ def test_an_unreachable_server_costs_no_page(code: str) -> None:
     assert result.stat("downloader/exception_count") == 7
 
 
-@pytest.mark.parametrize(("limit", "failed"), [(5, "frontier/dropped/server_given_up"), (0, "retry/max_reached")])
+@pytest.mark.parametrize(("limit", "failed"), [(5, "fates/request/server_given_up"), (0, "retry/max_reached")])
 def test_pages_of_a_server_that_stays_unreachable_fail(limit: int, failed: str) -> None:
     """When it is given up, or after their retries if that is never."""
     network = {"TEST_NO_NETWORK": {"after": 1, "count": 1_000_000, "code": "ECONNREFUSED", "of": "127.4.0.1"}}
@@ -165,7 +165,7 @@ def test_an_outage_of_the_name_servers_costs_no_server() -> None:
     assert sorted(site.places()) == PLACES
     assert result.stat("frontier/outages") == 1
     assert "Outage: no name server answers, not even those that answered before" in result.log
-    assert result.stat("frontier/dropped/server_given_up") == 0
+    assert result.stat("fates/queue/server_given_up") == 0
 
 
 def test_a_process_without_file_descriptors_fails_no_request() -> None:

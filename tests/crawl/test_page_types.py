@@ -28,7 +28,7 @@ def test_bodies_of_other_types_are_not_downloaded() -> None:
         result = crawl(WEB, settings={**IMPOLITE, "DOWNLOAD_TIMEOUT": 20}, seeds=f"{roots['site']}/")
     items = {item["url"].removeprefix(roots["site"]): item for item in result.items}
     assert set(items) == {"/", "/short", "/a", "/long", "/b", "/endless", "/c", "/json", "/untyped", "/d", "/e"}
-    assert result.stat("frontier/links/stopped/content_type") == 4
+    assert result.stat("fates/answer/wrong_type") == 3  # a redirect is followed
     assert [items[path]["length"] for path in ("/short", "/long", "/endless", "/json")] == [2000, 100000000, 0, 2]
     assert result.stat("downloader/response_bytes") < 100_000
     assert not [name for name in result.stats if name.startswith("frontier/failures")]
@@ -64,7 +64,7 @@ def test_types_can_be_chosen(types: str, stopped: int) -> None:
         settings = {**IMPOLITE, "LINKS_TYPES": types, "ROBOTSTXT_OBEY": False}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
     assert len(result.items) == 2
-    assert result.stat("frontier/links/stopped/content_type") == stopped
+    assert result.stat("fates/answer/wrong_type") == stopped
     assert (result.stat("downloader/response_bytes") > 2000) == (not stopped)
 
 
@@ -78,5 +78,5 @@ def test_endless_types_are_not_downloaded(types: str | None) -> None:
     with running({"site": {"/": (response(page(*kinds, "/a")),), **site}, "seed": {"/": site["/events"]}}) as roots:
         result = crawl(WEB, settings=settings, seeds=",".join(f"{root}/" for root in roots.values()))
     assert len(result.items) == 5, result.log
-    assert result.stat("frontier/links/stopped/content_type") == 3
+    assert result.stat("fates/answer/wrong_type") == 3
     assert not [name for name in result.stats if name.startswith("frontier/failures")]

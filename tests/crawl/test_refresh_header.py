@@ -40,6 +40,6 @@ def test_a_refresh_by_header_is_followed_and_counted(lane: str) -> None:
         *PAGES,
         *(to for *_, to in PAGES.values() if to is not None),
     }
-    assert crawled.stat("frontier/links/skipped/scheme") == 1
-    assert crawled.stat("frontier/links/skipped/length") == 1
+    assert crawled.stat("fates/link/scheme") == 1
+    assert crawled.stat("fates/link/length") == 1
     assert crawled.stat("frontier/links/found") == len(PAGES) + 5 + 2

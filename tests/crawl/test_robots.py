@@ -141,7 +141,7 @@ def test_server_is_given_up_after_too_many_failures() -> None:
     assert [one.path for one in site.asked] == ["/robots.txt"] * 3
     assert [item["error"] for item in ours.items()] == ["IgnoreRequest"] * 5
     assert ours.stat("robotstxt/given_up") == 1
-    assert ours.stat("frontier/dropped/server_given_up") == 5
+    assert ours.stat("fates/request/server_given_up") == 5
     assert ours.reason == "finished"
 
 

@@ -53,7 +53,7 @@ def test_a_silent_newcomer_gives_way_and_loses_nothing(obeys: bool) -> None:
     assert result.stat("frontier/sessions/put_off") == 1
     assert re.search(r"no answer within \d+ s, while others wait for a connection; try 2 in", result.log)
     assert result.stat("robotstxt/unreachable") == result.stat("retry/max_reached") == 0
-    assert result.stat("frontier/dropped/server_given_up") == 0
+    assert result.stat("fates/queue/server_given_up") == 0
     assert site.most_at_once(1, 2) <= 2  # the abandoned request, which the server still holds, and another
 
 

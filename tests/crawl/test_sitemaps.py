@@ -68,7 +68,7 @@ def test_sitemaps_are_counted(done: Run) -> None:
     assert done.stat("frontier/sitemaps/fetched") == 3
     assert done.stat("frontier/sitemaps/malformed") == 1
     assert done.stat("frontier/sitemaps/urls") == 6
-    assert done.stat("frontier/sitemaps/foreign_urls") == 1
+    assert done.stat("fates/link/foreign") == 1
     assert done.stat("web/pages") == 5
 
 

@@ -33,8 +33,8 @@ def test_pages_that_end_like_files_are_read_and_files_are_not() -> None:
     paths = {item["url"].removeprefix(roots["site"]) for item in result.items}
     assert paths >= {"/", *PAGES, *(f"/from{number}" for number in range(len(PAGES)))}
     assert len(paths & set(IMAGES)) == 3
-    assert result.stat("frontier/links/dropped/extension") == 37
-    assert result.stat("frontier/links/stopped/content_type") == 3
+    assert result.stat("fates/queue/extension") == 37
+    assert result.stat("fates/answer/wrong_type") == 3
     assert result.stat("frontier/urls") == 0
 
 
@@ -44,7 +44,7 @@ def test_files_are_skipped_by_name_if_set() -> None:
         settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "LINKS_SKIP_AFTER": 0}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
     assert [item["url"] for item in result.items] == [f"{roots['site']}/"]
-    assert result.stat("frontier/links/skipped/extension") == len(IMAGES) + len(PAGES)
+    assert result.stat("fates/link/extension") == len(IMAGES) + len(PAGES)
 
 
 def test_learned_file_types_survive_a_restart(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_learned_file_types_survive_a_restart(tmp_path: Path) -> None:
         runs = [crawl(WEB, settings=settings, seeds=f"{roots['site']}/", **more) for more in ({"max_pages": "40"}, {})]
     urls = [url for run in runs for url in run.urls()]
     assert len(urls) == len(set(urls)) == 1 + 2 * len(PAGES) + 3
-    assert sum(run.stat("frontier/links/dropped/extension") for run in runs) == 37
+    assert sum(run.stat("fates/queue/extension") for run in runs) == 37
 
 
 def test_requests_of_a_spider_are_never_dropped() -> None:
@@ -69,7 +69,7 @@ def test_requests_of_a_spider_are_never_dropped() -> None:
             requests=",".join(given[3:]),
         )
     assert sorted(item["file"] for item in result.items if "file" in item) == given[3:]
-    assert result.stat("frontier/links/dropped/extension") == 0
+    assert result.stat("fates/queue/extension") == 0
 
 
 FILES_OF = {

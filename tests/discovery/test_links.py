@@ -20,19 +20,28 @@ from crawlproject.frontier.quality import QUALITIES
 from crawlproject.links import Links
 from crawlproject.options.following import LinkOptions
 from crawlproject.urls import LinkFilter, UrlPatterns
+from crawlproject.urls.fates import Fates
 from tests.backends.worker import ListExchange
 from tests.storage.full_disk import full_disk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
 PAGE = "http://a.example/page"
+
+
+def _rest(crawler: Crawler) -> tuple[StatsCollector, LinkOptions, Fates]:
+    assert crawler.stats is not None
+    return crawler.stats, LinkOptions.of(crawler), Fates(crawler.stats.inc_value)
 
 
 def intake(quality: str = "in-links", **settings: Any) -> LinkIntake:
     crawler = get_crawler(settings_dict=settings)
     seen = SeenDupeFilter.from_crawler(crawler)
-    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), crawler.stats, LinkOptions.of(crawler))
+    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), *_rest(crawler))
 
 
 def find(sut: LinkIntake, links: Links, payload: Any = None) -> Found:
@@ -197,8 +206,8 @@ def test_patterns_do_not_apply_to_seeds() -> None:
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, LinkOptions.of(crawler))
-    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), crawler.stats, LinkOptions.of(crawler))
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), *_rest(crawler))
+    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), *_rest(crawler)[:2])
     assert [entry.url for entry in find(sut, Links(None, ["http://a.example/a.pdf"])).entries] == [
         "http://a.example/a.pdf"
     ]
@@ -211,7 +220,7 @@ def test_patterns_that_match_no_link_are_named(links_to: str, said: list[str], c
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]), exclude=UrlPatterns(["*?print="]))
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, LinkOptions.of(crawler))
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), *_rest(crawler))
     find(sut, links(links_to))
     sut.close()
     assert [record.getMessage().split()[0] for record in caplog.records] == said

@@ -114,7 +114,7 @@ def test_links_whose_callback_cannot_be_written_are_lost(caplog: pytest.LogCaptu
     for number in range(2):
         push(one, f"{OWN}{number}", f"{FOREIGN}{number}", f"{FOREIGN}{number}x", callback=lambda _: None)
     assert one.sent == []
-    assert one.stats("frontier/unserializable/lost", "frontier/links/new") == [4, 2]
+    assert one.stats("fates/link/unserializable", "frontier/links/new") == [4, 2]
     assert len([record for record in caplog.records if "are lost" in record.getMessage()]) == 1
 
 
@@ -124,7 +124,7 @@ def test_links_to_full_servers_are_counted_only() -> None:
     other.scheduler.crawl.intake.page_fetched("http://b.example", 1.0)
     other.receive(Entry(FOREIGN))
     assert len(other.scheduler) == 0
-    assert other.stats("frontier/received/page_limit", "frontier/received/new") == [1, 0]
+    assert other.stats("fates/link/page_limit", "frontier/received/new") == [1, 0]
 
 
 def test_the_guard_of_the_receiver_judges() -> None:

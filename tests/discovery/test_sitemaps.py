@@ -16,6 +16,7 @@ from crawlproject.links import Links
 from crawlproject.middlewares.robots_parser import CappedRobotParser
 from crawlproject.options.following import LinkOptions
 from crawlproject.urls import LinkFilter
+from crawlproject.urls.fates import Fates
 
 PAGE = Request("http://a.example/page", meta={"depth": 3})
 
@@ -30,7 +31,8 @@ class SitemapReading(Spider):
 def intake(spider: type[Spider] = SitemapReading, *, wanted: bool = True, **rules: Any) -> SitemapIntake:
     crawler = get_crawler(spider, {"LINKS_SITEMAPS": wanted})
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider())
+    fates = Fates(crawler.stats.inc_value)
+    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider(), fates)
     sut.stats = crawler.stats
     return sut
 
@@ -65,7 +67,7 @@ def test_list_of_sitemaps_is_bounded() -> None:
     """Further ones are counted, and cost nothing."""
     sut = intake()
     assert len(sut.of_robots([f"/{n}.xml" for n in range(20_000)], PAGE)) == sitemap_intake.MAX_PER_SERVER
-    assert sut.stats.get_value("frontier/sitemaps/skipped") == 20_000 - sitemap_intake.MAX_PER_SERVER
+    assert sut.stats.get_value("fates/link/sitemap_limit") == 20_000 - sitemap_intake.MAX_PER_SERVER
 
 
 def test_urls_in_sitemaps_have_at_least_depth_one() -> None:
@@ -77,7 +79,8 @@ def test_sitemaps_of_other_servers_are_skipped() -> None:
     """Also those of other schemes, and of domains that are not allowed."""
     sut = intake(allowed=frozenset({"b.example"}))
     assert sut.of_robots(["http://b.example/s.xml", "ftp://a.example/s.xml", "/s.xml"], PAGE) == []
-    assert sut.stats.get_value("frontier/sitemaps/skipped") == 3
+    names = ("foreign", "scheme", "offsite")
+    assert [sut.stats.get_value(f"fates/link/{name}") for name in names] == [1, 1, 1]
 
 
 def test_number_of_sitemaps_per_server_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +104,7 @@ def test_sitemap_lists_urls_of_its_own_server_only() -> None:
     )
     assert sut.own(from_sitemap(*listed)).hrefs == ["http://a.example/1", "http://a.example/4"]
     assert sut.stats.get_value("frontier/sitemaps/urls") == 2
-    assert sut.stats.get_value("frontier/sitemaps/foreign_urls") == 4
+    assert [sut.stats.get_value(f"fates/link/{name}") for name in ("foreign", "scheme")] == [3, 1]
 
 
 def test_relative_urls_in_sitemaps_are_resolved() -> None:

@@ -3,7 +3,8 @@
 import pytest
 from scrapy.http import Headers, Response
 
-from crawlproject.download.content_types import ContentType, declared, is_xhtml, parser_of, sniffed
+from crawlproject.discovery.page_reading import TYPES, content_type, parser_of
+from crawlproject.download.content_types import ContentType, declared, root_of, sniffed
 
 XHTML = b"http://www.w3.org/1999/xhtml"
 
@@ -70,7 +71,34 @@ def test_an_undeclared_type_is_told_by_the_first_bytes(body: bytes, essence: str
     ],
 )
 def test_xml_is_xhtml_by_its_root(body: bytes, is_page: bool) -> None:
-    assert is_xhtml(body) == is_page
+    assert (root_of(body) == "xhtml") == is_page
     for kind in ("application/xml", "text/xml"):
         headers = {"Content-Type": kind}
         assert parser_of(Response("http://h.test/", headers=headers, body=body)) == ("xhtml" if is_page else "xml")
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "name"),
+    [
+        ("text/html; charset=utf-8", b"<rss/>", "HTML"),
+        ("", b"<p>", "HTML"),
+        ("application/xhtml+xml", b"", "XHTML"),
+        ("application/rss+xml", b"", "RSS"),
+        ("application/atom+xml", b"", "Atom"),
+        ("text/xml", b"<?xml version='1.0'?><rss version='2.0'>", "RSS"),
+        ("application/xml", b"<r:RDF xmlns:r='x'>", "RSS"),
+        ("application/xml", b"<!-- a --><feed xmlns='http://www.w3.org/2005/Atom'>", "Atom"),
+        ("", b"<?xml version='1.0'?><feed>", "Atom"),
+        ("text/xml", b"<urlset>", "sitemap"),
+        ("text/xml", b"<feedback>", "other XML"),
+        ("image/svg+xml", b"<feed>", "other XML"),
+        ("application/ld+json", b"", "JSON"),
+        ("text/plain", b"<html>", "other"),
+        ("image/png", b"", "other"),
+    ],
+)
+def test_row_of_the_table(media: str, body: bytes, name: str) -> None:
+    """By the media type; of plain XML by its root element; without a type by the first bytes."""
+    headers = {"Content-Type": media} if media else {}
+    assert content_type(Response("http://h.test/", headers=headers, body=body)).name == name
+    assert len({row.name for row in TYPES}) == len(TYPES)

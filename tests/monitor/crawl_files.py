@@ -86,7 +86,8 @@ def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
     stats = {
         "downloader/request_count": 1_200_000,
         "downloader/response_status_count/200": 1_000_000,
-        "httperror/response_ignored_status_count/404": 90_000,
+        "fates/answer/not_found": 90_000,
+        "fates/request/timeout": 10_000,
         "frontier/failures/timeout": 10_000,
         "duplicates/pages": 900_000,
         "duplicates/exact": 40_000,

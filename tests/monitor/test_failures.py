@@ -88,6 +88,26 @@ def test_words_are_bounded() -> None:
     assert in_words(one)
 
 
+def test_counts_by_kind() -> None:
+    """The most first; other stats are none of them."""
+    stats = {
+        "fates/answer/not_found": 212,
+        "fates/answer/fetched": 1000,
+        "fates/answer/broken_response": 3,
+        "fates/request/refused": 2,
+        "fates/queue/server_given_up": 4,
+        "fates/request/server_given_up": 1,
+        "fates/request/robots": 12,
+        "fates/link/offsite": 99,
+        "retry/count": 33,
+        "retry/reason_count/x": 33,
+        "downloader/response_bytes": 10**6,
+    }
+    told = "not found: 212, retries: 33, forbidden by robots.txt: 12, server given up: 5, broken response: 3"
+    assert failure_counts(stats) == f"{told}, connection refused: 2"  # not by this crawler
+    assert failure_counts({}) == ""
+
+
 def test_only_who_asks_for_counts_gets_them() -> None:
     """An ordinary project's log stays Scrapy's; ``web`` asks; what the project has chosen stays."""
 

@@ -46,7 +46,7 @@ FIGURES = Figures(
     servers=ServerCounts(known=1204, ready=12, resting=40, leased=37, given_up=3),
     queued=45_000,
     seen=812_004,
-    failures={"status 404": 12, "timeout": 3},
+    failures={"not found": 12, "timeout": 3},
     forecast=Forecast(1500.0),
     quality_gathered=63.4,
     quality_queued=36.6,
@@ -65,7 +65,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
         "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 leased, 3 given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
         "Quality 63% of what is known\n"
-        "Failures status 404: 12, timeout: 3\n"
+        "Failures not found: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89 servers rest\n"
         "Queue fetched in about 25 min"
     )

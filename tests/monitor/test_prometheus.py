@@ -74,19 +74,19 @@ def test_counters_and_labels() -> None:
             'frontier/failures/"x': 3,
             f"frontier/failures/{'y' * 50}": 4,
             "frontier/links/new": 7,
-            "frontier/links/skipped/length": 8,
-            **{f"frontier/dropped/reason{number}": 1 for number in range(MAX_VALUES + 20)},
+            "fates/link/length": 8,
+            **{f"fates/queue/reason{number}": 1 for number in range(MAX_VALUES + 20)},
         }
     )
     assert found["crawlproject_pages"].type == "counter"
     assert [sample.name for sample in found["crawlproject_pages"].samples] == ["crawlproject_pages_total"]
     kinds = {sample.labels["kind"]: sample.value for sample in found["crawlproject_failures"].samples}
     assert kinds == {"timeout": 2, "other": 7}
-    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_dropped_urls"].samples}
+    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_ended_queue"].samples}
     assert len(dropped) <= MAX_VALUES + 1
     assert sum(dropped.values()) == MAX_VALUES + 20
     assert {sample.labels["outcome"] for sample in found["crawlproject_links"].samples} == {"new"}
-    assert metric_of("frontier/links/skipped/length") is not None
+    assert metric_of("fates/link/length") is not None
     assert metric_of("my/stat") is None
 
 

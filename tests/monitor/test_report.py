@@ -46,7 +46,7 @@ def test_a_finished_crawl() -> None:
     assert "found 4,000 URLs on 100,000 servers" in told
     assert "It gathered 91% of the quality of all URLs known; 80% of it after 40 min 48 s." in told
     assert "most often (100% of the time) the limit was: politeness" in told
-    assert "Failed, refused or dropped, most often: status 404 (90,000), timeout (10,000)." in told
+    assert "Failed, refused or dropped, most often: not found (90,000), timeout (10,000)." in told
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 

@@ -26,7 +26,7 @@ class ChangedCode:
 
 
 def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
-    """There may be millions of them; all are counted."""
+    """There may be millions of them."""
     stats = MemoryStatsCollector(get_crawler())
     entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), stats)
     for number in range(1000):
@@ -34,7 +34,6 @@ def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixt
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert len(errors) == MAX_LINES
     assert errors[0].endswith("stays in the store: http://a.example/0: the spider has no method 'parse_page'")
-    assert stats.get_value("frontier/unreadable") == 1000
 
 
 @pytest.mark.parametrize(

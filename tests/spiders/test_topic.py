@@ -262,7 +262,7 @@ def test_large_pages_do_not_hold_the_event_loop(tmp_path: Path) -> None:
         done = run_on(site, SPIDER, settings=settings, seeds=site.url("1/"), **arguments)
     assert set(done.site.places()) == script.keys()
     assert {"1/", "1/links"} <= {item["url"] for item in done.items()}
-    assert done.stat("frontier/links/skipped/excluded") > 4_000
+    assert done.stat("fates/link/excluded") > 4_000
     assert done.stat(STEP) <= LONGEST_STEP, done.stat(STEP_OF)
     assert not done.has_errors()
 

@@ -101,7 +101,7 @@ class Worker:
     def take(self, part: int) -> None:
         rows = self.central.rows[part]
         self.store.load({table: rows.get(table, {}).items() for table in ("urls", "servers", "lengths")})
-        self.seen.load(int.from_bytes(key, "big") for key in rows.get("seen", {}))
+        self.seen.load(rows.get("seen", {}).items())
         if (arrivals := self.central.arrivals[part]) is not None:
             self.frontier.raise_arrivals(*arrivals)
         for _ in self.servers.load_range(*numbers_of(part), now=self.frontier.queue.now):

@@ -28,6 +28,7 @@ from crawlproject.monitor.console.order_book import (
 )
 from crawlproject.monitor.quantities import counted
 from crawlproject.signals import sessions_limited
+from crawlproject.urls.fates import Reason, Stage
 from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ MAX_SEED = 2_083
 #: Seeds queued in one step, and written to disk in one: a few ms each, also if each is of another server.
 SEED_STEP, SEEDS_SAVED = 100, 200
 
-#: Stats of links: what becomes of seeds, and why others are refused.
-_LINK_STATS, _SKIPPED = "frontier/links/", "skipped/"
+#: Counts of links that are seeds.
 _SEED_STATS = ("new", "seen", "sent")
 
 
@@ -210,8 +210,8 @@ class Control:
             raise ValueError("urls: must be a list of one or more URLs")
         seeds = [url.strip() for url in urls if isinstance(url, str)]
         fitting = [url for url in seeds if 0 < len(url) <= MAX_SEED]
-        found = Counter({f"{_SKIPPED}length": sum(len(url) > MAX_SEED for url in seeds)})
-        found[f"{_SKIPPED}malformed"] = len(urls) - len(fitting) - found.total()
+        found: Counter[str] = Counter({Reason.LENGTH: sum(len(url) > MAX_SEED for url in seeds)})
+        found[Reason.MALFORMED] = len(urls) - len(fitting) - found.total()
         for start in range(0, len(fitting), SEED_STEP):
             found += self._queue(fitting[start : start + SEED_STEP])
             await asyncio.sleep(0)
@@ -221,23 +221,23 @@ class Control:
         counts = {name: found[name] for name in _SEED_STATS}
         counts["refused"] = len(urls) - sum(counts.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        skipped = sorted(name for name, count in found.items() if count and name.startswith(_SKIPPED))
-        reasons = {name.removeprefix(_SKIPPED): found[name] for name in skipped}
+        reasons = {name: found[name] for name in sorted(found) if found[name] and name not in _SEED_STATS}
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         told = f"{counted(len(urls), 'seed')}: {words}{f' ({why})' if why else ''}"
         logger.info("By the operator: %s", told)
         return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons)
 
     def _queue(self, urls: list[str]) -> Counter[str]:
-        """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the stats is theirs."""
+        """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the counts is theirs."""
         before = self._links()
         for _ in self._crawl.intake.push_links(Links(None, urls)):
             pass
         return self._links() - before
 
     def _links(self) -> Counter[str]:
-        stats = stats_of(self._crawler).get_stats().items()
-        return Counter({name.removeprefix(_LINK_STATS): n for name, n in stats if name.startswith(_LINK_STATS)})
+        counts = Counter({name: self._crawl.intake.links_counted(name) for name in _SEED_STATS})
+        refused = {str(reason): n for (stage, reason), n in self._crawl.fates.counts.items() if stage is Stage.LINK}
+        return counts + Counter(refused)
 
     def _limit(self, limit: int) -> None:
         self._crawler.signals.send_catch_log(sessions_limited, limit=limit)

@@ -24,6 +24,7 @@ from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
+from crawlproject.urls.fates import STATS, Reason, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -220,7 +221,8 @@ def _politeness(facts: Facts) -> list[str]:
         )
     delays = facts.stat("frontier/crawl_delays")
     found.append(f"{delays:,.0f} robots.txt files asked for a Crawl-delay.")
-    found.append(f"{facts.stat('robotstxt/forbidden'):,.0f} requests were not sent because robots.txt disallows them.")
+    forbidden = facts.stat(STATS[Stage.REQUEST, Reason.ROBOTS])
+    found.append(f"{forbidden:,.0f} requests were not sent because robots.txt disallows them.")
     return found
 
 

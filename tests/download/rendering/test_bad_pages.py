@@ -84,7 +84,7 @@ def test_page_costs_one_stat_and_one_line(build: str, name: str) -> None:
     assert set(failed) <= FAILURES.get(name, set()), result.log
     assert sum(failed.values()) == result.log.count("Not rendered: ") <= 1, result.log
     if name.startswith("redirects in") or name == "redirects":
-        assert result.stat("redirect/max_reached") == 1
+        assert result.stat("fates/answer/redirect_limit") == 1
         assert result.stat("render/redirects") == 4
     elif name.startswith("pop-ups"):
         assert not any(place.startswith("1/pop") for place in places)
