@@ -17,7 +17,7 @@ from crawlproject.backends.protocol import Host
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
-from crawlproject.discovery.discovery import Discovery
+from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.receivers import Receivers
@@ -92,7 +92,7 @@ class FrontierScheduler(BaseScheduler):
         self._stats = stats_of(crawler)
         quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        frontier = options.new_frontier()
+        frontier = options.new_frontier(admits_newcomers=True)
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self._frontier = frontier
         self._dispatcher = dispatcher
@@ -106,7 +106,6 @@ class FrontierScheduler(BaseScheduler):
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
         self._lasting = LastingObjects(lambda: len(frontier.servers) + frontier.quality.pages)
-        frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         host = Host(self._alarm.ring, self._receive, self._servers_came, self._close_connections)
@@ -114,9 +113,13 @@ class FrontierScheduler(BaseScheduler):
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
-        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend)
-        self._discovery.queued = self._queued
-        self._discovery.enqueue = self._enqueue_received
+        self._discovery = Discovery(
+            crawler,
+            frontier,
+            self._seen,
+            self._backend,
+            DiscoveryPorts(quality, self._queued, self._enqueue_received),
+        )
         ports = CrawlPorts(
             self._discovery, self._backend, self._alarm.ring, self._take_dropped, lambda: len(self._seen.seen)
         )

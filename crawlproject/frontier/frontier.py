@@ -54,10 +54,11 @@ class Frontier:
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
     consecutive failures and hands its URLs to ``drops``.  ``group_of``: server key -> politeness group;
-    None if there are no groups.
+    None if there are no groups.  ``admits_newcomers``: see ``ServerQueue``.  ``penalizes_copies``: whether servers that
+    show copies rank lower.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         policy: Policy,
         politeness: Politeness | None = None,
@@ -65,16 +66,23 @@ class Frontier:
         max_batch: int = 100,
         max_failures: int = 10,
         group_of: Callable[[str], str] | None = None,
+        admits_newcomers: bool = False,
+        penalizes_copies: bool = True,
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
         self.max_failures = max_failures
         self._max_batch = max_batch
         self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
-        self.queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
+        self.queue = ServerQueue(policy.rank, policy.rerank_above, group_of, admits_newcomers=admits_newcomers)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
         self.servers = ServerTable(
-            self.queue, self._expectations, self.politeness, max_batch, by_quality=policy.by_quality
+            self.queue,
+            self._expectations,
+            self.politeness,
+            max_batch,
+            by_quality=policy.by_quality,
+            penalizes_copies=penalizes_copies,
         )
         self.quality = QualityTally()
         self._urls = 0

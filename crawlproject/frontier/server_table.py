@@ -53,10 +53,11 @@ class FrontierStore(Protocol):
 class ServerTable:
     """Servers by key. Learning about a server moves it in ``queue`` and notifies the ``store``.
 
-    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``: see ``Frontier``.
+    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``,
+    ``penalizes_copies``: see ``Frontier``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         queue: Places,
         expectations: Expectations,
@@ -64,11 +65,12 @@ class ServerTable:
         max_batch: int,
         *,
         by_quality: bool,
+        penalizes_copies: bool,
     ) -> None:
         self.store: FrontierStore | None = None
         #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
-        self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first server
+        self._penalizes_copies = penalizes_copies
         self._by_key: dict[str, Server] = {}
         self._queue = queue
         self._expectations = expectations
@@ -165,7 +167,7 @@ class ServerTable:
 
     def restored(self, server: Server) -> None:
         """Derive the values of ``server`` that are not stored; the caller must then place it."""
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth(by_copies=self._penalizes_copies)
         self._predict_session(server)
         self._expectations.update(server)
 
@@ -318,7 +320,7 @@ class ServerTable:
         server.copies += copy
         if not copy:
             server.copy_run = None
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth(by_copies=self._penalizes_copies)
         self.move(server)
 
     def learn_copy(self, key: str, content: int) -> int:
@@ -343,7 +345,7 @@ class ServerTable:
         """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""
         server = self.get_or_add(key)
         server.demotion = factor
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth(by_copies=self._penalizes_copies)
         self.move(server)
 
     def rank_last(self, server: Server, reason: str) -> None:

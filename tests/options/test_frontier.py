@@ -41,7 +41,9 @@ def test_new_frontier_has_the_settings(group: str) -> None:
     one, other = frontier.servers
     assert isinstance(frontier.policy, CapacityBased)
     assert frontier.politeness is options.politeness
-    assert not frontier.servers.penalizes_copies
+    assert one.worth == 1.0
+    frontier.servers.learn_content(one.key, copy=True)
+    assert one.worth == 1.0
     assert (one.group is not None and one.group is other.group) is (group == "domain")
 
 
