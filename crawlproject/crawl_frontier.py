@@ -5,6 +5,7 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from dataclasses import dataclass
 from math import inf
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from crawlproject.frontier.orders import SharedOrders
     from crawlproject.frontier.server import Session
     from crawlproject.links import Links
+
+
+#: Seconds that a request waits for the record of another one that did not pass through Scrapy's downloader.
+RECORDED_WITHIN = 2.0
 
 
 class PageIntake(Protocol):
@@ -84,6 +89,38 @@ class CrawlPorts:
     urls_seen: Callable[[], int]
 
 
+class Unrecorded:
+    """How many requests to each server have ended and are not recorded yet: middlewares may see their answers first."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._none_left: dict[str, asyncio.Event] = {}
+
+    def add(self, key: str) -> None:
+        """One has ended. O(1)."""
+        self._counts[key] = self._counts.get(key, 0) + 1
+
+    def remove(self, key: str) -> None:
+        """One is recorded, or will not be; without effect if there is none. O(1)."""
+        left = self._counts.pop(key, 0) - 1
+        if left > 0:
+            self._counts[key] = left
+        elif (event := self._none_left.pop(key, None)) is not None:
+            event.set()
+
+    async def none_left(self, key: str) -> None:
+        """Return when all of the server ``key`` are recorded; after ``RECORDED_WITHIN``, whoever made them did not tell
+        that they have ended."""
+        if key in self._counts:
+            event = self._none_left.setdefault(key, asyncio.Event())
+            try:
+                async with asyncio.timeout(RECORDED_WITHIN):
+                    await event.wait()
+            except TimeoutError:
+                self._counts.pop(key, None)
+                self.remove(key)
+
+
 class CrawlFrontier:
     """Frontier, sessions, and the requests that were handed out and are not finished.
 
@@ -124,6 +161,8 @@ class CrawlFrontier:
         self.pages = 0
         #: Of this run.
         self.times = ObservedTimes()
+        #: Requests that have ended, until they are recorded.
+        self.unrecorded = Unrecorded()
         #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
@@ -273,16 +312,19 @@ class CrawlFrontier:
             self.dispatcher.end(session)
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
-        """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
+        """Start the server's rest after the last byte of a response, whether the request is recorded or not.
+
+        ``record`` must follow, or ``not_recorded``.
+        """
+        self.unrecorded.add(key)
         server = self.frontier.server(key)
         if server is not None:
             self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
-    def was_asked(self, key: str) -> bool:
-        """Whether a request to the server ``key`` has ended in this run, recorded or not."""
-        server = self.frontier.server(key)
-        return server is not None and server.last_end > -inf
+    def not_recorded(self, key: str) -> None:
+        """A request to the server ``key`` has ended of which nothing is learned."""
+        self.unrecorded.remove(key)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
@@ -291,6 +333,7 @@ class CrawlFrontier:
         if measurement.response_time is not None:
             self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
+        self.unrecorded.remove(measurement.server_key)
         self._take_dropped()
         for observe in self.observers:
             observe(measurement)

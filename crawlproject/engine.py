@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
@@ -16,6 +16,7 @@ from crawlproject.clock import CLOCK
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
+    from typing import Self
 
     from scrapy import Request
     from scrapy.core.engine import ExecutionEngine, _Slot
@@ -79,6 +80,45 @@ def quicken_stats(stats: StatsCollector) -> None:
     names = {"__getattribute__": object.__getattribute__, "__module__": kind.__module__, "__doc__": kind.__doc__}
     stats.__class__ = type(kind.__name__, (kind,), names)
     vars(stats).update(wrapped)
+
+
+#: The attribute of a crawler in which its ``Crawl`` is.
+_CRAWL = "_crawlproject"
+
+
+class Part(Protocol):
+    """What a crawl has once, and several components use."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """A new one."""
+
+
+P = TypeVar("P", bound=Part)
+
+
+class Crawl:
+    """The parts of a crawl, by their class: each is made when it is first asked for, and ends with the crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._parts: dict[type[Any], Any] = {}
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Crawl:
+        """That of ``crawler``, which keeps it."""
+        kept = vars(crawler)
+        if _CRAWL not in kept:
+            kept[_CRAWL] = cls(crawler)
+        crawl: Crawl = kept[_CRAWL]
+        return crawl
+
+    def part(self, kind: type[P]) -> P:
+        """The crawl's ``kind``. O(1)."""
+        if kind not in self._parts:
+            self._parts[kind] = kind.from_crawler(self._crawler)
+        found: P = self._parts[kind]
+        return found
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:

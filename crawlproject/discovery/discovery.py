@@ -82,7 +82,9 @@ class Discovery:
         self._exchange = backend.exchange
         checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange)
         self._links = LinkIntake(seen, checks, ports.quality, stats, options)
-        self._received = ReceivedEntries(backend, seen, checks, ports.quality, stats)
+        self._received = ReceivedEntries(
+            backend, seen, ports.quality, stats, files=self._files, limits=self._limits, guard=self._guard
+        )
         self._has_lost = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]

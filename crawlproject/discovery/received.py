@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
-    from crawlproject.discovery.links import LinkChecks
+    from crawlproject.discovery.page_limits import PageLimits
+    from crawlproject.discovery.skipped_files import SkippedFiles
+    from crawlproject.discovery.trap_guard import TrapGuard
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.quality import Quality
@@ -36,16 +38,18 @@ class ReceivedEntries:
     ``frontier/received/seen``, ``frontier/received/page_limit`` (links to full servers).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         backend: Backend,
         seen: SeenDupeFilter,
-        checks: LinkChecks,
         quality: Quality,
         stats: StatsCollector,
+        *,
+        files: SkippedFiles,
+        limits: PageLimits,
+        guard: TrapGuard | None,
     ) -> None:
-        assert checks.files is not None
-        self._guard, self._limits, self._files = checks.guard, checks.limits, checks.files
+        self._guard, self._limits, self._files = guard, limits, files
         self.new_share = NewShare()
         self._backend = backend
         self._seen = seen
@@ -77,7 +81,7 @@ class ReceivedEntries:
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self._guard
-        open_ = [entry for entry in links if not (self._limits and self._limits.refuses(entry.url))]
+        open_ = [entry for entry in links if not self._limits.refuses(entry.url)]
         self.count("/page_limit", len(links) - len(open_))
         wanted = [entry for entry in open_ if not self._files.is_dropped(entry.url)]
         is_new = self._seen.urls_are_new([entry.url for entry in wanted])

@@ -11,10 +11,11 @@ from w3lib.encoding import read_bom, resolve_encoding
 
 from crawlproject.discovery.page_reading import is_html, read_page, wants_text
 from crawlproject.download import charsets
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.content_types import OF_PAGES, declared, parser_of
 from crawlproject.download.cycles import search_cycles_rarely
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.engine import Crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.meta import BY_TYPE
 
@@ -56,7 +57,7 @@ class LargePageMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._budget = crawl_budget(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
         search_cycles_rarely()
         self._with_text = wants_text(crawler)
 

@@ -11,7 +11,8 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
+from crawlproject.engine import Crawl
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.scheduling import FrontierOptions
@@ -50,7 +51,7 @@ class LinksMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._budget = crawl_budget(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue ``Links`` (seeds); pass on everything else."""

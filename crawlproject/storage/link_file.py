@@ -25,8 +25,7 @@ class LinkRecord:
     """Writes a line ``URL<TAB>link<TAB>link...`` for each page whose links came as ``Links``; URLs are canonical.
 
     Compressed if the file's name ends in ``.gz``: each write is a gzip member, so that a killed crawl leaves a whole
-    file.  A resumed crawl appends, after a part of a line is removed; after a part of a gzip member, which a full disk
-    leaves, readers of this project go on with the next one.
+    file.  A resumed crawl appends, after a part of a line is removed.
     If the disk is full, recording stops and the crawl continues.  Raises ValueError if the file cannot be opened.
     """
 
@@ -34,7 +33,7 @@ class LinkRecord:
         self._stats = stats
         self._pages = 0
         self._lines: list[bytes] = []
-        self._size = 0
+        self._size = self._length = 0
         self._is_gzip = path.suffix == ".gz"
         self._file: IO[bytes] | None = None
         try:
@@ -60,6 +59,7 @@ class LinkRecord:
                 logger.error("LINKS_FILE: no more links are recorded: %s", error)
                 self._stats.inc_value("frontier/links/record_failed")
                 with suppress(OSError):
+                    self._file.truncate(self._length)  # a part of a gzip member would hide those after it
                     self._file.close()
                 self._file = None
 
@@ -79,5 +79,6 @@ class LinkRecord:
         self._lines.clear()
         self._size = 0
         if data:
+            self._length = file.tell() if file.seekable() else 0
             file.write(gzip.compress(data, 6) if self._is_gzip else data)
             file.flush()

@@ -13,10 +13,10 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
-from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
+from crawlproject.engine import Crawl, RequestsUnderWay, engine_of, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,7 +37,7 @@ class FastLane:
         self._crawler = crawler
         self._engine = engine
         self._count = stats_of(crawler).inc_value
-        self._budget = crawl_budget(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
         self._under_way = RequestsUnderWay(engine)
         self._scraping = Scraping(engine)
         self._received = Receivers(crawler, signals.response_received)
