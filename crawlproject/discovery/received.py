@@ -81,7 +81,7 @@ class ReceivedEntries:
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self._guard
-        open_ = [entry for entry in links if not self._limits.refuses(entry.url)]
+        open_ = [entry for entry in links if not (self._limits and self._limits.refuses(entry.url))]
         self.count("/page_limit", len(links) - len(open_))
         wanted = [entry for entry in open_ if not self._files.is_dropped(entry.url)]
         is_new = self._seen.urls_are_new([entry.url for entry in wanted])

@@ -11,6 +11,7 @@ import pytest
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from crawlproject import engine
 from crawlproject.download.resolver import CachingResolver
 from testbed.dns import Name, running_name_server
 from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
@@ -108,7 +109,7 @@ class LookUpsEnd:
 
     async def _closed(self) -> None:
         Path(self._crawler.settings["TEST_CLOSED"]).touch()
-        resolver = Crawl.of(self._crawler).part(CachingResolver)
+        resolver = engine.Crawl.of(self._crawler).part(CachingResolver)
         while resolver.in_flight:
             await asyncio.wait(resolver._in_flight.values())
         await asyncio.sleep(0)
