@@ -214,7 +214,8 @@ class CrawlFrontier:
 
     def limit_sessions(self, limit: int) -> None:
         """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
-        self.allowed_sessions = self.dispatcher.max_sessions = limit
+        self.allowed_sessions = limit
+        self.dispatcher.allow(limit)
 
     # of requests
 
@@ -262,10 +263,8 @@ class CrawlFrontier:
     def server_was_idle(self, request: Request, seconds: float) -> None:
         """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
         start = self.started.get(request)
-        if start is not None and start.session.busy_since is not None:
-            now = CLOCK()
-            start.session.busy_since = min(now, start.session.busy_since + seconds)
-            start.session.last_end = now
+        if start is not None:
+            start.session.was_idle(seconds, CLOCK())
 
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from scrapy.statscollectors import StatsCollector
@@ -14,15 +15,17 @@ from scrapy.utils.defer import deferred_from_coro
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
     from typing import Self
 
     from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.core.engine import ExecutionEngine, _Slot
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+    from scrapy.dupefilters import BaseDupeFilter
+    from scrapy.http import Response, TextResponse
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.python.failure import Failure
 
@@ -196,6 +199,42 @@ def wake(slot: _Slot) -> None:
         slot.nextcall.schedule()
 
 
+def answers(response: Response, request: Request) -> None:
+    """Let ``response`` say which request it answers, as the engine does, unless a middleware has."""
+    if response.request is None:
+        response.request = request
+
+
+def keep_encoding(response: TextResponse, encoding: str | None) -> None:
+    """Let ``response`` be decoded by ``encoding``; None: as Scrapy finds it."""
+    response._encoding = encoding
+
+
+def keep_text(response: TextResponse, encoding: str, text: str) -> None:
+    """Let ``response`` have ``text``, decoded by ``encoding``, instead of decoding its body again."""
+    response._cached_benc, response._cached_ubody = encoding, text
+
+
+def forget_selector(response: TextResponse) -> None:
+    """Free the parsed page."""
+    response._cached_selector = None
+
+
+def answered_by(request: Request, callback: Callable[[Response], Any]) -> None:
+    """Let ``request`` have another callback, and no errback."""
+    request.callback, request.errback = callback, None
+
+
+def keep_file(dupefilter: BaseDupeFilter, file: Any) -> None:
+    """Let a dupefilter like Scrapy's own write to ``file``."""
+    dupefilter.file = file  # type: ignore[attr-defined]
+
+
+def used_now(slot: Slot) -> None:
+    """A request to the slot of the downloader is sent: it is not removed as unused."""
+    slot.lastseen = monotonic()
+
+
 class EngineAlarm:
     """A timer that wakes the engine; ``set`` and ``ring`` are O(1)."""
 
@@ -272,6 +311,14 @@ class RequestsUnderWay:
     def scraped(self, request: Request, result: Response | Failure) -> None:
         """The scraper is done with it."""
         self._scraper_slot.finish_response(result, request)
+
+    def item_begins(self) -> None:
+        """An item goes to the pipelines."""
+        self._scraper_slot.itemproc_size += 1
+
+    def item_ends(self) -> None:
+        """It has left them, and its receivers have been told."""
+        self._scraper_slot.itemproc_size -= 1
 
     def end(self, request: Request) -> None:
         """The engine is done with it."""

@@ -19,7 +19,7 @@ from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.endings import causes
-from crawlproject.engine import stats_of, unfinished_requests
+from crawlproject.engine import forget_selector, stats_of, unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class BodyBudget:
         wait.  Whoever still needs the selector gets a new one.  O(1).
         """
         if isinstance(response, TextResponse):
-            response._cached_selector = None
+            forget_selector(response)
 
     def close(self) -> None:
         """Stop the timer."""

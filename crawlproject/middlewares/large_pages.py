@@ -15,7 +15,7 @@ from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.content_types import OF_PAGES, declared, parser_of
 from crawlproject.download.cycles import search_cycles_rarely
 from crawlproject.download.off_loop import LARGE, off_loop
-from crawlproject.engine import Crawl
+from crawlproject.engine import Crawl, keep_encoding, keep_text
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.meta import BY_TYPE
 
@@ -102,7 +102,7 @@ class LargePageMiddleware(CrawlerMiddleware):
                 self._stats.inc_value("charset/unknown")
             if encoding is None and (in_page is not None or response._headers_encoding() is not None):
                 encoding = _guess(response)
-        response._encoding = encoding
+        keep_encoding(response, encoding)
 
     async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
         before = share.size
@@ -137,8 +137,7 @@ def _decode(response: TextResponse) -> bool:
             break
         pieces.append(piece)
         start = end
-    response._cached_benc = encoding
-    response._cached_ubody = "".join(pieces)
+    keep_text(response, encoding, "".join(pieces))
     return start >= len(body)
 
 

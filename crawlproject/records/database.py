@@ -73,15 +73,17 @@ class AwayError(Exception):
     """The database cannot be used now: not reachable, disk full, locked."""
 
 
+def _nowhere(_rows: list[Row], reason: str) -> None:
+    raise AwayError(reason)
+
+
 class Database:
     """Raises AwayError from all methods.
 
-    A table that refuses everything (no permission, another type, a constraint) is set aside: from then on its rows are
-    passed to ``set_aside(rows, reason)``, which raises AwayError unless it is replaced.
+    A table that refuses everything (no permission, another type, a constraint) is set aside: see ``write``.
     """
 
     def __init__(self, url: str) -> None:
-        self.set_aside: Callable[[list[Row], str], None] = _nowhere
         self._aside: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
         if not url.startswith("sqlite"):
@@ -98,8 +100,12 @@ class Database:
         #: Of the rows of the last ``_write``.
         self._refused_by_constraints = 0
 
-    def write(self, rows: Iterable[Row]) -> list[tuple[Row, str]]:
+    def write(
+        self, rows: Iterable[Row], set_aside: Callable[[list[Row], str], None] = _nowhere
+    ) -> list[tuple[Row, str]]:
         """Insert or update rows; returns those that the database refuses, with the reason.
+
+        ``set_aside`` gets rows of tables that are set aside, with the reason; without it they raise AwayError.
 
         A row that is older than the stored one changes nothing, so that rows may be written repeatedly.
         """
@@ -116,7 +122,7 @@ class Database:
                     self._aside[name] = str(error)
         for name, some in named:  # at the end: while the database is away, all rows come again and again
             if name in self._aside:
-                self.set_aside(some, self._aside[name])
+                set_aside(some, self._aside[name])
         return refused
 
     def _try(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
@@ -233,10 +239,6 @@ class Database:
 
 class _TableError(Exception):
     """A table accepts no rows; others may."""
-
-
-def _nowhere(_rows: list[Row], reason: str) -> None:
-    raise AwayError(reason)
 
 
 def _is_of_table(error: exc.SQLAlchemyError) -> bool:

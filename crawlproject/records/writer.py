@@ -51,7 +51,6 @@ class Writer:
     ) -> None:
         self._database, self._journal, self._batch = database, journal, batch
         self._aside, self._tables_aside = aside, set[str]()
-        database.set_aside = self._set_aside
         self._count, self._patience = count, patience
         self._work, self._stop = Event(), Event()
         self._direct: list[tuple[Row, Future[bool]]] = []
@@ -150,7 +149,7 @@ class Writer:
     def _write(self, rows: list[Row]) -> None:
         """Raises AwayError if the rows can be kept nowhere; then all of them come again."""
         self._of_tables = []
-        refused = self._database.write(rows)
+        refused = self._database.write(rows, self._set_aside)
         aside = [row for some, _ in self._of_tables for row in some]
         lost = self._keep([*(row for row, _ in refused), *aside])
         written = len(rows) - len(refused) - len(aside)

@@ -212,9 +212,8 @@ def test_table_that_takes_nothing_stops_no_other(database: tuple[Database, Query
         aside.extend(some)
         reasons.add(reason)
 
-    books.set_aside = keep
-    assert books.write(rows) == []
-    assert books.write([row("x", table="broken"), row("x")]) == []
+    assert books.write(rows, keep) == []
+    assert books.write([row("x", table="broken"), row("x")], keep) == []
     assert [one.key for one in aside] == [*map(str, range(12)), "x"]
     assert len(reasons) == 1
     assert ask("SELECT count(*) FROM book") == [(13,)]
@@ -227,8 +226,11 @@ def test_nothing_is_set_aside_twice_while_the_database_is_away(
     books, ask = database
     broken(ask, "view")
     aside: list[Row] = []
-    books.set_aside = lambda some, _: aside.extend(some)
-    assert books.write([row("0", table="broken")]) == []
+
+    def keep(some: list[Row], _: str) -> None:
+        aside.extend(some)
+
+    assert books.write([row("0", table="broken")], keep) == []
     rows = [row("1", table="broken"), row("1")]
 
     def away(*_: object) -> None:
@@ -238,8 +240,8 @@ def test_nothing_is_set_aside_twice_while_the_database_is_away(
         broken_off.setattr(books, "_try", away)
         for _ in range(3):
             with pytest.raises(AwayError):
-                books.write(rows)
-    assert books.write(rows) == []
+                books.write(rows, keep)
+    assert books.write(rows, keep) == []
     assert [one.key for one in aside] == ["0", "1"]
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from scrapy.core.scraper import Scraper
     from scrapy.http import Response
 
+    from crawlproject.engine import RequestsUnderWay
+
     #: Tells receivers what became of an item; returns what has to be awaited.
     End: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
 
@@ -35,11 +37,10 @@ _SIGNALS = (signals.item_scraped, signals.item_dropped, signals.item_error)
 class Items:
     """Sends items through the pipelines."""
 
-    def __init__(self, scraper: Scraper) -> None:
+    def __init__(self, scraper: Scraper, under_way: RequestsUnderWay) -> None:
         self._scraper = scraper
         self._crawler = scraper.crawler
-        assert scraper.slot is not None
-        self._slot = scraper.slot
+        self._under_way = under_way
         self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _SIGNALS}
         pipelines = scraper.itemproc
         self._pipelines: list[Callable[[Any], Any]] | None = None
@@ -56,7 +57,7 @@ class Items:
         have been processed, too."""
         if self._pipelines is None:  # an ITEM_PROCESSOR of the project
             return self._scraper.start_itemproc_async(item, response=response)
-        self._slot.itemproc_size += 1
+        self._under_way.item_begins()
         output, methods = item, iter(self._pipelines)
         try:
             try:
@@ -69,7 +70,7 @@ class Items:
             else:
                 told = self._scraped(output, response)
         except BaseException:  # of a formatter of the log
-            self._slot.itemproc_size -= 1
+            self._under_way.item_ends()
             raise
         ends.append(partial(self._end, *told))
         return None
@@ -78,14 +79,14 @@ class Items:
         """Tell the receivers; what has to be awaited."""
         if (rest := self._receivers[signal].start(**values)) is not None:
             return self._await(rest)
-        self._slot.itemproc_size -= 1
+        self._under_way.item_ends()
         return None
 
     async def _await(self, rest: Coroutine[Any, Any, object]) -> None:
         try:
             await rest
         finally:
-            self._slot.itemproc_size -= 1
+            self._under_way.item_ends()
 
     async def _process(
         self,
@@ -108,7 +109,7 @@ class Items:
             if (rest := self._receivers[signal].start(**values)) is not None:
                 await rest
         finally:
-            self._slot.itemproc_size -= 1
+            self._under_way.item_ends()
 
     def _scraped(self, item: Any, response: Any) -> tuple[object, dict[str, Any]]:
         log_line(self._crawler, logger, "scraped", item, response, item=item)

@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
-from crawlproject.engine import Crawl, RequestsUnderWay, engine_of, stats_of
+from crawlproject.engine import Crawl, RequestsUnderWay, answers, engine_of, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ class FastLane:
         self._count = stats_of(crawler).inc_value
         self._budget = Crawl.of(crawler).part(BodyBudget)
         self._under_way = RequestsUnderWay(engine)
-        self._scraping = Scraping(engine)
+        self._scraping = Scraping(engine, self._under_way)
         self._received = Receivers(crawler, signals.response_received)
         self._told_empty = Receivers(crawler, signals.scheduler_empty)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -89,8 +89,7 @@ class FastLane:
     async def _download(self, request: Request) -> Response | Request:
         result = await self._fetch(request)
         if isinstance(result, Response):
-            if result.request is None:
-                result.request = request
+            answers(result, request)
             log_line(self._crawler, logger, "crawled", result.request, result)
             self._received.tell(response=result, request=result.request)
         elif not isinstance(result, Request):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scrapy.core.engine import ExecutionEngine
 
     from crawlproject.download.lane.items import End
+    from crawlproject.engine import RequestsUnderWay
 
 logger = logging.getLogger("scrapy.core.scraper")
 
@@ -45,13 +46,13 @@ STEP_SECONDS = 0.01
 class Scraping:
     """Calls the spider middlewares, the callback or errback, and the pipelines as Scrapy's scraper does."""
 
-    def __init__(self, engine: ExecutionEngine) -> None:
+    def __init__(self, engine: ExecutionEngine, under_way: RequestsUnderWay) -> None:
         crawler = engine.crawler
         assert engine._slot is not None
         self._crawler = crawler
         self._slot = engine._slot
         self._scraper = engine.scraper
-        self._items = Items(engine.scraper)
+        self._items = Items(engine.scraper, under_way)
         self._outputs = Outputs(engine.scraper.spidermw)
         self._inputs = calls_of(engine.scraper.spidermw, "process_spider_input")
         self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
