@@ -38,6 +38,7 @@ from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import (
+    FOUND_ON,
     GIVEN_UP,
     KEEP,
     NO_ANSWER,
@@ -102,6 +103,7 @@ class FrontierScheduler(BaseScheduler):
         self._wants_lane = options.fast_lane
         self._lane: FastLane | None = None
         self._session_closed = Receivers(crawler, session_closed)
+        self._raised: list[tuple[str, float]] = []  # known URLs that requests have shown again
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
@@ -218,6 +220,7 @@ class FrontierScheduler(BaseScheduler):
         Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``, ``frontier/malformed``,
         ``frontier/unserializable/lost``.
         """
+        page: Request | None = request.meta.pop(FOUND_ON, None)
         if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
@@ -228,8 +231,10 @@ class FrontierScheduler(BaseScheduler):
             return self._send(request, exchange)
         if self._is_filtered(request) and self.dupefilter.request_seen(request):
             self._filter(request)
+            if gain := self._entries.gain(request, page):
+                self._raised.append((request.url, gain))
             return False
-        entry = self._entries.entry(request)
+        entry = self._entries.entry(request, gain=self._entries.gain(request, page))
         try:
             self._discovery.register_server(request)
             self._frontier.push([entry])
@@ -304,6 +309,9 @@ class FrontierScheduler(BaseScheduler):
 
     def _startable(self) -> Iterator[Request]:
         """The requests that may start now, each handed out; at the end sets the timer for the next one."""
+        if self._raised:
+            raised, self._raised = self._raised, []
+            self._frontier.raise_quality(raised)
         if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
@@ -15,9 +14,8 @@ from crawlproject.download.body_budget import BodyBudget
 from crawlproject.engine import Crawl
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.scrapy_values import ENABLED
-from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
+from crawlproject.requests.meta import FOUND_ON, ORIGIN, SKIP_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,17 +26,18 @@ if TYPE_CHECKING:
 
 
 class OriginMiddleware(BaseSpiderMiddleware):
-    """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests.unstored``."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        if FrontierOptions.of(crawler).backend == "memory":
-            raise NotConfigured
-        super().__init__(crawler)
+    """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests``, ``unstored``
+    and ``entries``."""
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        if response is not None and response.request is not None and ORIGIN in response.meta:
-            request.meta[ORIGIN] = response.meta[ORIGIN]
+        if response is not None and (page := response.request) is not None and self._is_ours():
+            request.meta[FOUND_ON] = page
+            if ORIGIN in page.meta:
+                request.meta[ORIGIN] = page.meta[ORIGIN]
         return request
+
+    def _is_ours(self) -> bool:
+        return frontier_of(self.crawler) is not None
 
 
 @TakesLinks.register
