@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
@@ -342,6 +343,11 @@ class CrawlFrontier:
         self.pages += 1
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
+
+    def page_scraped(self, request: Request) -> None:
+        """All that the callback of ``request`` found is queued: a session without URLs need not wait for more. O(1)."""
+        with suppress(ValueError):  # no host
+            self.frontier.links_known(server_key(request.url))
 
     def admits_all(self) -> None:
         """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names.

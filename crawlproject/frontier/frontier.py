@@ -158,7 +158,7 @@ class Frontier:
                 self.servers.changed(source)
             self.servers.place(changed)
             if found_on is not None:
-                self._links_known(found_on)
+                self.links_known(found_on)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
@@ -607,7 +607,7 @@ class Frontier:
             session.step(SessionEvent.WAKE)
             self._refilled.append(session)
 
-    def _links_known(self, key: str) -> None:
+    def links_known(self, key: str) -> None:
         server = self.servers.get(key)
         if server is not None and server.session is not None:
             server.session.heard = server.session.answered

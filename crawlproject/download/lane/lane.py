@@ -13,6 +13,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
+from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
@@ -37,6 +38,7 @@ class FastLane:
         self._crawler = crawler
         self._engine = engine
         self._count = stats_of(crawler).inc_value
+        self._crawl = frontier_of(crawler)
         self._budget = Crawl.of(crawler).part(BodyBudget)
         self._under_way = RequestsUnderWay(engine)
         self._scraping = Scraping(engine, self._under_way)
@@ -105,6 +107,8 @@ class FastLane:
             if isinstance(result, Response):
                 self._count("lane/pages")
                 self._budget.scraped(result)
+                if self._crawl is not None:
+                    self._crawl.page_scraped(request)
             self._under_way.scraped(request, result)
 
     async def _fetch_by_other(self, request: Request) -> Any:
