@@ -220,11 +220,12 @@ class FrontierScheduler(BaseScheduler):
         Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``, ``frontier/malformed``,
         ``frontier/unserializable/lost``.
         """
-        page: Request | None = request.meta.pop(FOUND_ON, None)
-        if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
+        meta = request.meta
+        page: Request | None = meta.pop(FOUND_ON, None)
+        if meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if "proxy" in request.meta:
+        if "proxy" in meta:
             self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):

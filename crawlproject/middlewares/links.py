@@ -29,15 +29,17 @@ class OriginMiddleware(BaseSpiderMiddleware):
     """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests``, ``unstored``
     and ``entries``."""
 
-    def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        if response is not None and (page := response.request) is not None and self._is_ours():
-            request.meta[FOUND_ON] = page
-            if ORIGIN in page.meta:
-                request.meta[ORIGIN] = page.meta[ORIGIN]
-        return request
+    _has_frontier: bool | None = None
 
-    def _is_ours(self) -> bool:
-        return frontier_of(self.crawler) is not None
+    def get_processed_request(self, request: Request, response: Response | None) -> Request:
+        if response is not None and (page := response.request) is not None:
+            if self._has_frontier is None:  # the first request of a page: the scheduler is open
+                self._has_frontier = frontier_of(self.crawler) is not None
+            if self._has_frontier:
+                request.meta[FOUND_ON] = page
+                if ORIGIN in page.meta:
+                    request.meta[ORIGIN] = page.meta[ORIGIN]
+        return request
 
 
 @TakesLinks.register

@@ -44,7 +44,7 @@ class RequestEntries:
         self._stats = stats
         self._lines = FewLines(logger)
         self._page: Request | None = None
-        self._page_key = ""
+        self._own = ""  # how URLs of its server begin
         self._gains = 0.0, 0.0  # of its links to its own server, and to others
         self._linked: set[str] = set()  # by it
 
@@ -54,27 +54,29 @@ class RequestEntries:
         Each URL counts once for a page; 0 if the spider says how good it is, for copies, and for a quality that a page
         shares out over its links, whose number is known of ``Links`` only.
         """
-        if page is None or QUALITY in request.meta:
+        if page is None:
             return 0.0
-        try:
-            if page is not self._page:
-                self._look_at(page)
-            is_internal = server_key(request.url) == self._page_key
-        except ValueError:  # no host
+        if page is not self._page:
+            self._look_at(page)
+        url, linked = request.url, self._linked
+        gain = self._gains[not url.startswith(self._own)]
+        if not gain or url in linked or QUALITY in request.meta:
             return 0.0
-        gain = self._gains[not is_internal]
-        if gain and request.url not in self._linked:
-            self._linked.add(request.url)
-            return gain
-        return 0.0
+        linked.add(url)
+        return gain
 
     def _look_at(self, page: Request) -> None:
-        self._page, self._page_key, self._linked = page, server_key(page.url), {page.url}
+        self._page, self._linked, self._gains = page, {page.url}, (0.0, 0.0)
+        try:
+            self._own = f"{server_key(page.url)}/"
+        except ValueError:  # no host
+            return
         worth = page.meta.get(QUALITY)
         worth = worth if isinstance(worth, int | float) and 0 <= worth < inf else 1.0
         gains = link_gains(self._quality, worth, 1)
         is_copy = DUPLICATE_OF in page.meta or NEAR_DUPLICATE_OF in page.meta
-        self._gains = (0.0, 0.0) if is_copy or gains != link_gains(self._quality, worth, 2) else gains
+        if not is_copy and gains == link_gains(self._quality, worth, 2):
+            self._gains = gains
 
     def entry(self, request: Request, payload: bytes | None = None, gain: float = 0.0) -> Entry:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""

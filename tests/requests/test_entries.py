@@ -97,11 +97,11 @@ def test_a_request_counts_as_a_link_of_its_page(
 
 
 def test_requests_that_are_no_links() -> None:
-    """Of no page, of a copy, to the page itself, without a host, or with a quality of their own."""
+    """Of no page, of a copy, to the page itself, or with a quality of their own."""
     entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), MemoryStatsCollector(get_crawler()))
     page, copy = Request("http://a.example/"), Request("http://a.example/copy", meta={"duplicate_of": "x"})
     url = "http://a.example/x"
     assert request_of(entries, url, None) == request_of(entries, url, copy) == (1.0, 0.0)
-    assert request_of(entries, "http://a.example/", page) == request_of(entries, "http://", page) == (1.0, 0.0)
+    assert request_of(entries, "http://a.example/", page) == (1.0, 0.0)
     assert request_of(entries, url, page, quality=7) == (7.0, 0.0)
     assert request_of(entries, url, Request("http://")) == (1.0, 0.0)
