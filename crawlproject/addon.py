@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import signal
 from collections.abc import Mapping
@@ -11,28 +12,27 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scrapy
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
-from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from crawlproject.engine import download_delay_of
+from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.presets import apply_preset
+from crawlproject.options.project_rules import take_over_rules
 from crawlproject.options.records import RecordOptions
-from crawlproject.options.scrapy_values import NO_LIMIT, check_scrapy_values
+from crawlproject.options.scrapy_values import check_log, check_scrapy_values
 from crawlproject.options.start_errors import starting
-from crawlproject.options.values import Reader
 from crawlproject.options.warc import RepositorySettings
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 HANDLER = "crawlproject.download.handler.FrontierDownloadHandler"
 DOWNLOADER = "crawlproject.download.downloader.FrontierDownloader"
@@ -105,6 +107,7 @@ EXTENSIONS = {
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
+    "crawlproject.monitor.failed_end.FailedEnd": 0,
 }
 
 #: Setting that switches an extension of Scrapy off -> that extension, which imports much.
@@ -128,17 +131,34 @@ class FrontierAddon:
         """Called by Scrapy."""
         return cls(crawler)
 
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        """Called by Scrapy before it configures the log. Raises ValueError for a log that it cannot write."""
+        check_log(settings)
+        with suppress(ValueError):  # reported when the crawl starts, in one line
+            options = MonitorOptions.from_settings(settings)
+            if options.log_json:
+                _log_json(settings, options)
+
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl."""
         ignore_late_signals()
+        if missing := missing_names(USED):
+            raise ValueError(f"Scrapy {scrapy.__version__} has no {', '.join(missing)}: use another version")
         check_names(settings)
         apply_preset(settings)
         _check_job_dir(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
-            self._take_over_limits(settings)
+            # Limits are the frontier's: a request delayed in the downloader would occupy a connection.
+            spider = self._crawler and (self._crawler.spider or self._crawler.spidercls)
+            rules = take_over_rules(settings, spider)
+            logger.info("Politeness: %s", rules)
+            settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
+            if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
+                settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
@@ -147,6 +167,7 @@ class FrontierAddon:
         # ftp is off: Scrapy's handler connects to any address given by DNS or by the server's answer to PASV.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
+        _check_handlers(settings)
         _check_reactor(settings)
         for name, components in (
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
@@ -168,28 +189,11 @@ class FrontierAddon:
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:
-            from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
-
-            use_json(settings, options[MonitorOptions])
+            _log_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
-
-    def _take_over_limits(self, settings: BaseSettings) -> None:
-        """Leave limits to the frontier: a request delayed in the downloader would occupy a connection."""
-        # The frontier hands out at most one request per server and FRONTIER_MAX_SESSIONS in all.
-        settings.set("CONCURRENT_REQUESTS_PER_DOMAIN", NO_LIMIT, priority="addon")  # several servers may share a host
-        settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
-        if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
-            settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
-        delay = Reader(settings).number("DOWNLOAD_DELAY", 0.0)
-        priority = settings.getpriority("DOWNLOAD_DELAY") or 0
-        of_spider = download_delay_of(self._crawler and (self._crawler.spider or self._crawler.spidercls))
-        if of_spider is not None and priority < SETTINGS_PRIORITIES["spider"]:
-            delay = of_spider  # Scrapy sets DOWNLOAD_DELAY to it later
-        if delay > 0:
-            settings.set("FRONTIER_REQUEST_DELAY", delay, priority="addon")
 
 
 def _replace(settings: BaseSettings) -> None:
@@ -222,6 +226,12 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
             settings.replace_in_component_priority_dict(each, old, load_object(new))
 
 
+def _log_json(settings: BaseSettings, options: MonitorOptions) -> None:
+    from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
+
+    use_json(settings, options)
+
+
 def _check_job_dir(settings: BaseSettings) -> None:
     """Raise ValueError if JOBDIR cannot be used."""
     try:
@@ -238,6 +248,16 @@ def _check_feeds(settings: BaseSettings) -> None:
     is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == PARQUET_EXPORTER
     if "parquet" in formats and is_ours and find_spec("pyarrow") is None:
         raise MissingExtraError(f"a feed of format 'parquet' needs: {install_command('parquet')}")
+
+
+def _check_handlers(settings: BaseSettings) -> None:
+    """Raise ValueError for a download handler that cannot be imported: Scrapy only logs it, and each request fails."""
+    for scheme, handler in settings.getdict("DOWNLOAD_HANDLERS").items():
+        if handler is not None:
+            try:
+                load_object(handler)
+            except (ImportError, NameError, ValueError, AttributeError) as error:
+                raise ValueError(f"DOWNLOAD_HANDLERS[{scheme!r}]={handler!r}: {error}") from error
 
 
 def _check_reactor(settings: BaseSettings) -> None:

@@ -224,6 +224,11 @@ class CrawlFrontier:
         """Whether the scheduler returned ``request`` and it is not finished."""
         return request in self.started
 
+    def room(self, key: str) -> int:
+        """How many requests the session of the server ``key`` may have at once. O(labels)."""
+        server = self.frontier.server(key) if self.frontier.politeness.most_connections > 1 else None
+        return 1 if server is None else self.frontier.servers.room(server)
+
     def is_side_request(self, request: Request) -> bool:
         """Whether a callback or a pipeline awaits ``request``: it is neither from the scheduler nor for robots.txt."""
         return request not in self.started and ROBOTS_RECEIVED not in request.meta

@@ -12,6 +12,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
+from crawlproject import compat
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
@@ -125,13 +126,13 @@ class Crawl:
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """The engine; None before the crawl starts, when ``Crawler.engine`` raises RuntimeError."""
-    return crawler._engine
+    """The engine; None before the crawl starts."""
+    return compat.engine_of(crawler)
 
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     """The scheduler in use; None before the spider opens."""
-    engine = crawler._engine  # not by other functions and properties: asked ten times a page
+    engine = compat.engine_of(crawler)
     slot = None if engine is None else engine._slot
     return None if slot is None else slot.scheduler
 
@@ -182,9 +183,16 @@ def end_crawl(crawler: Crawler, reason: str) -> bool:
     return True
 
 
-def download_delay_of(spider: object) -> float | None:
-    """The attribute ``download_delay`` of a spider or its class, which overrides the setting."""
-    return None if (delay := getattr(spider, "download_delay", None)) is None else float(delay)
+def fail_crawl(crawler: Crawler, error: Exception) -> None:
+    """Make ``Crawler.crawl`` raise ``error``: call it when the engine has stopped (``engine_stopped``).
+
+    Scrapy has no public way to fail a crawl that has begun; its commands exit with 1 if ``crawl`` raises.
+    """
+    engine = engine_of(crawler)
+    ended = None if engine is None else engine._closewait
+    if ended is not None and engine is not None:
+        engine._closewait = None  # else the engine reports a success as well
+        ended.errback(error)
 
 
 def handled_statuses(crawler: Crawler) -> set[int]:

@@ -15,6 +15,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from crawlproject.backends.choice import open_backend
 from crawlproject.backends.protocol import Host
 from crawlproject.clock import CLOCK
+from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
@@ -142,7 +143,7 @@ class FrontierScheduler(BaseScheduler):
         parts = ", ".join(f"{part} {'in Python' if compiled(part) is None else 'in C'}" for part in PARTS)
         logger.debug("What can be compiled: %s", parts or "nothing here")
         connect = self._crawler.signals.connect
-        connect(self._discovery.robots_parsed, signals.robots_parsed)
+        connect(self._discovery.robots_parsed, robots_parsed)
         connect(self._discovery.answered, signals.response_received)
         connect(self._connection_lost, connection_lost)
         connect(self._item_failed, signals.item_error)

@@ -133,12 +133,11 @@ def user(tmp_path: Path) -> Iterator[User]:
 
 
 def follow(user: User) -> None:
-    """The document from "Start scrapyd" to "Resume"; the egg has the package and its templates, no tests or scripts."""
+    """The document from "Start scrapyd" to "Resume"; the egg has the package, no tests or scripts."""
     with user.scrapyd():
         told = json.loads(user.type("Deploy"))
         assert (told["status"], told["spiders"] > 0) == ("ok", True)
         names = zipfile.ZipFile(next((user.home / "scrapyd").rglob("*.egg"))).namelist()
-        assert "crawlproject/commands/templates/site.tmpl" in names
         assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
         assert '"status": "ok"' in user.type("Schedule", f"{SLOW} {WITH_PROGRESS}")
         until(lambda: bool(fetches(user.web.records())))

@@ -31,7 +31,6 @@ EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
 HEAVY = (
     "numpy",
     "igraph",
-    "matplotlib",
     "fastwarc",
     "zstandard",
     "isal",
@@ -43,7 +42,6 @@ HEAVY = (
     "snowballstemmer",
     "sqlalchemy",
     "psycopg",
-    "extruct",
     "dateparser",
 )
 #: Of the extras, and what is compiled.
@@ -58,15 +56,15 @@ UNUSED_AT_FIRST = {
     "twisted.conch.telnet",
     "crawlproject.content.relevance",
 }
-OWN_COMMANDS = ("console", "frontier", "genspider", "pagerank", "report", "repository", "rules", "simulate", "workers")
+OWN_COMMANDS = ("console", "frontier", "pagerank", "report", "repository", "rules", "simulate", "workers")
 #: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
 RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
-#: Scrapy's, replaced.
-REPLACED_COMMANDS = ("crawl", "list", "parse", "settings")
 #: That a plain install adds to Scrapy and its dependencies (27 November 2026: 58 MB beside 104).
 MAX_MEGABYTES_ADDED = 65
+#: The feed of docs/own-project.md; Scrapy checks the names of ``-o`` before it loads the add-on.
+PARQUET = 'FEEDS={"web.parquet": {"format": "parquet"}}'
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
 NOW = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
 #: Without cookies, pages take the fast lane.
@@ -240,7 +238,6 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
         content = wheel.namelist()
         metadata = message_from_bytes(wheel.read(next(name for name in content if name.endswith("/METADATA"))))
-    assert "crawlproject/commands/templates/site.tmpl" in content
     assert {name.split("/")[0].partition("-")[0] for name in content} == {"crawlproject"}
     for part in PARTS:
         assert f"crawlproject/urls/native/{part}.pyx" in content
@@ -257,42 +254,82 @@ def test_archives_hold_what_they_should(archives: Path) -> None:
     assert set(metadata.get_all("Provides-Extra", [])) == set(EXTRAS)
 
 
-def test_commands_and_template_are_there_in_any_project(project: Path, turns: Turns) -> None:
-    """`scrapy frontier` and the others, each once, and `genspider -t site`; a project's own template comes first."""
-    own = project / "own" / "spiders"
-    own.mkdir(parents=True)
-    (own / "site.tmpl").write_text("# the project's own\n", encoding="utf-8")
-    chosen = ("-s", f"TEMPLATES_DIR={own.parent}")
+def test_commands_are_there_in_any_project(project: Path, turns: Turns) -> None:
+    """`scrapy frontier` and the others, each once, and told from Scrapy's own."""
     told = turns.run(
         (project, 0, ()),
         (project.parent, 0, ()),  # in no project
         (ROOT, 0, ()),  # in this one
-        *((project.parent, 2, (command, spider)) for command in ("crawl", "workers") for spider in ("web", "mine")),
+        (project.parent, 2, ("workers", "web")),
+        (project.parent, 2, ("workers", "mine")),
         (project, 1, ("frontier", str(project))),
         (project, 0, ("simulate", "--help")),
-        (project, 0, ("genspider", "--list")),
-        (project, 0, ("genspider", "-t", "site", "books", "books.example.org")),
-        (project, 0, ("genspider", *chosen, "-d", "site")),
-        (project, 0, ("genspider", *chosen, "--list")),
     )
-    shown, spiders, others = told[:3], told[3:7], told[7:]
-    no_frontier, simulate, listed, _, chosen_one, chosen_listed = others
-    for out, _ in shown:
+    (_, web), (_, mine), (_, no_frontier), (simulate, _) = told[3:]
+    for out, _ in told[:3]:
         names = commands_shown(out)
         assert [names.count(name) for name in OWN_COMMANDS] == [1] * len(OWN_COMMANDS), names
-    for (_, web), (_, mine) in (spiders[:2], spiders[2:]):
-        assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in web
-        assert "no spider 'mine'; known spiders: none" in mine
-    assert "no frontier" in no_frontier[1]
-    assert "--sessions" in simulate[0]
-    assert re.search(r"^  site$", listed[0], re.MULTILINE)
-    assert "class BooksSpider(WebSpider)" in (project / "mine" / "spiders" / "books.py").read_text(encoding="utf-8")
-    assert chosen_one[0].strip() == "# the project's own"
-    assert chosen_listed[0].count("site") == 1
+        assert sorted(re.findall(r"^  ([a-z]+) .*\(crawlproject\)$", out, re.MULTILINE)) == sorted(OWN_COMMANDS)
+    assert "no spider 'web' here; for crawlproject's: export SCRAPY_SETTINGS_MODULE=crawlproject.settings" in web
+    assert "no spider 'mine'; known spiders: none" in mine
+    assert "no frontier" in no_frontier
+    assert "--sessions" in simulate
+
+
+#: A spider that needs no server.
+PLAIN_SPIDER = """
+import scrapy
+
+
+class PlainSpider(scrapy.Spider):
+    name = "plain"
+    start_urls = ["data:,hello"]
+
+    def parse(self, response):
+        yield {"text": response.text}
+"""
+
+#: Figures of a crawl that differ each time: times and sizes.
+CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|datetime\.datetime\([^)]*\)|Password: \w+|:\d{4,5}\b|port \d+ \(job [\w-]+\)"
+    r"|(?<='elapsed_time_seconds': )[\d.]+|(?<='memusage/max': )\d+|(?<='memusage/startup': )\d+|memory: \d+"
+)
+
+
+def test_scrapy_is_as_without_this_package_in_a_project_without_the_addon(
+    new_project: Path, turns: Turns, tmp_path: Path
+) -> None:
+    """Each command prints the same bytes, and the same log but for times; our commands are all that is added."""
+    project = Path(shutil.copytree(new_project, tmp_path / "plain"))
+    settings = project / "mine" / "settings.py"
+    settings.write_text(re.sub(r"\n# ?ADDONS.*|\nADDONS.*", "", settings.read_text(encoding="utf-8")), encoding="utf-8")
+    (project / "mine" / "spiders" / "plain.py").write_text(PLAIN_SPIDER, encoding="utf-8")
+    commands = (
+        (),
+        ("--help",),
+        ("list",),
+        ("settings", "--get", "BOT_NAME"),
+        ("settings", "--get", "FRONTIER_MAX_SESSIONS"),
+        ("genspider", "-l"),
+        ("genspider", "-d", "basic"),
+        ("crawl", "--help"),
+        ("parse", "--help"),
+        ("crawl", "plain", "-o", "-:jsonlines"),
+    )
+    calls = [(project, 0, arguments) for arguments in commands]
+    calls.append((project, 1, ("crawl", "unknown")))
+    calls.append((project, 2, ("crawl", "plain", "-o", "pages.parquet")))
+    with Turns(PYTHONPATH="") as without:
+        expected = without.run(*calls)
+    for call, (out, error), (plain_out, plain_error) in zip(calls, turns.run(*calls), expected, strict=True):
+        out = "".join(line for line in out.splitlines(keepends=True) if not line.endswith(" (crawlproject)\n"))
+        assert out == plain_out, call
+        assert CHANGING.sub("N", error) == CHANGING.sub("N", plain_error), call
+    assert '{"text": "hello"}' in expected[9][0]
 
 
 def test_an_ordinary_spider_runs_on_the_frontier(project: Path, turns: Turns) -> None:
-    """`pip install`, ADDONS in somebody's settings: a spider as `genspider` makes it, and one from our template."""
+    """`pip install`, ADDONS in somebody's settings: a spider that `genspider` makes, and that of docs/spiders.md."""
     with running_web(SMALL) as web:
         turns.run((project, 0, ("genspider", "ordinary", web.seeds[0])))
         spider = project / "mine" / "spiders" / "ordinary.py"
@@ -304,10 +341,10 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path, turns: Turns) ->
         text = re.sub(r"    allowed_domains = .*\n", "", text)
         spider.write_text(re.sub(r"start_urls = .*\n", f"start_urls = {web.seeds}\n", text), encoding="utf-8")
         run(sys.executable, "-m", "scrapy", "crawl", "ordinary", "-O", "out.jsonl", *NOW, *NO_COOKIES, cwd=project)
-        turns.run(
-            (project, 0, ("genspider", "-t", "site", "whole", web.seeds[0])),
-            (project, 0, ("crawl", "whole", "-O", "site.jsonl", *NOW, *NO_COOKIES)),
-        )
+        shown = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+        (project / "mine" / "spiders" / "books.py").write_text(shown, encoding="utf-8")
+        one = ("-a", f"seeds={web.seeds[0]}", "-a", f"allowed={web.seeds[0].split('/')[2]}")
+        turns.run((project, 0, ("crawl", "books", *one, "-O", "site.jsonl", *NOW, *NO_COOKIES)))
         pages = [json.loads(line) for line in (project / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     own = [json.loads(line) for line in (project / "site.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(own) > 1
@@ -318,15 +355,9 @@ def test_an_ordinary_spider_runs_on_the_frontier(project: Path, turns: Turns) ->
 
 def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Turns) -> None:
     """By the line of docs/own-project.md; without it, or without the add-on, one line says what is missing."""
-    told = turns.run(
-        (project, 2, ("crawl", "topic")),
-        (project, 2, ("workers", "topic")),
-        (project, 2, ("crawl", "topik")),
-    )
-    for _, error in told[:2]:
-        assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
-        assert "Traceback" not in error
-    assert "no spider 'topik'; known spiders: none" in told[2][1]
+    [(_, error)] = turns.run((project, 2, ("workers", "topic")))
+    assert "no spider 'topic' here; for crawlproject's: SPIDER_MODULES = ['mine.spiders'," in error
+    assert "Traceback" not in error
     page = (ROOT / "docs" / "own-project.md").read_text(encoding="utf-8")
     line = re.search(r"^SPIDER_MODULES = .*$", page, re.MULTILINE)
     assert line is not None
@@ -339,8 +370,8 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Tu
         crawl_web = ("crawl", "web", *seeds)
         keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page")
         (names, _), _, _, refused, no_topic, no_addon = turns.run(
-            (project, 0, ("list", "--names")),
-            (project, 0, (*crawl_web, "-O", "web.jsonl", "-O", "web.parquet", *NOW, *NO_COOKIES)),
+            (project, 0, ("list",)),
+            (project, 0, (*crawl_web, "-s", PARQUET, "-O", "web.jsonl", *NOW, *NO_COOKIES)),
             (project, 0, (*keyword, "-O", "found.jsonl", *NOW, *NO_COOKIES)),
             (project, 1, (*crawl_web, *NOW[2:])),
             (project, 1, ("crawl", "topic", "-a", "topic=t.toml", *seeds, *NOW)),
@@ -377,7 +408,6 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
         ("pagerank", "links.tsv"): ("scrapy pagerank", "simulation"),
         ("workers", "web"): ("scrapy workers", "redis"),
         ("repository", "ls", "pages"): ("scrapy repository", "repository"),
-        ("rules", "init", "/dev/null"): ("scrapy rules init", "records"),
     }
     (cwd := tmp_path / "cwd").mkdir()
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
@@ -389,11 +419,11 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):
-        line = rf"{what} needs: pip install 'crawlproject\[{extra}\]' \(no module '[\w.]+'\)\n"
+        line = rf"{what} needs: pip install '\.\[{extra}\]' in crawlproject's checkout, .* \(no module '[\w.]+'\)\n"
         assert re.fullmatch(line, error), error
-    assert f"REPOSITORY_DIR='{cwd}' needs: pip install 'crawlproject[repository]'" in errors[len(commands)]
+    assert f"REPOSITORY_DIR='{cwd}' needs: pip install '.[repository]'" in errors[len(commands)]
     for error in errors[len(commands) + 1 :]:
-        assert "Cannot start: a feed of format 'parquet' needs: pip install 'crawlproject[parquet]'" in error
+        assert "Cannot start: a feed of format 'parquet' needs: pip install '.[parquet]'" in error
         assert "Traceback" not in error
     assert list(cwd.iterdir()) == []
 
@@ -428,7 +458,7 @@ def test_a_crawl_starts_with_little() -> None:
 
 def test_commands_import_little() -> None:
     """Scrapy imports them for any command in any project of the environment."""
-    commands = [f"crawlproject.commands.{name}" for name in (*OWN_COMMANDS, *REPLACED_COMMANDS)]
+    commands = [f"crawlproject.commands.{name}" for name in OWN_COMMANDS]
     shown = "print(*sorted(name for name in sys.modules if name.startswith('crawlproject.')))"
     program = f"import sys, {', '.join(commands)}\n{shown}"
     imported = run(sys.executable, "-c", program).stdout.split()
@@ -455,7 +485,7 @@ def test_a_plain_install_is_small_and_crawls(archives: Path, tmp_path: Path) -> 
         run(python, "-m", "scrapy", *crawl, *NOW, cwd=tmp_path, **settings)
         pages = (tmp_path / "pages.jsonl").read_text(encoding="utf-8").splitlines()
     assert sorted(json.loads(line)["url"] for line in pages) == sorted(web.web.expected_urls())
-    assert "crawlproject[simulation]" in run(python, "-m", "scrapy", "simulate", cwd=tmp_path, code=1).stderr
+    assert ".[simulation]" in run(python, "-m", "scrapy", "simulate", cwd=tmp_path, code=1).stderr
 
 
 def size_of(path: Path) -> int:

@@ -91,22 +91,6 @@ def test_own_servers_are_crawled_as_shown(tmp_path: Path) -> None:
     assert (tmp_path / "job" / "report" / "report.html").exists()
 
 
-def test_genspider_makes_a_spider_that_crawls_its_site(checkout: Path) -> None:
-    """`scrapy genspider -t site NAME DOMAIN`, and the file is the one that docs/spiders.md shows."""
-    scrapy = (sys.executable, "-m", "scrapy")
-    assert "site" in run(*scrapy, "genspider", "--list", cwd=checkout)
-    run(*scrapy, "genspider", "-t", "site", "books", "books.example.org", cwd=checkout)
-    made = (checkout / "crawlproject" / "spiders" / "books.py").read_text(encoding="utf-8")
-    docs = (ROOT / "docs" / "spiders.md").read_text(encoding="utf-8")
-    assert made.strip() == docs.split("```python\n")[1].split("```")[0].strip()
-    assert len(made.splitlines()) <= 16
-    with running_web(SMALL) as web:
-        seed = web.seeds[0]
-        arguments = ("-a", f"seeds={seed}", "-a", f"allowed={seed.split('/')[2]}", "-O", "books.jsonl")
-        run(*scrapy, "crawl", "books", *arguments, *ON_LOOPBACK, "-s", "FRONTIER_MIN_DELAY=0", cwd=checkout)
-    assert (checkout / "books.jsonl").read_text().count("\n") > 1
-
-
 def test_settings_of_a_project_with_the_addon_are_logged() -> None:
     """The log's "Overridden settings" tells what the add-on did, as docs/settings.md says."""
     with running_web(SMALL) as web:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
 
-#: Scrapy's private properties that must be set are set here.
-ENGINE = "engine.py"
+#: Scrapy's properties that must be set are set here; in the second those that its versions name differently.
+ENGINE = ("engine.py", "compat.py")
 
 #: Objects of libraries that take these values in no other way, and what the trap guard notes about a page and a server.
 EXCEPTIONS = {
@@ -22,7 +22,6 @@ EXCEPTIONS = {
     "discovery/trap_guard.py server.guard": "of the trap guard",
     "download/body_budget.py each": "a traceback refers to bodies",
     "download/body_budget.py end": "weakref.finalize has no argument for it",
-    "download/handler.py context": "ssl.SSLContext has no argument for it",
     "download/lookup.py self._resolver": "dnspython's; the order of name servers changes",
     "download/rendering/browser.py config": "scrapy-playwright reads settings only",
     "download/transfer.py response": "made there, by the class for its media type; its constructor would copy headers",
@@ -117,7 +116,7 @@ def set_by_others() -> set[str]:
             for attribute, _ in assigned(function):
                 owner = ast.unparse(attribute.value)
                 if (
-                    path != ENGINE
+                    path not in ENGINE
                     and owner not in made
                     and not any(attribute.attr in states().get(where, ()) for where in (folder(path), room(path)))
                 ):

@@ -29,7 +29,7 @@ class Described:
         return self.usage
 
     def short_desc(self) -> str:
-        return self.summary
+        return f"{self.summary} (crawlproject)"  # among the commands of Scrapy and of other packages
 
     def long_desc(self) -> str:
         return self.explanation

@@ -1,10 +1,8 @@
-"""Before a crawl: settings that Scrapy reads before it loads the add-on, unknown spiders, and an early Ctrl-C."""
+"""Before ``scrapy workers`` starts: formats of feeds, unknown spiders, and an early Ctrl-C."""
 
 from __future__ import annotations
 
-import logging
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
@@ -23,36 +21,6 @@ def add_parquet(settings: BaseSettings) -> None:
     if "parquet" not in exporters:
         priority = settings.getpriority("FEED_EXPORTERS") or 0
         settings.set("FEED_EXPORTERS", {**exporters, "parquet": PARQUET_EXPORTER}, priority=priority)
-
-
-def log_as_set(settings: BaseSettings) -> None:
-    """Apply ``LOG_FORMAT_JSON``; a wrong value is reported later, by the add-on.
-
-    Raises UsageError for an unknown ``LOG_LEVEL``, and for a ``LOG_FILE`` that cannot be written: with either,
-    Scrapy would end in a traceback before that.
-    """
-    from scrapy.exceptions import UsageError
-
-    from crawlproject.options.monitor import MonitorOptions
-
-    level = settings.get("LOG_LEVEL")
-    if isinstance(level, str) and level not in logging.getLevelNamesMapping():
-        choices = "DEBUG, INFO, WARNING, ERROR, CRITICAL"
-        raise UsageError(f"LOG_LEVEL={level!r}: must be one of {choices}", print_help=False)
-    if file := settings.get("LOG_FILE"):
-        try:
-            if not Path(file).is_fifo():  # /dev/stdout may be one; its reader would take this for the end of the log
-                Path(file).open("ab").close()
-        except OSError as error:
-            raise UsageError(f"LOG_FILE={str(file)!r}: {error.strerror}", print_help=False) from error
-    try:
-        options = MonitorOptions.from_settings(settings)
-    except ValueError:
-        return
-    if options.log_json:
-        from crawlproject.monitor.json_log import use_json
-
-        use_json(settings, options)
 
 
 def interrupted(command: str) -> int:

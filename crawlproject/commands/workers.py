@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
@@ -65,6 +66,8 @@ class Command(Described, BaseRunSpiderCommand):
             self.exitcode = interrupted("workers")
 
     def _is_well(self, args: list[str], opts: Namespace) -> bool:
+        if not hasattr(signal, "sigtimedwait"):
+            raise UsageError("needs Linux; scrapy crawl works here", print_help=False)
         from crawlproject.options.extras import command_needs_extra
 
         with command_needs_extra("workers", "redis"):
@@ -105,4 +108,4 @@ def _count(value: str) -> int:
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,10 +5,16 @@ Parts are gzip members or zstd frames: each costs as much as 2 kB of text.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils._compression import brotli, zstd  # type: ignore[attr-defined]
+import brotli
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakSet
 
-from scrapy.exceptions import DownloadFailedError
-
+from crawlproject.compat import DownloadFailedError
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, BrokenBodyError
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.core.downloader import Downloader
+from scrapy import Request
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import UNLIMITED, SlotDownloader
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.lane.downloading import Downloading
 from crawlproject.download.timing import Timing
@@ -20,7 +21,7 @@ from crawlproject.urls.server_key import host_of, server_key, slot_name
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.core.downloader import Slot
     from scrapy.core.downloader.handlers import DownloadHandlers
     from scrapy.crawler import Crawler
@@ -33,7 +34,7 @@ _HTTP = ("http", "https")
 _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
 
 
-class ActiveRequests(set["Request"]):
+class ActiveRequests(set[Request]):
     """Requests in progress; remembers which have ended, so that nobody needs to look for them.
 
     ``ended`` is called with each.
@@ -43,6 +44,10 @@ class ActiveRequests(set["Request"]):
         super().__init__()
         self._tell_ended = ended
         self._ended: list[Request] = []
+
+    def discard(self, request: object) -> None:
+        if isinstance(request, Request) and request in self:
+            self.remove(request)
 
     def remove(self, request: Request) -> None:
         super().remove(request)
@@ -100,7 +105,7 @@ class MeasuredHandlers:
         return response
 
 
-class FrontierDownloader(Downloader):
+class FrontierDownloader(SlotDownloader):
     """Ignores ``DOWNLOAD_DELAY``, which would occupy a connection while a server rests: the frontier enforces it.
 
     With a project's own handler for http or https it also applies here, to requests that bypass the frontier, such as
@@ -120,9 +125,9 @@ class FrontierDownloader(Downloader):
         if not any(_is_of_project(handlers.get(scheme)) for scheme in _HTTP):
             self._delay = 0.0
         if (crawler.settings.getpriority("CONCURRENT_REQUESTS") or 0) <= SETTINGS_PRIORITIES["default"]:
-            self.total_concurrency = 0  # no limit
+            self.total_concurrency = UNLIMITED
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
-            self._jitter = 0.0
+            self.leave_out_jitter()
         self._is_fast = FrontierOptions.of(crawler).fast_lane
         self._fast: Downloading | None = None
 

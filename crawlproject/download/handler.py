@@ -7,18 +7,21 @@ total number of sockets nor those to one server.
 from __future__ import annotations
 
 import logging
-import ssl
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
-from scrapy.core.downloader.handlers._base_http import BaseHttpDownloadHandler
-from scrapy.exceptions import DownloadConnectionRefusedError, DownloadTimeoutError, IgnoreRequest
-from scrapy.utils._download_handlers import normalize_bind_address
-from scrapy.utils.ssl import _log_sslobj_debug_info, _make_ssl_context
+from scrapy.exceptions import IgnoreRequest
 
 from crawlproject import signals
 from crawlproject.clock import CLOCK
+from crawlproject.compat import (
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+    HttpHandler,
+    normalize_bind_address,
+    tls_context,
+)
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.body_budget import BodyBudget
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.download.connection import Connection
@@ -58,11 +60,8 @@ logger = logging.getLogger(__name__)
 #: Seconds that a request without ``download_timeout`` may take: one that Scrapy's middleware has not seen.
 DEFAULT_TIMEOUT = 10.0
 
-#: OpenSSL's option to contact servers that do not know RFC 5746 of 2010; ``ssl`` names it from Python 3.12 on.
-_OP_LEGACY_SERVER_CONNECT = 0x4
 
-
-class FrontierDownloadHandler(BaseHttpDownloadHandler):
+class FrontierDownloadHandler(HttpHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
     With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
@@ -90,7 +89,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._pool = ConnectionPool(
             max_sessions + self._max_parked,
             Opening(
-                _ssl_context(crawler.settings),
+                tls_context(crawler.settings),
                 self._prefetch.resolve,
                 self._guard,
                 sessions.connect_timeout,
@@ -279,7 +278,7 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
                 watch.cancel()
         tls = connection.ssl_object
         if tls is not None and self._tls_verbose_logging:
-            _log_sslobj_debug_info(tls)
+            logger.debug("TLS connection to %s: %s, cipher %s", key, tls.version(), (tls.cipher() or (None,))[0])
         certificate = None if tls is None else tls.getpeercert(binary_form=True)
         return transfer.response(address=connection.address, certificate=certificate)
 
@@ -287,14 +286,13 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
         wait = self._polite_wait(request)
         local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
-        if wait is None or self._crawl is None:
+        if self._crawl is None:
             return self._pool.use(key, keep=keep, local_address=local)
-        courtesy = Courtesy(
-            wait,
-            partial(self._crawl.unrecorded.none_left, key),
-            partial(self._crawl.frontier.servers.side_connections, key),
-        )
-        return self._pool.use(key, keep=keep, local_address=local, courtesy=courtesy)
+        if wait is None:
+            return self._pool.use(key, keep=keep, local_address=local, most=partial(self._crawl.room, key))
+        courtesy = Courtesy(wait, partial(self._crawl.unrecorded.none_left, key))
+        most = partial(self._crawl.frontier.servers.side_connections, key)
+        return self._pool.use(key, keep=keep, local_address=local, most=most, courtesy=courtesy)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
@@ -320,14 +318,6 @@ class FrontierDownloadHandler(BaseHttpDownloadHandler):
         self._budget.close()
         await self._pool.aclose()
         await self._resolver.close()
-
-
-def _ssl_context(settings: BaseSettings) -> ssl.SSLContext:
-    """As Scrapy's own handler has it: servers of before 2010 are contacted, unless certificates are verified."""
-    context = _make_ssl_context(settings)
-    if context.verify_mode == ssl.CERT_NONE:
-        context.options |= _OP_LEGACY_SERVER_CONNECT
-    return context
 
 
 def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:

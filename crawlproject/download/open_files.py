@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+from contextlib import suppress
 
 #: For everything but sessions: look-ups (two each), stores, feeds, logs, the console.
 OTHERS = 600
@@ -21,8 +22,10 @@ def affordable_sessions(sessions: int) -> int:
     limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = sessions + OTHERS
     if limit != _UNLIMITED and limit < needed:
-        limit = needed if hard == _UNLIMITED else min(needed, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        wanted = needed if hard == _UNLIMITED else min(needed, hard)
+        with suppress(ValueError, OSError):  # macOS has a lower limit that is not told
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            limit = wanted
     if limit == _UNLIMITED or limit >= needed:
         return sessions
     return max(1, min(sessions, (limit - FEW) // 2))

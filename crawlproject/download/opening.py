@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import aiohappyeyeballs
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head, read_lines
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError
 from crawlproject.download.lookup import is_address

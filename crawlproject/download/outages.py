@@ -13,15 +13,15 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.exceptions import (
+from scrapy.utils._download_handlers import normalize_bind_address
+
+from crawlproject.clock import CLOCK
+from crawlproject.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
 )
-from scrapy.utils._download_handlers import normalize_bind_address
-
-from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.endings import causes

@@ -45,8 +45,6 @@ class Courtesy:
     wait: Callable[[], float]
     #: Returns when the requests to the server that have ended are recorded, which decides about ``wait``.
     recorded: Callable[[], Awaitable[None]]
-    #: Number of connections to the server among which the request may choose, asked again after a wait.
-    most: Callable[[], int] = lambda: 1
 
 
 class ConnectionPool:
@@ -73,6 +71,7 @@ class ConnectionPool:
         self._opening = opening
         self._connections: dict[str, Connection] = {}
         self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
+        self._more: dict[str, int] = {}  # servers that have had several connections -> the most
         self._strangers = 0  # requests without a session that wait for a slot
 
     def __len__(self) -> int:
@@ -95,21 +94,24 @@ class ConnectionPool:
         *,
         keep: bool,
         local_address: tuple[str, int] | None = None,
+        most: Callable[[], int] = lambda: 1,
         courtesy: Courtesy | None = None,
     ) -> Use:
         """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
 
-        ``keep``: the server has a session; ``close`` will be called when it ends.  A connection that was aborted, or is
+        ``keep``: the server has a session; ``close`` will be called when it ends.  ``most``: number of connections to
+        the server among which the request may choose, asked again after a wait.  A connection that was aborted, or is
         bound to another ``local_address``, is closed first.
         Raises SessionAbandoned if the connection is aborted meanwhile.
         """
-        return Use(self, server_key, local_address, courtesy, keep=keep)
+        return Use(self, (server_key, local_address), most, courtesy, keep=keep)
 
     def _least_used(self, server_key: str, most: int) -> str:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
         if most == 1:
             return server_key
-        keys = (server_key, *(f"{server_key} {number}" for number in range(2, most + 1)))
+        keys = _keys(server_key, most)
+        self._more[server_key] = max(most, self._more.get(server_key, 0))
         return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
     async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
@@ -149,21 +151,23 @@ class ConnectionPool:
                 self._drop(server_key, connection)
 
     def close(self, server_key: str) -> None:
-        """The server's session has ended: close its connection as soon as no request uses it."""
-        connection = self._connections.get(server_key)
-        if connection is not None:
-            connection.leave()
-            if not connection.users:
-                self._drop(server_key, connection)
+        """The server's session has ended: close each connection of it as soon as no request uses it."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.leave()
+                if not connection.users:
+                    self._drop(key, connection)
 
     def abort(self, server_key: str) -> None:
-        """The server's session was abandoned: close its connection now, whatever uses it."""
-        connection = self._connections.get(server_key)
-        if connection is not None:
-            connection.leave()
-            connection.abort()
-            if not connection.users:
-                self._drop(server_key, connection)
+        """The server's session was abandoned: close its connections now, whatever uses them."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.leave()
+                connection.abort()
+                if not connection.users:
+                    self._drop(key, connection)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -173,9 +177,9 @@ class ConnectionPool:
             await asyncio.wait(self._closing.values())
 
     async def _take_place(self, connection: Connection) -> None:
-        if connection.is_kept:  # one per session: a slot is free, or a closing connection frees one
+        if connection.is_kept and not self._places.locked():
             await self._places.acquire()
-        else:  # a session may hold its slot while it waits for this request
+        else:  # a session may hold its slot while it waits for this request, or hold several
             self._strangers += 1
             try:
                 if self._places.locked() and not self._closing:
@@ -217,6 +221,11 @@ class ConnectionPool:
             self._places.release()
 
 
+def _keys(server_key: str, count: int) -> tuple[str, ...]:
+    """The keys of the connections of a server."""
+    return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
+
+
 class Use:
     """The use of a connection by one request; see ``ConnectionPool.use``.
 
@@ -224,37 +233,38 @@ class Use:
     of each such generator.
     """
 
-    __slots__ = ("_connection", "_courtesy", "_keep", "_key", "_local_address", "_pool", "_server_key")
+    __slots__ = ("_connection", "_courtesy", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key")
 
     def __init__(
         self,
         pool: ConnectionPool,
-        server_key: str,
-        local_address: tuple[str, int] | None,
+        place: tuple[str, tuple[str, int] | None],
+        most: Callable[[], int],
         courtesy: Courtesy | None,
         *,
         keep: bool,
     ) -> None:
-        self._pool, self._server_key, self._local_address = pool, server_key, local_address
-        self._courtesy, self._keep = courtesy, keep
+        self._pool = pool
+        self._server_key, self._local_address = place
+        self._most, self._courtesy, self._keep = most, courtesy, keep
 
     async def __aenter__(self) -> Connection:
         courtesy = self._courtesy
         if courtesy is None:
-            self._key = self._server_key
+            self._key = self._pool._least_used(self._server_key, self._most())
             self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
             return self._connection
-        while await self._begin(courtesy) > 0.0 or self._may_move(courtesy):
+        while await self._begin(courtesy) > 0.0 or self._may_move():
             self._pool._end(self._key, self._connection)
             self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
             while (wait := courtesy.wait()) > 0.0:
                 await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
         return self._connection
 
-    def _may_move(self, courtesy: Courtesy) -> bool:
+    def _may_move(self) -> bool:
         """Whether others wait for this connection, and the server may have one more: they gathered here while it
         failed."""
-        return self._connection.users > 1 and self._pool._least_used(self._server_key, courtesy.most()) not in (
+        return self._connection.users > 1 and self._pool._least_used(self._server_key, self._most()) not in (
             self._pool._connections
         )
 
@@ -263,7 +273,7 @@ class Use:
 
         Only with the first of several connections: who waits may have to share it, if an answer was a failure.
         """
-        self._key = self._pool._least_used(self._server_key, courtesy.most())
+        self._key = self._pool._least_used(self._server_key, self._most())
         most_held = MAX_HELD if self._key == self._server_key else 0.0
         self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
         try:

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from scrapy.exceptions import UnsupportedURLSchemeError
 from scrapy.utils.url import add_http_if_no_scheme
+
+from crawlproject.compat import UnsupportedURLSchemeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

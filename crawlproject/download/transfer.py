@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urldefrag
 
 from scrapy import signals
-from scrapy.exceptions import (
-    DownloadCancelledError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    ResponseDataLossError,
-    StopDownload,
-)
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
-from scrapy.utils._download_handlers import get_dataloss_msg, get_maxsize_msg, get_warnsize_msg
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import DownloadCancelledError, DownloadFailedError, DownloadTimeoutError, ResponseDataLossError
 from crawlproject.download.answer_repair import MAX_CONTENT_TYPE, read_lines
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
 from crawlproject.download.receivers import Connections, Receivers
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.exceptions import StopDownload
 
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.body_budget import Share
@@ -288,20 +282,29 @@ class Transfer:
             return
         if not self._limits.loss_is_logged:
             self._limits.loss_is_logged = True
-            logger.warning(get_dataloss_msg(self._request.url))
+            logger.warning(
+                "Got data loss in %s. DOWNLOAD_FAIL_ON_DATALOSS = False keeps broken responses. "
+                "This message is not shown for further requests",
+                self._request.url,
+            )
         failure = ResponseDataLossError(str(error))
         failure.__cause__ = error
         self.fail(failure)
 
     def _too_large(self, size: int, *, expected: bool) -> bool:
-        message = get_maxsize_msg(size, self._max_size, self._request, expected=expected)
+        message = self._size_message(size, "max", self._max_size, expected=expected)
         logger.warning(message)
         self.fail(DownloadCancelledError(message))
         return False
 
     def _warn(self, size: int, *, expected: bool) -> None:
-        logger.warning(get_warnsize_msg(size, self._warn_size, self._request, expected=expected))
+        logger.warning(self._size_message(size, "warn", self._warn_size, expected=expected))
         self._warn_size = 0  # once
+
+    def _size_message(self, size: int, what: str, limit: int, *, expected: bool) -> str:
+        """In Scrapy's words."""
+        how = "Expected to receive" if expected else "Received"
+        return f"{how} {size} bytes which is larger than download {what} size ({limit}) in request {self._request}."
 
     async def _wait(self) -> None:
         """Stop reading until the share may grow. The wait counts neither for the time-out nor as the server's time."""

@@ -38,6 +38,7 @@ class Start(NamedTuple):
 class Dispatcher:
     """Runs the sessions of a frontier, at most ``max_sessions`` at a time, each with one request at a time.
 
+    Where the politeness allows several requests to a server at once, each beyond the first takes a session's place.
     ``max_sessions`` may be set at any time; surplus sessions close when their request ends.
 
     A session that gives up its place may keep its connection open and idle: it is parked.  At most ``max_parked``
@@ -56,6 +57,9 @@ class Dispatcher:
         self._held: LazyHeap[Session] = LazyHeap()  # held and lingering sessions, by the end of their wait
         self._parked: LazyHeap[Session] = LazyHeap()  # by ``parked_until``
         self._closed: list[Session] = []
+        self._most_connections = frontier.politeness.most_connections
+        self._busy: dict[Session, None] = {}  # that may have another request at once; only if any may
+        self._extra = 0  # requests in flight beyond the first of their session
         self.opened = 0  # sessions opened so far
         self.resumed = 0  # parked sessions resumed so far
 
@@ -84,7 +88,7 @@ class Dispatcher:
             start = self._serve(session, now) if session.state is FREE else None  # else it was closed meanwhile
             if start is not None:
                 return start
-        while len(self._open) < self.max_sessions:
+        while len(self._open) + self._extra < self.max_sessions:
             opened = self.frontier.open_session(now, self.max_sessions)
             if opened is None:
                 break
@@ -97,10 +101,40 @@ class Dispatcher:
             start = self._serve(opened, now)
             if start is not None:
                 return start
+        return self._another(now) if self._busy else None
+
+    def _another(self, now: float) -> Start | None:
+        """Another request of a session that has one in flight. O(busy sessions)."""
+        if len(self._open) + self._extra >= self.max_sessions:
+            return None
+        for session in self._busy:
+            if now < session.next_at or not self._may_have_another(session):
+                continue
+            entry = self.frontier.next_url(session, now)
+            if entry is not None:
+                session.wide = True
+                self._extra += 1
+                self._begun(session, now)
+                return Start(session, entry, is_last=False)
         return None
 
+    def _may_have_another(self, session: Session) -> bool:
+        has_room = session.active < self.frontier.servers.room(session.server)
+        return has_room and not session.is_spent and bool(session.server.urls)
+
+    def _begun(self, session: Session, now: float) -> None:
+        session.active += 1
+        if self._most_connections > 1:
+            session.next_at = now + self.frontier.servers.politeness_of(session.server).request_delay
+            self._busy[session] = None
+
     def ended(self, session: Session) -> None:
-        """Report that the session's request is over, successful or not."""
+        """Report that a request of the session is over, successful or not."""
+        session.active -= 1
+        if session.active:
+            self._extra -= 1
+            return
+        self._busy.pop(session, None)
         session.step(SessionEvent.END)
         if session.state is FREE:
             self._free.append(session)
@@ -177,8 +211,11 @@ class Dispatcher:
         if self._free:
             return self.frontier.queue.now
         held, parked = self._held.first_key(), self._parked.first_key()
-        due = self.frontier.queue.first_due() if len(self._open) < self.max_sessions else None
+        has_place = len(self._open) + self._extra < self.max_sessions
+        due = self.frontier.queue.first_due() if has_place else None
         times = [time for time in (held, parked, due) if time is not None]
+        if has_place:
+            times += [session.next_at for session in self._busy if self._may_have_another(session)]
         return min(times) if times else None
 
     def waits_for(self) -> tuple[Server, float] | None:
@@ -219,6 +256,7 @@ class Dispatcher:
         entry = frontier.next_url(session, now)
         if entry is not None:
             session.step(SessionEvent.ASK)
+            self._begun(session, now)
             return Start(session, entry, session.requests >= session.limit)
         if session.is_spent:
             self._close(session, now)
@@ -249,5 +287,6 @@ class Dispatcher:
 
     def _close(self, session: Session, now: float) -> None:
         self._open.discard(session)
+        self._busy.pop(session, None)
         self.frontier.close_session(session, now)
         self._closed.append(session)

@@ -33,7 +33,7 @@ FIRST_ARRIVAL = 1 << 39
 REWRITE_STEP = 2_000
 
 #: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
-#: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
+#: lower: with the usual ``FRONTIER_MIN_BACKOFF``, after 90 s.
 MAX_NAME_FAILURES = 4
 
 BUSY = SessionState.BUSY
@@ -54,8 +54,7 @@ class Frontier:
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
     consecutive failures and hands its URLs to ``drops``.  ``group_of``: server key -> politeness group;
-    None if there are no groups.  ``admits_newcomers``: see ``ServerQueue``.  ``penalizes_copies``: whether servers that
-    show copies rank lower.
+    None if there are no groups.  ``admits_newcomers``: see ``ServerQueue``.
     """
 
     def __init__(  # noqa: PLR0913
@@ -67,7 +66,6 @@ class Frontier:
         max_failures: int = 10,
         group_of: Callable[[str], str] | None = None,
         admits_newcomers: bool = False,
-        penalizes_copies: bool = True,
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
@@ -82,7 +80,6 @@ class Frontier:
             self.politeness,
             max_batch,
             by_quality=policy.by_quality,
-            penalizes_copies=penalizes_copies,
         )
         self.quality = QualityTally()
         self._urls = 0
@@ -215,7 +212,10 @@ class Frontier:
         if self._learns:
             self.queue.rank_best(now, self.servers.expect)
         server = self.queue.lease(now, sessions)
-        return None if server is None else server.take_session(now, self._max_batch)
+        if server is None:
+            return None
+        several = self.politeness.most_connections > 1 and self.servers.room(server) > 1
+        return server.take_session(now, self._max_batch, several=several)
 
     def next_url(self, session: Session, now: float) -> Entry | None:
         """The best URL of the session's server. O(log n).

@@ -1,16 +1,18 @@
 """Decides when a server may be requested again. All times in seconds.
 
-Two modes with the same average load for the same factor:
+Two modes with the same average load for the same factor, and one without rests:
 
 ``request`` (Mercator)
     after each fetch, wait ``factor`` x the time of the fetch.
 ``session`` (the paper's burst)
     requests of a session follow each other without waits; after it, the server rests ``factor`` x the time
     that the session kept it busy.
+``slots`` (Scrapy's)
+    requests start ``request_delay`` apart, up to ``connections`` of them at once; there are no other rests.
 
-The wait is between ``min_delay`` and ``max_delay``.  In both modes a server's Crawl-delay and the project's
-``DOWNLOAD_DELAY`` apply between any two requests if they are longer; so does Retry-After, up to ``max_backoff``.
-A host's own delay replaces all but Crawl-delay and back-off.
+The wait is between ``min_delay`` and ``max_delay``.  In the first two modes a server has one request at a time, and the
+project's ``DOWNLOAD_DELAY`` applies between any two requests if it is longer.  In all modes so do a server's
+Crawl-delay, and Retry-After up to ``max_backoff``.  A host with rules of its own is in the mode ``slots``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Mode = Literal["request", "session"]
+Mode = Literal["request", "session", "slots"]
 
 #: Default ``parking_time`` if connections are parked: Apache's keep-alive timeout, the shortest of common servers.
 PARKING_TIME = 5.0
@@ -50,11 +52,11 @@ class Politeness:
     max_delay: float = 60.0
     #: Minimum wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``).
     request_delay: float = 0.0
-    #: Replaces ``request_delay`` and the waits by ``factor`` for single hosts.
+    #: Maximum number of requests to a server at once in the mode ``slots``; in the others, of those that bypass the
+    #: frontier while no wait is due and no session open.
+    connections: int = 1
+    #: Replace ``request_delay`` and ``connections`` for single hosts, whose mode is ``slots``.
     host_delays: Mapping[str, float] = field(default_factory=dict, hash=False)
-    #: Maximum number of connections for requests that bypass the frontier, while no wait is due and no session open.
-    side_connections: int = 1
-    #: Overrides it for single hosts that have a delay of their own.
     host_connections: Mapping[str, int] = field(default_factory=dict, hash=False)
     #: First back-off of a failing server; doubles with each further failure, up to ``max_backoff``.
     min_backoff: float = 5.0
@@ -72,17 +74,22 @@ class Politeness:
         )
 
     def by_host(self) -> dict[str, Politeness]:
-        """The rules for the hosts that have a delay of their own."""
+        """The rules of the hosts that have some of their own."""
         return {
             host: replace(
                 self,
-                factor=0.0,
-                min_delay=0.0,
-                request_delay=delay,
-                side_connections=self.host_connections.get(host, self.side_connections),
+                mode="slots",
+                request_delay=self.host_delays.get(host, self.request_delay),
+                connections=self.host_connections.get(host, self.connections),
             )
-            for host, delay in self.host_delays.items()
+            for host in self.host_delays.keys() | self.host_connections.keys()
         }
+
+    @property
+    def most_connections(self) -> int:
+        """The most requests at once that any server may have."""
+        own = self.connections if self.mode == "slots" else 1
+        return max(own, *self.host_connections.values()) if self.host_connections else own
 
     def with_delay(self, delay: float) -> Politeness:
         """The same rules with a ``request_delay`` of at least ``delay``. O(1)."""
@@ -90,15 +97,17 @@ class Politeness:
 
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait between a fetch of ``fetch_time`` and the next request to the server, with or without a session."""
-        if self.mode == "session" and not self.request_delay and not crawl_delay:
+        if self.mode != "request" and not self.request_delay and not crawl_delay:
             return 0.0  # the most frequent case
         own = self._bounded(fetch_time) if self.mode == "request" else 0.0
-        return max(own, self.request_delay, min(crawl_delay, self.max_crawl_delay))
+        delay = self.request_delay - fetch_time if self.mode == "slots" else self.request_delay
+        return max(own, delay, min(crawl_delay, self.max_crawl_delay))
 
     def session_rest(self, busy_time: float, crawl_delay: float = 0.0) -> float:
         """Wait between a session that kept the server busy for ``busy_time`` and its next session."""
         own = self._bounded(busy_time) if self.mode == "session" else 0.0
-        return max(own, self.request_delay, min(crawl_delay, self.max_crawl_delay))
+        delay = 0.0 if self.mode == "slots" else self.request_delay  # ``request_wait`` of the last request is enough
+        return max(own, delay, min(crawl_delay, self.max_crawl_delay))
 
     def backoff(self, failures: int, retry_after: float | None = None) -> float:
         """Wait after ``failures`` (>= 1) consecutive failures; ``retry_after``: the wait that the server asked for."""

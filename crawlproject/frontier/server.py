@@ -49,7 +49,9 @@ PRIOR_PAGES = 10
 class Session:
     """One connection to a server; ``states`` has its states.
 
-    It carries at most ``limit`` requests, one after another, none before ``ready_at``; ``requests`` counts them.
+    It carries at most ``limit`` requests, one after another, none before ``ready_at``; ``requests`` counts them.  Where
+    the politeness allows several requests at once, ``active`` are in flight, on a connection each; then the session is
+    ``wide``, and none of its connections tells how many requests a server allows on one.
     """
 
     server: Server
@@ -58,6 +60,9 @@ class Session:
     limit: int
     state: SessionState = SessionState.FREE
     requests: int = 0
+    active: int = 0
+    wide: bool = False
+    next_at: float = -inf  # no further request starts before, while one is in flight
     answered: int = 0  # requests, when its last answer was recorded
     heard: int = 0  # requests whose pages' links are known
     carried: int = 0  # requests carried by its connection, as last measured
@@ -91,6 +96,7 @@ class Session:
         self.requests = self.answered = self.heard = 0
         self.ready_at = now
         self.busy_since = None
+        self.wide = False
 
     @property
     def expects_links(self) -> bool:
@@ -198,9 +204,9 @@ class Server:
             return 0.0
         return self.estimates.connect_time * (1 if self.estimates.requests_per_connection == 1 else 2)
 
-    def take_session(self, now: float, max_batch: int) -> Session:
-        """Open a session, or resume the parked one."""
-        limit = 1 if self.limit == 1 else max_batch
+    def take_session(self, now: float, max_batch: int, *, several: bool) -> Session:
+        """Open a session, or resume the parked one; ``several``: it may have several requests at once."""
+        limit = 1 if self.limit == 1 and not several else max_batch
         if self.parked is not None:
             self.parked.resume(now, limit)
         session = self.session = self.parked or Session(self, now, limit)
@@ -268,7 +274,7 @@ class Server:
     def learn(self, m: Measurement, prior: Prior | None, politeness: Politeness) -> None:
         """Update estimates, polite wait, back-off and session from a finished request."""
         session = self.session
-        carried, last_end = (0, 0.0) if session is None else (session.carried, session.last_end)
+        carried, last_end = (0, 0.0) if session is None or session.wide else (session.carried, session.last_end)
         self.estimates.learn(m, carried, last_end, prior)
         wait = self.wait_after(m.fetch_time, politeness)
         self.answered = self.answered or m.status is not None
@@ -286,7 +292,7 @@ class Server:
             session.last_end = m.now
             session.answered = session.requests
             session.carried = m.connection_requests
-            session.ending = session.ending or m.server_closed or self.failures > 0
+            session.ending = session.ending or (m.server_closed and not session.wide) or self.failures > 0
 
     def note_error(self, error: str) -> None:
         """Keep the error message of a failure."""
@@ -297,11 +303,12 @@ class Server:
         self.fetched = max(0, self.fetched - 1)
         self.gathered = max(0.0, self.gathered - quality)
 
-    def update_worth(self, *, by_copies: bool) -> None:
-        """Set ``worth``: ``demotion``, with ``by_copies`` times the smoothed share of pages with distinct content."""
-        self.worth = self.demotion
-        if by_copies:
-            self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
+    def update_worth(self) -> None:
+        """Set ``worth``: ``demotion`` times the smoothed share of pages with distinct content.
+
+        Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
+        """
+        self.worth = self.demotion * (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
 
     def learn_shared(self, first: Server) -> Server | None:
         """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).
@@ -323,7 +330,7 @@ class Server:
     def learn_close(self, now: float) -> None:
         """Learn that the server closed the connection of its session."""
         session = self.session or self.parked
-        if session is not None and not session.ending:
+        if session is not None and not session.ending and not session.wide:
             session.ending = True
             self.estimates.learn_close(session.carried, now - session.last_end)
 

@@ -53,11 +53,10 @@ class FrontierStore(Protocol):
 class ServerTable:
     """Servers by key. Learning about a server moves it in ``queue`` and notifies the ``store``.
 
-    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``,
-    ``penalizes_copies``: see ``Frontier``.
+    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``: see ``Frontier``.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         queue: Places,
         expectations: Expectations,
@@ -65,12 +64,10 @@ class ServerTable:
         max_batch: int,
         *,
         by_quality: bool,
-        penalizes_copies: bool,
     ) -> None:
         self.store: FrontierStore | None = None
         #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
-        self._penalizes_copies = penalizes_copies
         self._by_key: dict[str, Server] = {}
         self._queue = queue
         self._expectations = expectations
@@ -167,7 +164,7 @@ class ServerTable:
 
     def restored(self, server: Server) -> None:
         """Derive the values of ``server`` that are not stored; the caller must then place it."""
-        server.update_worth(by_copies=self._penalizes_copies)
+        server.update_worth()
         self._predict_session(server)
         self._expectations.update(server)
 
@@ -195,12 +192,19 @@ class ServerTable:
             rules = rules.with_delay(delay)
         return rules
 
+    def room(self, server: Server) -> int:
+        """How many requests the session of ``server`` may have at once now: 1 until it has answered. O(labels)."""
+        if not server.answered or server.failures or server.crawl_delay:
+            return 1
+        rules = self.politeness_of(server)
+        return rules.connections if rules.mode == "slots" else 1
+
     def side_connections(self, key: str) -> int:
         """How many connections requests that bypass the frontier may have to the server ``key`` now. O(labels)."""
         server = self.get_or_add(key)
         rules = self.politeness_of(server)
         is_busy = server.session is not None or server.failures > 0
-        return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.side_connections
+        return 1 if is_busy or server.least_wait(rules, in_session=True) else rules.connections
 
     def set_delay(self, name: str, seconds: float, now: float) -> Iterator[None]:
         """Keep at least ``seconds`` between any two requests to a server that ``name`` covers; 0: no such order.
@@ -320,7 +324,7 @@ class ServerTable:
         server.copies += copy
         if not copy:
             server.copy_run = None
-        server.update_worth(by_copies=self._penalizes_copies)
+        server.update_worth()
         self.move(server)
 
     def learn_copy(self, key: str, content: int) -> int:
@@ -345,7 +349,7 @@ class ServerTable:
         """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""
         server = self.get_or_add(key)
         server.demotion = factor
-        server.update_worth(by_copies=self._penalizes_copies)
+        server.update_worth()
         self.move(server)
 
     def rank_last(self, server: Server, reason: str) -> None:

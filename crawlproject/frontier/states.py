@@ -37,7 +37,7 @@ A session (one connection); ``Dispatcher`` takes the steps while it is open, ``F
 state      meaning
 =========  =============================================================
 free       no request in flight: the dispatcher will serve it
-busy       a request is in flight
+busy       a request is in flight, or several
 held       polite wait between two requests
 lingering  its server has no URL: waits for the links of its last page
 parked     its connection is open and idle, its server is not leased

@@ -7,9 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from cachetools import LRUCache
-from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
+from crawlproject.compat import CannotResolveHostError
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.few_lines import FewLines

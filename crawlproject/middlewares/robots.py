@@ -16,12 +16,14 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import frontier_of, side_answer
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.pool import SessionAbandoned
 from crawlproject.download.receivers import Receivers
+from crawlproject.engine import stats_of
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.limits import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
@@ -88,6 +90,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)  # raises NotConfigured without ROBOTSTXT_OBEY
+        self._stats = stats_of(crawler)  # as Scrapy does from 2.15 on
         self._options = RobotsOptions.of(crawler)
         self._copies: TLRUCache[str, Copy] = TLRUCache(
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
@@ -95,7 +98,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._retry_at: dict[str, float] = {}  # by server, of unavailable files
         self._seeds_logged = 0
         self._lines = FewLines(logger)
-        self._parsed = Receivers(crawler, signals.robots_parsed)
+        self._parsed = Receivers(crawler, robots_parsed)
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
         crawler.signals.connect(self._stop_long, signals.bytes_received)

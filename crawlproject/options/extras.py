@@ -39,5 +39,5 @@ def command_needs_extra(command: str, extra: str) -> Iterator[None]:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra."""
-    return f"pip install 'crawlproject[{extra}]'"
+    """The command that installs an extra: the package is on no index."""
+    return f"pip install '.[{extra}]' in crawlproject's checkout, or with its wheel's path for the dot"

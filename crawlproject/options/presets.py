@@ -26,13 +26,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "FRONTIER_MAX_FAILURES": 5,
     },
     POLITE: {},
-    # For one's own server: one connection, never idle. robots.txt and its Crawl-delay still hold.
-    "own-site": {
-        "FRONTIER_DELAY_FACTOR": 0.0,
-        "FRONTIER_MIN_DELAY": 0.0,
-        "FRONTIER_MIN_BACKOFF": 1.0,
-        "FRONTIER_MAX_BACKOFF": 30.0,
-    },
 }
 
 

@@ -13,6 +13,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
+from crawlproject.options.scrapy_values import NO_LIMIT
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
 from crawlproject.urls.server_key import slot_name
@@ -39,6 +40,7 @@ def _politeness(reader: Reader) -> Politeness:
     rules = Politeness(
         # Bursts on one connection, then a rest in proportion: the same average load as a wait after each request,
         # without the cost of a new connection for each.
+        # Set by the add-on to "slots" where the project has rules of its own (``project_rules``).
         mode=reader.choice("FRONTIER_POLITENESS", _RULES.mode, get_args(Mode)),
         # Heritrix waits 5 times, Mercator 10 times the last fetch. With 5 a server spends at most a sixth of the time
         # on us, and a site of 1,000 pages of 0.1 s takes about 10 minutes.
@@ -47,6 +49,7 @@ def _politeness(reader: Reader) -> Politeness:
         max_delay=reader.number("FRONTIER_MAX_DELAY", _RULES.max_delay),
         # Set by the add-on: Scrapy's DOWNLOAD_DELAY, or the spider's ``download_delay``.
         request_delay=reader.number("FRONTIER_REQUEST_DELAY", _RULES.request_delay),
+        connections=_connections(reader),
         host_delays=_by_host(reader, "delay", lambda slot: slot.number("delay", 0.0)),
         host_connections=_by_host(reader, "concurrency", lambda slot: slot.count("concurrency", 1, least=1)),
         # Failing servers and 429/503: 5, 10, 20, ... seconds, at most 5 minutes.
@@ -59,6 +62,13 @@ def _politeness(reader: Reader) -> Politeness:
     reader.check_order("FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
     reader.check_order("FRONTIER_MIN_BACKOFF", "FRONTIER_MAX_BACKOFF")
     return rules
+
+
+def _connections(reader: Reader) -> int:
+    """``CONCURRENT_REQUESTS_PER_DOMAIN`` of the project, or Scrapy's, where its rules hold; else 1."""
+    per_domain = reader.count("CONCURRENT_REQUESTS_PER_DOMAIN", 8)
+    has_rules = reader.value("FRONTIER_POLITENESS", _RULES.mode) == "slots"
+    return (per_domain or NO_LIMIT) if has_rules else 1
 
 
 def _by_host(reader: Reader, name: str, read: Callable[[Reader], Any]) -> dict[str, Any]:
@@ -161,7 +171,7 @@ def _scores(path: Path | None) -> ScoredQuality:
 class FrontierOptions(Options):
     """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds.
 
-    FRONTIER_PRESET: bundle of politeness settings: `gentle`, `polite` or `own-site` ([presets](#presets))
+    FRONTIER_PRESET: bundle of politeness settings: `gentle` or `polite` ([presets](#presets))
     FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, or the path of a
         class ([policies](policies.md))
     FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,
@@ -178,7 +188,9 @@ class FrontierOptions(Options):
     FRONTIER_COMMIT_INTERVAL: seconds between commits to disk; a crash repeats at most the pages of this time
     FRONTIER_FAST_LANE: `auto`: one coroutine does the work of Scrapy's engine, downloader and scraper; `off`: these
     FRONTIER_RECRAWL_AGE: at the start, pages at least this old are queued again: `7d`, `12h`, `30m`, `90s`
-    FRONTIER_POLITENESS: `session`: rest after each session; `request`: wait after each request
+    FRONTIER_POLITENESS: `session`: rest after each session; `request`: wait after each request; `slots`: no rests, but
+        the project's rules: the default where it sets `DOWNLOAD_DELAY`, `CONCURRENT_REQUESTS_PER_DOMAIN` or
+        AutoThrottle ([politeness](limits.md#politeness))
     FRONTIER_POLITENESS_GROUP: servers that share one politeness: each `server` alone, a registered `domain`, or an
         address (`ip`)
     FRONTIER_DELAY_FACTOR: the wait as a multiple of the time the server was busy; 0: none
@@ -188,14 +200,14 @@ class FrontierOptions(Options):
     FRONTIER_MIN_BACKOFF: rest after a first failure, 429 or 503, seconds; doubled after each further one
     FRONTIER_MAX_BACKOFF: maximum rest after a failure, seconds
     FRONTIER_MAX_FAILURES: failures in a row after which a server is given up; 0: never
-    DOWNLOAD_DELAY: Scrapy's: minimum wait between two requests to a server
+    DOWNLOAD_DELAY: Scrapy's: minimum wait between two requests to a server; replaces the rests
+    CONCURRENT_REQUESTS_PER_DOMAIN: Scrapy's: requests to a server at once; replaces the rests. With rests: one
     DOWNLOAD_SLOTS: Scrapy's: wait and connections of single hosts ([own server](limits.md#a-server-of-your-own))
     FRONTIER_CONNECT_TIMEOUT: maximum wait for a connection, seconds
     FRONTIER_PATIENCE: seconds that a server has for its first answer while others wait for its connection; 0: no
         limit
     FRONTIER_OUTAGE_FAILURES: failures in a row after which the crawl tests whether this machine's network is down; 0:
         never
-    FRONTIER_COPIES_PENALTY: servers with copies rank lower
     """
 
     policy: type[Policy] = setting(_policy)
@@ -223,9 +235,6 @@ class FrontierOptions(Options):
     # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
     # three: rarely needed, as any answer in between sets the count back.
     outage_failures: int = setting(Reader.count, "FRONTIER_OUTAGE_FAILURES", 5)
-    #: Whether copies count against a server's rank.
-    # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
-    copies_penalty: bool = setting(Reader.switch, "FRONTIER_COPIES_PENALTY", True)
     #: One of ``BACKENDS``.
     backend: str = setting(_backend)
     #: Directory of the disk backend's store; None with other backends.
@@ -248,7 +257,6 @@ class FrontierOptions(Options):
             max_failures=self.max_failures,
             group_of=domain_of_server if self.group == "domain" else None,
             admits_newcomers=admits_newcomers,
-            penalizes_copies=self.copies_penalty,
         )
         if self.group == "server":  # a group has one session anyway
             frontier.queue.share_sessions(self.domain_share)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.settings import default_settings
@@ -38,6 +40,19 @@ def check_scrapy_values(settings: BaseSettings) -> None:
     for name in NUMBERS:
         if settings[name] is not None and not _is_number(settings[name]):
             raise ValueError(f"{name}={settings[name]!r}: must be a number")
+
+
+def check_log(settings: BaseSettings) -> None:
+    """Raise ValueError for a ``LOG_LEVEL`` that is unknown, and for a ``LOG_FILE`` that cannot be written."""
+    level = settings.get("LOG_LEVEL")
+    if isinstance(level, str) and level not in logging.getLevelNamesMapping():
+        raise ValueError(f"LOG_LEVEL={level!r}: must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL")
+    if file := settings.get("LOG_FILE"):
+        try:
+            if not Path(file).is_fifo():  # /dev/stdout may be one; its reader would take this for the end of the log
+                Path(file).open("ab").close()
+        except OSError as error:
+            raise ValueError(f"LOG_FILE={str(file)!r}: {error.strerror}") from error
 
 
 def has_addon(settings: BaseSettings) -> bool:

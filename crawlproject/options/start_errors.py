@@ -23,7 +23,7 @@ REPORTERS = ("asyncio", "twisted")
 #: Longest message, characters.
 MAX_MESSAGE = 1000
 
-#: Attributes of an exception: raised at the start; logged already.
+#: Attributes of an exception: raised at the start, or about a crawl that failed; logged already.
 _AT_START, _LOGGED = "crawlproject_at_start", "crawlproject_logged"
 
 #: Exceptions examined along a chain of causes.
@@ -37,13 +37,25 @@ def starting(*others: type[Exception]) -> Iterator[None]:
     Also a decorator.
     """
     expected: tuple[type[Exception], ...] = (*EXPECTED, *others)
-    for name in REPORTERS:
-        logging.getLogger(name).addFilter(_one_line)  # added only once
+    _watch_reporters()
     try:
         yield
     except expected as error:
         setattr(error, _AT_START, True)
         raise
+
+
+def logged_already(error: Exception) -> Exception:
+    """``error``, of which the log has told: if nobody catches it, it is not logged again."""
+    _watch_reporters()
+    setattr(error, _AT_START, True)
+    setattr(error, _LOGGED, True)
+    return error
+
+
+def _watch_reporters() -> None:
+    for name in REPORTERS:
+        logging.getLogger(name).addFilter(_one_line)  # added only once
 
 
 def in_one_line(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
 from crawlproject.records.record import MAX_NAME, cut_name, sql_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from crawlproject.records.record import Row
 
@@ -73,18 +73,15 @@ class AwayError(Exception):
     """The database cannot be used now: not reachable, disk full, locked."""
 
 
-def _nowhere(_rows: list[Row], reason: str) -> None:
-    raise AwayError(reason)
-
-
 class Database:
     """Raises AwayError from all methods.
 
-    A table that refuses everything (no permission, another type, a constraint) is set aside: see ``write``.
+    A table that refuses everything (no permission, another type, a constraint) is not tried again in this crawl.
     """
 
     def __init__(self, url: str) -> None:
-        self._aside: dict[str, str] = {}
+        #: Tables that accept no rows, and why.
+        self._closed: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
         if not url.startswith("sqlite"):
             arguments = {
@@ -100,12 +97,8 @@ class Database:
         #: Of the rows of the last ``_write``.
         self._refused_by_constraints = 0
 
-    def write(
-        self, rows: Iterable[Row], set_aside: Callable[[list[Row], str], None] = _nowhere
-    ) -> list[tuple[Row, str]]:
+    def write(self, rows: Iterable[Row]) -> list[tuple[Row, str]]:
         """Insert or update rows; returns those that the database refuses, with the reason.
-
-        ``set_aside`` gets rows of tables that are set aside, with the reason; without it they raise AwayError.
 
         A row that is older than the stored one changes nothing, so that rows may be written repeatedly.
         """
@@ -113,16 +106,16 @@ class Database:
         by_table: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_table[row.table].append(row)
-        named = [(sql_name(table), some) for table, some in by_table.items()]
-        for name, some in named:
-            if name not in self._aside:
+        for table, some in by_table.items():
+            name = sql_name(table)
+            if name not in self._closed:
                 try:
                     refused += self._try(name, some)
+                    continue
                 except _TableError as error:
-                    self._aside[name] = str(error)
-        for name, some in named:  # at the end: while the database is away, all rows come again and again
-            if name in self._aside:
-                set_aside(some, self._aside[name])
+                    self._closed[name] = str(error)
+                    logger.error("The table %s accepts no rows: %s", name, error)
+            refused += [(row, self._closed[name]) for row in some]
         return refused
 
     def _try(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:

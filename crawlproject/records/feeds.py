@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exporters import BaseItemExporter
 from scrapy.extensions.feedexport import ItemFilter
 
+from crawlproject.compat import serialized_fields
 from crawlproject.options.extras import needs_extra
 from crawlproject.records.kinds import Kind, as_kind, from_json, kind_of, to_json, wider
 
@@ -29,7 +30,6 @@ class OfKind(ItemFilter):
         self._kinds = frozenset([given] if isinstance(given, str) else given)
 
     def accepts(self, item: Any) -> bool:
-        """Whether the item is a record of one of the kinds."""
         return isinstance(item, dict) and item.get("record") in self._kinds
 
 
@@ -48,8 +48,7 @@ class ParquetExporter(BaseItemExporter):
         self._kinds: dict[str, Kind | None] = {}
 
     def export_item(self, item: Any) -> None:
-        """Spool an item. Raises OSError."""
-        values = dict(self.get_serialized_fields(item, include_empty=True))
+        values = dict(serialized_fields(self)(item, include_empty=True))
         for name, value in values.items():
             kind, known = kind_of(value), self._kinds.setdefault(name, None)
             if kind is not None and kind != known:

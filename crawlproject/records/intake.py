@@ -52,11 +52,7 @@ def source_of(response: Response) -> Source | None:
 
 
 class RecordIntake:
-    """A part of the crawl (``engine.Crawl``).
-
-    Stats: ``records/pages`` (pages that rules were applied to), ``records/found``, those of ``STATS``,
-    ``records/incomplete`` (rows left out), ``records/pages_cut`` (out of time).
-    """
+    """A part of the crawl (``engine.Crawl``)."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = stats_of(crawler)

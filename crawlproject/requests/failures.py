@@ -7,17 +7,17 @@ import ssl
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import (
+from scrapy.exceptions import IgnoreRequest
+
+from crawlproject.compat import (
     CannotResolveHostError,
     DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
-    IgnoreRequest,
     ResponseDataLossError,
     UnsupportedURLSchemeError,
 )
-
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError, causes
 from crawlproject.download.lookup import NameLookupError
 

@@ -90,8 +90,6 @@ _OTHERS = ("name", "recrawl")
 
 #: Closing reason if no page could be fetched.
 NO_SEED_FETCHED = "no_seed_fetched"
-#: Closing reasons with which `scrapy crawl` fails; the second is that of ``topic``.
-FAILED = (NO_SEED_FETCHED, "no_topic")
 
 _quality = itemgetter(0)
 
@@ -115,14 +113,15 @@ class WebSpider(Spider):
     that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  The arguments in ``LIMITS`` set limits.  Any
     other argument is an error; in a subclass without ``known_arguments``, only if it looks like a misspelling.  Yields
     a ``Page`` for each page fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
-    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than the limit),
-    ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"
 
     #: A class with its own list accepts no others.
     known_arguments: ClassVar[tuple[str, ...]] = ARGUMENTS
+
+    #: Closing reasons of crawls that have failed: ``scrapy crawl`` exits with 1.
+    failing_reasons: ClassVar[tuple[str, ...]] = (NO_SEED_FETCHED,)
 
     def __init__(self, seeds: str = "", allowed: str = "", body: str = "", **kwargs: Any) -> None:
         self._check_arguments(kwargs)

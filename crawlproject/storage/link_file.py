@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 from contextlib import suppress
+from errno import ENOSPC
 from typing import IO, TYPE_CHECKING
 
 from crawlproject.storage.replacing import last_line
@@ -37,7 +39,7 @@ class LinkRecord:
         self._is_gzip = path.suffix == ".gz"
         self._file: IO[bytes] | None = None
         try:
-            self._file = path.open("ab")
+            self._file = path.open("ab", buffering=0)
             if path.is_file() and not self._is_gzip:
                 with path.open("rb") as file:
                     self._file.truncate(last_line(file))
@@ -45,7 +47,6 @@ class LinkRecord:
             raise ValueError(f"LINKS_FILE={str(path)!r}: {error}") from error
 
     def add(self, page: str, links: Iterable[str]) -> None:
-        """Write a page's line. O(its length)."""
         if self._file is None:
             return
         line = "\t".join((page, *links)).encode("utf-8", "replace") + b"\n"
@@ -58,9 +59,8 @@ class LinkRecord:
             except OSError as error:
                 logger.error("LINKS_FILE: no more links are recorded: %s", error)
                 self._stats.inc_value("frontier/links/record_failed")
-                with suppress(OSError):
+                with suppress(OSError), self._file:
                     self._file.truncate(self._length)  # a part of a gzip member would hide those after it
-                    self._file.close()
                 self._file = None
 
     def close(self) -> None:
@@ -80,5 +80,6 @@ class LinkRecord:
         self._size = 0
         if data:
             self._length = file.tell() if file.seekable() else 0
-            file.write(gzip.compress(data, 6) if self._is_gzip else data)
-            file.flush()
+            data = gzip.compress(data, 6) if self._is_gzip else data
+            if file.write(data) < len(data):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))

@@ -39,7 +39,7 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
         }
         seeds = ["http://x.invalid", refused, "http://10.0.0.1", *(site.url(f"{n}/") for n in (1, 2, 3))]
         crawl = ["crawl", "web", "-s", "ROBOTSTXT_MAX_FAILURES=2", "-s", "FRONTIER_MIN_BACKOFF=0.1", *ON_LOOPBACK]
-        crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}", "-s", "FRONTIER_DNS_FAILURE_TTL=0"]
+        crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}"]
         all_fail = [*crawl, "-s", "DOWNLOAD_VERIFY_CERTIFICATES=True", "-a", f"seeds={','.join(seeds)}"]
         some_fail = [*crawl, "-s", "MONITOR_INTERVAL=0.5", "-s", "RETRY_TIMES=1", "-a", f"seeds={site.url('4/')}"]
         failed = run_python("-m", "scrapy", *all_fail, env=environment())
@@ -86,15 +86,6 @@ def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> 
     shown = run_python("-m", "scrapy", "frontier", str(tmp_path / "job"), "--json", env=environment())
     counts = json.loads(shown.stdout)
     assert (counts["urls_queued"], counts["servers_resting"], counts["servers_given_up"]) == (1, 1, 0)
-
-
-def test_seed_that_redirects_to_itself_is_a_reason() -> None:
-    with scripted_site(1) as site:
-        site.script = {"1/": Answer(status=302, headers={"Location": "/"})}
-        crawl = ["crawl", "web", *ON_LOOPBACK, "-a", f"seeds={site.url('1/')}"]
-        failed = run_python("-m", "scrapy", *crawl, env=environment())
-    (error,) = lines(failed.stderr, "ERROR")
-    assert error == "No seed could be fetched: redirected to a URL that was requested before: 1"
 
 
 @pytest.mark.parametrize("backend", ["memory", "redis"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawl.differential import run, run_on
+from tests.crawl.differential import run_on
 from tests.crawl.scripted_site import Script, page, scripted_site
 
 DUPEFILTER = "crawlproject.dupefilter.SeenDupeFilter"
@@ -30,15 +30,6 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     return {"DUPEFILTER_CLASS": DUPEFILTER, "JOBDIR": str(folder / "job"), "CONCURRENT_REQUESTS": 2, **more}
 
 
-def test_each_page_is_fetched_once_without_jobdir() -> None:
-    """In whatever spelling it is linked; duplicates are counted as by Scrapy."""
-    done = run("StartUrlsSpider", linked(), settings={"DUPEFILTER_CLASS": DUPEFILTER}, addon=False)
-    assert sorted(_paths(done.site.places())) == sorted(PLACES)
-    assert done.stat("seen/urls") == PAGES
-    assert done.stat("dupefilter/filtered") == PAGES * (PAGES + 1) - PAGES
-    assert not done.has_errors()
-
-
 @pytest.mark.parametrize("kind", ["exact", "bloom"])
 def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) -> None:
     """With one JOBDIR: the start URL in each run, as Scrapy's start() does not filter it; other pages in one run."""
@@ -48,7 +39,7 @@ def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) ->
             done = run_on(
                 site,
                 "StartUrlsSpider",
-                settings=settings(tmp_path, SEEN_SET=kind, SEEN_BLOOM_CAPACITY=1000, CLOSESPIDER_PAGECOUNT=stop),
+                settings=settings(tmp_path, SEEN_SET=kind, CLOSESPIDER_PAGECOUNT=stop),
                 addon=False,
             )
             assert not done.has_errors()

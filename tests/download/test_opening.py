@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 
+from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 from crawlproject.download.connection import Connection
 from crawlproject.download.opening import Opening
 from crawlproject.download.request_head import Proxy

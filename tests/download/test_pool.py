@@ -11,9 +11,9 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from scrapy.exceptions import DownloadFailedError, ResponseDataLossError
 
 from crawlproject import crawl_frontier
+from crawlproject.compat import DownloadFailedError, ResponseDataLossError
 from crawlproject.crawl_frontier import Unrecorded
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.opening import Opening

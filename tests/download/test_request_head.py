@@ -1,11 +1,9 @@
 """The bytes of a request."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy import Request
-from scrapy.exceptions import UnsupportedURLSchemeError
 
+from crawlproject.compat import UnsupportedURLSchemeError
 from crawlproject.download.request_head import Destination, Proxy, connect_head, destination, proxy_of, request_bytes
 
 A = destination("http://a.example/b")

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from scrapy.exceptions import DownloadFailedError
 
+from crawlproject.compat import DownloadFailedError
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.connection import Connection
 from crawlproject.download.opening import Opening

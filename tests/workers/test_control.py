@@ -1,7 +1,5 @@
 """The calls to a real Redis: fences, repeated calls, lost answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
@@ -13,6 +11,7 @@ import redis
 import redis.asyncio
 
 from crawlproject.workers import control as workers_control
+from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import Commit, Control, PolicyError, Record, join, may_run, new_id
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.scripts import ALL
@@ -26,8 +25,10 @@ CRAWL = {"crawl": "abc", "state": "running"}
 async def control(server: RunningRedis) -> AsyncIterator[Control]:
     client = redis.asyncio.Redis.from_url(server.url)
     made = Control(client, KEYS, timeout=60.0)
-    yield made
-    await made.close()
+    try:
+        yield made
+    finally:
+        await made.close()
 
 
 @pytest.fixture
@@ -41,8 +42,6 @@ def client(redis_server: RunningRedis) -> Iterator[redis.Redis]:
 def with_two(
     redis_server: RunningRedis, client: redis.Redis
 ) -> Callable[[Callable[[Control, Control], Coroutine[Any, Any, None]]], None]:
-    """Runs a coroutine with the calls of two workers."""
-
     def run(test: Callable[[Control, Control], Coroutine[Any, Any, None]]) -> None:
         async def inner() -> None:
             async with control(redis_server) as one, control(redis_server) as other:
@@ -141,8 +140,9 @@ def test_the_policy_of_a_full_redis_is_looked_at_with_the_next_beat(with_two: An
     async def test(one: Control, _: Control) -> None:
         await one.beat(15.0, {}, {})
         client.config_set("maxmemory", 1)
-        with pytest.raises(redis.RedisError, match="OOM"):
+        with pytest.raises(redis.RedisError) as full:
             await one.beat(15.0, {}, {})
+        assert reason_of(full.value).startswith("its memory is full")
         client.config_set("maxmemory", client.info("memory")["used_memory"] + 10_000_000)
         client.config_set("maxmemory-policy", "allkeys-lru")
         with pytest.raises(PolicyError):
@@ -312,31 +312,6 @@ def test_what_was_read_is_forgotten_with_the_next_wish(with_two: Any) -> None:
         one.read_along({7: b""})
         await other.send([(7, b"second")], [])
         assert len((await one.messages({7: b""}))[7]) == 2
-
-    with_two(test)
-
-
-@pytest.mark.parametrize("with_commits", [False, True])
-def test_commands_that_go_along(with_two: Any, client: redis.Redis, with_commits: bool) -> None:
-    """With whatever is sent or read next, once; their errors are answers, and spoil nothing else."""
-    client.rpush("urls", "a", "b")
-    commands = [("LRANGE", "urls", 0, 0), ("SCARD", "urls")]
-
-    async def test(one: Control, _: Control) -> None:
-        await one.take({7: Record()})
-        calls = one.calls
-        one.read_along({7: b""}, commands)
-        if with_commits:
-            await one.send([(7, b"first")], [commit(1, 1)])
-        assert len(await one.messages({7: b""})) == with_commits
-        assert one.calls == calls + 1
-        found = one.along_answers()
-        assert found is not None
-        assert found[0] == [b"a"]
-        assert isinstance(found[1], redis.ResponseError)
-        assert one.along_answers() is None
-        await one.messages({7: b""})
-        assert one.along_answers() is None
 
     with_two(test)
 

@@ -13,6 +13,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
+from crawlproject.compat import closes_lane
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger("scrapy.core.engine")
+lane_logger = logging.getLogger(__name__)
 
 
 class FastLane:
@@ -123,5 +125,8 @@ def open_lane(crawler: Crawler) -> FastLane | None:
     """The lane of a crawl whose spider is open; None with a subclass of the engine, or without asyncio."""
     engine = engine_of(crawler)
     if type(engine) is not ExecutionEngine or not is_asyncio_available():
+        return None
+    if reason := closes_lane():
+        lane_logger.warning("The fast lane is closed: %s", reason)
         return None
     return FastLane(crawler, engine)

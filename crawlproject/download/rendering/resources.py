@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from cachetools import TLRUCache
 from scrapy import Request
-from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.clock import CLOCK
+from crawlproject.compat import DownloadTimeoutError
 from crawlproject.download.rendering.proxy import FAILED, HOP_BY_HOP, REFUSED, TOO_LATE, Answer
 from crawlproject.engine import engine_of, stats_of
 from crawlproject.requests.meta import FOR_PAGE

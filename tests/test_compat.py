@@ -1,0 +1,123 @@
+"""The supported versions of Scrapy, and what is used of the one that runs."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+import textwrap
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.core.downloader import Downloader
+from scrapy.core.engine import ExecutionEngine
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from crawlproject import compat
+from crawlproject.download.downloader import ActiveRequests
+from crawlproject.options.scrapy_values import ADDON
+from tests.processes import HUNG
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_this_scrapy_has_all_that_is_used() -> None:
+    """Of the engine, the downloader and the scraper."""
+    assert compat.missing_names(compat.USED) == []
+    assert compat.missing_names(compat.USED_BY_LANE) == []
+
+
+def test_a_missing_name_is_found() -> None:
+    """Of a class or of what its constructor sets."""
+
+    class Engine(ExecutionEngine):
+        def __init__(self) -> None:
+            self.own = 1
+
+    assert compat.missing_names({Engine: ("own", "_slot", "close_spider_async", "gone")}) == ["Engine.gone"]
+    assert compat.missing_names({Downloader: ("active", "_lost")}) == ["Downloader._lost"]
+
+
+def test_a_missing_name_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line; one of the fast lane only closes it."""
+    monkeypatch.setitem(compat.USED, Downloader, ("_lost",))
+    with pytest.raises(
+        ValueError, match=rf"^Scrapy {scrapy.__version__} has no Downloader._lost: use another version$"
+    ):
+        get_crawler(settings_dict={"ADDONS": {ADDON: 300}})
+    monkeypatch.setitem(compat.USED_BY_LANE, Downloader, ("_lost",))
+    reason = compat.closes_lane()
+    assert reason is not None
+    assert compat.VERSION < (2, 15) or "Downloader._lost" in reason
+
+
+def test_a_download_handler_that_cannot_be_imported_stops_the_start() -> None:
+    """Scrapy would log it, and the crawl would find every robots.txt unavailable."""
+    settings = {"ADDONS": {ADDON: 300}, "DOWNLOAD_HANDLERS": {"https": "nowhere.Handler"}}
+    with pytest.raises(ValueError, match=r"DOWNLOAD_HANDLERS\['https'\]='nowhere.Handler': No module named 'nowhere'"):
+        get_crawler(settings_dict=settings)
+
+
+#: A Scrapy of another version, as far as the add-on's imports go; then a crawl.
+OTHER_VERSION = """
+    import sys, scrapy
+    scrapy.version_info, scrapy.__version__ = ({major}, {minor}, 4), "{major}.{minor}.4"
+    from scrapy.cmdline import execute
+    execute(["scrapy", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize(("major", "minor"), [(2, 13), (2, 21), (3, 0)])
+def test_other_versions_of_scrapy_are_refused_in_one_line(major: int, minor: int, tmp_path: Path) -> None:
+    """Where the add-on is used; commands of Scrapy work without it."""
+    program = textwrap.dedent(OTHER_VERSION.format(major=major, minor=minor))
+    (tmp_path / "own.py").write_text(f"ADDONS = {{{ADDON!r}: 300}}\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}", "SCRAPY_SETTINGS_MODULE": "own"}
+
+    def told(*arguments: str) -> tuple[int, str]:
+        line = [sys.executable, "-c", program, *arguments]
+        done = run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=HUNG, check=False)
+        return done.returncode, done.stderr
+
+    code, error = told("crawl", "any")
+    assert code == 1
+    assert error == f"crawlproject needs Scrapy 2.14 to 2.20, found {major}.{minor}.4\n"
+    assert told("settings", "--get", "BOT_NAME")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "verifies", "least"),
+    [
+        ({}, False, ssl.TLSVersion.MINIMUM_SUPPORTED),
+        ({"DOWNLOAD_VERIFY_CERTIFICATES": True}, True, ssl.TLSVersion.MINIMUM_SUPPORTED),
+        ({"DOWNLOAD_TLS_MIN_VERSION": "TLSv1.2"}, False, ssl.TLSVersion.TLSv1_2),
+    ],
+)
+def test_the_tls_context_is_by_the_settings_of_scrapy(settings: dict[str, Any], verifies: bool, least: int) -> None:
+    """Old servers are contacted, unless certificates are verified."""
+    context = compat.tls_context(Settings(settings))
+    assert context.check_hostname is verifies
+    assert (context.verify_mode is ssl.CERT_REQUIRED) is verifies
+    assert bool(context.options & 0x4) is not verifies
+    assert context.minimum_version in (least, ssl.create_default_context().minimum_version)
+
+
+def test_an_unknown_version_of_tls_is_refused() -> None:
+    """With the setting and the value."""
+    with pytest.raises(ValueError, match="DOWNLOAD_TLS_MAX_VERSION='TLSv9'"):
+        compat.tls_context(Settings({"DOWNLOAD_TLS_MAX_VERSION": "TLSv9"}))
+
+
+def test_active_requests_note_the_end_however_they_leave() -> None:
+    """Scrapy removes them; a later version may discard them."""
+    active, one, other = ActiveRequests(), scrapy.Request("http://a.example/1"), scrapy.Request("http://a.example/2")
+    active.update((one, other))
+    active.discard(one)
+    active.discard(one)
+    active.remove(other)
+    assert active.take_ended() == [one, other]
+    assert not active
