@@ -233,10 +233,10 @@ class FrontierScheduler(BaseScheduler):
             return self._send(request, exchange)
         if self._is_filtered(request) and self.dupefilter.request_seen(request):
             self._filter(request)
-            if gain := self._entries.gain(request, page):
+            if gain := self._entries.gain(request, page, is_known=True):
                 self._raised.append((request.url, gain))
             return False
-        entry = self._entries.entry(request, gain=self._entries.gain(request, page))
+        entry = self._entries.entry(request, gain=self._entries.gain(request, page, is_known=False))
         try:
             self._discovery.register_server(request)
             self._frontier.push([entry])

@@ -48,11 +48,11 @@ class RequestEntries:
         self._gains = 0.0, 0.0  # of its links to its own server, and to others
         self._linked: set[str] = set()  # by it
 
-    def gain(self, request: Request, page: Request | None) -> float:
+    def gain(self, request: Request, page: Request | None, *, is_known: bool) -> float:
         """The quality that ``page``, whose callback yielded ``request``, adds to its URL as a link would. O(length).
 
-        Each URL counts once for a page; 0 if the spider says how good it is, for copies, and for a quality that a page
-        shares out over its links, whose number is known of ``Links`` only.
+        A URL that ``is_known`` gains once from a page.  0 if the spider says how good it is, for copies, and for a
+        quality that a page shares out over its links, whose number is known of ``Links`` only.
         """
         if page is None:
             return 0.0
@@ -60,7 +60,7 @@ class RequestEntries:
             self._look_at(page)
         url, linked = request.url, self._linked
         gain = self._gains[not url.startswith(self._own)]
-        if not gain or url in linked or QUALITY in request.meta:
+        if not gain or (is_known and url in linked) or QUALITY in request.meta:
             return 0.0
         linked.add(url)
         return gain
