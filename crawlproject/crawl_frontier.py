@@ -5,7 +5,9 @@ They get it from ``frontier_of(crawler)``; the scheduler creates it.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Session
     from crawlproject.links import Links
     from crawlproject.urls.fates import Ending, Fates
+
+
+#: Seconds that a request waits for the record of another one that did not pass through Scrapy's downloader.
+RECORDED_WITHIN = 2.0
 
 
 class PageIntake(Protocol):
@@ -86,6 +92,38 @@ class CrawlPorts:
     fates: Fates
 
 
+class Unrecorded:
+    """How many requests to each server have ended and are not recorded yet: middlewares may see their answers first."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._none_left: dict[str, asyncio.Event] = {}
+
+    def add(self, key: str) -> None:
+        """One has ended. O(1)."""
+        self._counts[key] = self._counts.get(key, 0) + 1
+
+    def remove(self, key: str) -> None:
+        """One is recorded, or will not be; without effect if there is none. O(1)."""
+        left = self._counts.pop(key, 0) - 1
+        if left > 0:
+            self._counts[key] = left
+        elif (event := self._none_left.pop(key, None)) is not None:
+            event.set()
+
+    async def none_left(self, key: str) -> None:
+        """Return when all of the server ``key`` are recorded; after ``RECORDED_WITHIN``, whoever made them did not tell
+        that they have ended."""
+        if key in self._counts:
+            event = self._none_left.setdefault(key, asyncio.Event())
+            try:
+                async with asyncio.timeout(RECORDED_WITHIN):
+                    await event.wait()
+            except TimeoutError:
+                self._counts.pop(key, None)
+                self.remove(key)
+
+
 class CrawlFrontier:
     """Frontier, sessions, and the requests that were handed out and are not finished.
 
@@ -128,6 +166,8 @@ class CrawlFrontier:
         self.pages = 0
         #: Of this run.
         self.times = ObservedTimes()
+        #: Requests that have ended, until they are recorded.
+        self.unrecorded = Unrecorded()
         #: Requests handed out and not finished.
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
@@ -179,7 +219,8 @@ class CrawlFrontier:
 
     def limit_sessions(self, limit: int) -> None:
         """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
-        self.allowed_sessions = self.dispatcher.max_sessions = limit
+        self.allowed_sessions = limit
+        self.dispatcher.allow(limit)
 
     # of requests
 
@@ -232,10 +273,8 @@ class CrawlFrontier:
     def server_was_idle(self, request: Request, seconds: float) -> None:
         """For ``seconds`` up to now, the session of ``request`` did not keep its server busy: its page was rendered."""
         start = self.started.get(request)
-        if start is not None and start.session.busy_since is not None:
-            now = CLOCK()
-            start.session.busy_since = min(now, start.session.busy_since + seconds)
-            start.session.last_end = now
+        if start is not None:
+            start.session.was_idle(seconds, CLOCK())
 
     def join_group(self, request: Request, group_key: str) -> bool:
         """Put the request's server into a politeness group; False if the group may not be contacted now."""
@@ -282,16 +321,19 @@ class CrawlFrontier:
             self.dispatcher.end(session)
 
     def request_ended(self, key: str, now: float, fetch_time: float) -> None:
-        """Start the server's rest after the last byte of a response, whether the request is recorded or not."""
+        """Start the server's rest after the last byte of a response, whether the request is recorded or not.
+
+        ``record`` must follow, or ``not_recorded``.
+        """
+        self.unrecorded.add(key)
         server = self.frontier.server(key)
         if server is not None:
             self.times.learn_wait(server, now, fetch_time)
         self.frontier.servers.rest(key, now, fetch_time)
 
-    def was_asked(self, key: str) -> bool:
-        """Whether a request to the server ``key`` has ended in this run, recorded or not."""
-        server = self.frontier.server(key)
-        return server is not None and server.last_end > -inf
+    def not_recorded(self, key: str) -> None:
+        """A request to the server ``key`` has ended of which nothing is learned."""
+        self.unrecorded.remove(key)
 
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request."""
@@ -300,6 +342,7 @@ class CrawlFrontier:
         if measurement.response_time is not None:
             self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
+        self.unrecorded.remove(measurement.server_key)
         self._take_dropped()
         for observe in self.observers:
             observe(measurement)
@@ -309,6 +352,11 @@ class CrawlFrontier:
         self.pages += 1
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
         self._take_dropped()
+
+    def page_scraped(self, request: Request) -> None:
+        """All that the callback of ``request`` found is queued: a session without URLs need not wait for more. O(1)."""
+        with suppress(ValueError):  # no host
+            self.frontier.links_known(server_key(request.url))
 
     def admits_all(self) -> None:
         """From now on admit newcomers whatever their names: requests may take a proxy, which resolves names.

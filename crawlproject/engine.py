@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
@@ -15,14 +16,17 @@ from crawlproject import compat
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from collections.abc import Set as AbstractSet
+    from typing import Self
 
     from scrapy import Request
+    from scrapy.core.downloader import Slot
     from scrapy.core.engine import ExecutionEngine, _Slot
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+    from scrapy.dupefilters import BaseDupeFilter
+    from scrapy.http import Response, TextResponse
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.python.failure import Failure
 
@@ -80,6 +84,45 @@ def quicken_stats(stats: StatsCollector) -> None:
     names = {"__getattribute__": object.__getattribute__, "__module__": kind.__module__, "__doc__": kind.__doc__}
     stats.__class__ = type(kind.__name__, (kind,), names)
     vars(stats).update(wrapped)
+
+
+#: The attribute of a crawler in which its ``Crawl`` is.
+_CRAWL = "_crawlproject"
+
+
+class Part(Protocol):
+    """What a crawl has once, and several components use."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """A new one."""
+
+
+P = TypeVar("P", bound=Part)
+
+
+class Crawl:
+    """The parts of a crawl, by their class: each is made when it is first asked for, and ends with the crawler."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._parts: dict[type[Any], Any] = {}
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Crawl:
+        """That of ``crawler``, which keeps it."""
+        kept = vars(crawler)
+        if _CRAWL not in kept:
+            kept[_CRAWL] = cls(crawler)
+        crawl: Crawl = kept[_CRAWL]
+        return crawl
+
+    def part(self, kind: type[P]) -> P:
+        """The crawl's ``kind``. O(1)."""
+        if kind not in self._parts:
+            self._parts[kind] = kind.from_crawler(self._crawler)
+        found: P = self._parts[kind]
+        return found
 
 
 def engine_of(crawler: Crawler) -> ExecutionEngine | None:
@@ -164,6 +207,42 @@ def wake(slot: _Slot) -> None:
         slot.nextcall.schedule()
 
 
+def answers(response: Response, request: Request) -> None:
+    """Let ``response`` say which request it answers, as the engine does, unless a middleware has."""
+    if response.request is None:
+        response.request = request
+
+
+def keep_encoding(response: TextResponse, encoding: str | None) -> None:
+    """Let ``response`` be decoded by ``encoding``; None: as Scrapy finds it."""
+    response._encoding = encoding
+
+
+def keep_text(response: TextResponse, encoding: str, text: str) -> None:
+    """Let ``response`` have ``text``, decoded by ``encoding``, instead of decoding its body again."""
+    response._cached_benc, response._cached_ubody = encoding, text
+
+
+def forget_selector(response: TextResponse) -> None:
+    """Free the parsed page."""
+    response._cached_selector = None
+
+
+def answered_by(request: Request, callback: Callable[[Response], Any]) -> None:
+    """Let ``request`` have another callback, and no errback."""
+    request.callback, request.errback = callback, None
+
+
+def keep_file(dupefilter: BaseDupeFilter, file: Any) -> None:
+    """Let a dupefilter like Scrapy's own write to ``file``."""
+    dupefilter.file = file  # type: ignore[attr-defined]
+
+
+def used_now(slot: Slot) -> None:
+    """A request to the slot of the downloader is sent: it is not removed as unused."""
+    slot.lastseen = monotonic()
+
+
 class EngineAlarm:
     """A timer that wakes the engine; ``set`` and ``ring`` are O(1)."""
 
@@ -240,6 +319,14 @@ class RequestsUnderWay:
     def scraped(self, request: Request, result: Response | Failure) -> None:
         """The scraper is done with it."""
         self._scraper_slot.finish_response(result, request)
+
+    def item_begins(self) -> None:
+        """An item goes to the pipelines."""
+        self._scraper_slot.itemproc_size += 1
+
+    def item_ends(self) -> None:
+        """It has left them, and its receivers have been told."""
+        self._scraper_slot.itemproc_size -= 1
 
     def end(self, request: Request) -> None:
         """The engine is done with it."""

@@ -18,7 +18,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
-from crawlproject.discovery.discovery import Discovery
+from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.lookup import is_of_name
@@ -41,6 +41,7 @@ from crawlproject.options.start_errors import starting
 from crawlproject.requests.ends import RequestEnds
 from crawlproject.requests.entries import RequestEntries
 from crawlproject.requests.meta import (
+    FOUND_ON,
     GIVEN_UP,
     KEEP,
     ORIGIN,
@@ -93,7 +94,7 @@ class FrontierScheduler(BaseScheduler):
         self._stats = stats_of(crawler)
         quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        frontier = options.new_frontier()
+        frontier = options.new_frontier(admits_newcomers=True)
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self._frontier = frontier
         self._dispatcher = dispatcher
@@ -103,11 +104,11 @@ class FrontierScheduler(BaseScheduler):
         self._wants_lane = options.fast_lane
         self._lane: FastLane | None = None
         self._session_closed = Receivers(crawler, session_closed)
+        self._raised: list[tuple[str, float]] = []  # known URLs that requests have shown again
         self._next_drop: CallLaterResult | None = None
         self._failing: set[Request] = set()  # handed out to fail unsent, some of them finished
         self._has_failed = False  # a request that could not be sent to another worker
         self._lasting = LastingObjects(lambda: len(frontier.servers) + frontier.quality.pages)
-        frontier.queue.admits_newcomers = True
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         path, size = options.crawl_log, options.crawl_log_size
@@ -127,9 +128,13 @@ class FrontierScheduler(BaseScheduler):
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
-        self._discovery = Discovery(crawler, quality, frontier, self._seen, self._backend, self._fates)
-        self._discovery.queued = self._queued
-        self._discovery.enqueue = self._enqueue_received
+        self._discovery = Discovery(
+            crawler,
+            frontier,
+            self._seen,
+            self._backend,
+            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._fates),
+        )
         ports = CrawlPorts(
             self._discovery,
             self._backend,
@@ -241,18 +246,22 @@ class FrontierScheduler(BaseScheduler):
         A request to a server of another worker is sent there; one that cannot be sent fails.
         Stats: ``scheduler/enqueued``, ``scheduler/enqueued/memory|disk|sent``.
         """
-        if request.meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
+        meta = request.meta
+        page: Request | None = meta.pop(FOUND_ON, None)
+        if meta.pop(UNSENT, False) and (start := self.crawl.started.get(request)):
             self._take_back(request, start)
             return True
-        if "proxy" in request.meta:
+        if "proxy" in meta:
             self.crawl.admits_all()
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):
             return self._send(request, exchange)
         if self._is_filtered(request) and self.dupefilter.request_seen(request):
             self._filter(request)
+            if gain := self._entries.gain(request, page, is_known=True):
+                self._raised.append((request.url, gain))
             return False
-        entry = self._entries.entry(request)
+        entry = self._entries.entry(request, gain=self._entries.gain(request, page, is_known=False))
         try:
             self._discovery.register_server(request)
             self._frontier.push([entry])
@@ -326,6 +335,9 @@ class FrontierScheduler(BaseScheduler):
 
     def _startable(self) -> Iterator[Request]:
         """The requests that may start now, each handed out; at the end sets the timer for the next one."""
+        if self._raised:
+            raised, self._raised = self._raised, []
+            self._frontier.raise_quality(raised)
         if not self.crawl.may_hand_out():
             self._find_ended()
             self._close_connections()

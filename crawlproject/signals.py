@@ -4,7 +4,7 @@
 session_closed = object()
 
 #: A session was abandoned (``Dispatcher.abandon``): close its connection now. A request in flight fails with
-#: ``download.connection.SessionAbandoned``; ``session_closed`` would let it end first. Argument ``server_key``.
+#: ``download.pool.SessionAbandoned``; ``session_closed`` would let it end first. Argument ``server_key``.
 session_abandoned = object()
 
 #: The server closed the connection of an open or parked session. Argument ``server_key``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
+from crawlproject.engine import keep_file
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
@@ -66,5 +67,5 @@ def hold_file(dupefilter: BaseDupeFilter) -> HeldFile[Any] | None:
     if not (hasattr(file, "write") and hasattr(file, "flush")):
         return None
     held: HeldFile[Any] = HeldFile(file)
-    dupefilter.file = held  # type: ignore[attr-defined]
+    keep_file(dupefilter, held)
     return held

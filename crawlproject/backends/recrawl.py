@@ -118,8 +118,7 @@ class Recrawl:
             server = self._servers.server(number)
             if page.fetched > latest or server is None or server.given_up:
                 continue
-            server.fetched = max(0, server.fetched - 1)  # the refetched page is counted again
-            server.gathered = max(0.0, server.gathered - page.quality)
+            server.unfetched(page.quality)  # the refetched page is counted again
             frontier.quality.unfetched(page.quality)
             self._servers.changed(server)
             url = url_of(path, server.key)

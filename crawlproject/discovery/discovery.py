@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import side_answer
-from crawlproject.discovery.links import LinkIntake, in_steps, link_filter
+from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
 from crawlproject.discovery.probes import Probes
@@ -43,6 +43,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class DiscoveryPorts:
+    """What discovery is connected with."""
+
+    quality: Quality
+    #: Called after each push with the number of queued URLs and the entry of one.
+    queued: Callable[[int, Entry], None]
+    #: Called with each request received; returns whether it is new.
+    enqueue: Callable[[Request], bool]
+    #: What becomes of URLs.
+    fates: Fates
+
+
 class Discovery:
     """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
 
@@ -50,19 +63,13 @@ class Discovery:
     stored.
     """
 
-    #: Called after each push with the number of queued URLs and the entry of one. Set by the scheduler.
-    queued: Callable[[int, Entry], None]
-    #: Called with each request received; returns whether it is new. Set by the scheduler.
-    enqueue: Callable[[Request], bool]
-
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         crawler: Crawler,
-        quality: Quality,
         frontier: Frontier,
         seen: SeenDupeFilter,
         backend: Backend,
-        fates: Fates,
+        ports: DiscoveryPorts,
     ) -> None:
         assert crawler.spider is not None
         options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
@@ -70,19 +77,28 @@ class Discovery:
         self._spider = spider
         self._frontier = frontier
         self._backend = backend
-        self._fates = fates
+        self._fates = ports.fates
+        self._queued, self._enqueue = ports.queued, ports.enqueue
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
         self._limits = PageLimits.from_crawler(crawler, frontier)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
-        self._links = LinkIntake(seen, rules, quality, stats, options, fates)
-        self._links.guard, self._links.limits, self._links.files = self._guard, self._limits, self._files
-        self._exchange = self._links.exchange = backend.exchange
-        self._received = ReceivedEntries(backend, seen, quality, stats, self._files, fates)
-        self._received.guard, self._received.limits = self._guard, self._limits
+        self._exchange = backend.exchange
+        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange)
+        self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
+        self._received = ReceivedEntries(
+            backend,
+            seen,
+            ports.quality,
+            stats,
+            files=self._files,
+            limits=self._limits,
+            guard=self._guard,
+            fates=ports.fates,
+        )
         self._has_lost = False
-        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, fates)
+        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
     # called by middlewares, see ``PageIntake``
@@ -139,8 +155,8 @@ class Discovery:
             self._frontier.push(queued)
             self._frontier.raise_quality(raised)
             if queued:
-                self.queued(len(queued), queued[0])
-            new = sum(self.enqueue(request) for request in requests)
+                self._queued(len(queued), queued[0])
+            new = sum(self._enqueue(request) for request in requests)
             self._received.count("/new", new)
             self._received.count("/seen", len(requests) - new)
 
@@ -206,7 +222,7 @@ class Discovery:
                 self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap", elsewhere=elsewhere)
                 self._frontier.raise_quality(found.raised)
                 if entries:
-                    self.queued(len(entries), entries[0])
+                    self._queued(len(entries), entries[0])
                 if found.sent:
                     self._send(found.sent)
             yield
@@ -236,4 +252,4 @@ class Discovery:
         for entry in entries:
             self._frontier.push_sitemap(entry)
         if entries:
-            self.queued(len(entries), entries[0])
+            self._queued(len(entries), entries[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -95,6 +95,17 @@ class _Source(NamedTuple):
         return [(url, gain) for url, gain in known.items() if gain and not (own and url.startswith(own))]
 
 
+@dataclass(frozen=True)
+class LinkChecks:
+    """What may refuse a link, or send it elsewhere."""
+
+    rules: LinkFilter
+    guard: TrapGuard | None = None
+    limits: PageLimits | None = None
+    files: SkippedFiles | None = None
+    exchange: Exchange | None = None
+
+
 class LinkIntake:
     """Turns ``Links`` into frontier entries; replaces Scrapy's offsite, depth and URL-length middlewares for them.
 
@@ -104,17 +115,20 @@ class LinkIntake:
     def __init__(  # noqa: PLR0913
         self,
         seen: SeenDupeFilter,
-        link_filter: LinkFilter,
+        checks: LinkChecks,
         quality: Quality,
         stats: StatsCollector,
         options: LinkOptions,
         fates: Fates,
     ) -> None:
-        self.guard: TrapGuard | None = None
-        self.limits: PageLimits | None = None
-        self.exchange: Exchange | None = None
         self._seen = seen
-        self.files: SkippedFiles | None = None
+        self._guard, self._limits, self._files, self._exchange = (
+            checks.guard,
+            checks.limits,
+            checks.files,
+            checks.exchange,
+        )
+        link_filter = checks.rules
         of_files = replace(link_filter, extensions=frozenset())
         # why URLs are refused: by all rules, and by all but those on extensions
         self._reasons = remembering(link_filter.reason), of_files.reason
@@ -163,10 +177,10 @@ class LinkIntake:
             urls += self.canonical(links, links.hrefs[some])
         page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
         guarded = None
-        if self.guard is not None and page is not None and links.kind == "page":
+        if self._guard is not None and page is not None and links.kind == "page":
             assert links.response is not None
-            guarded = self.guard.page(page, links.response, urls)
-            yield from self.guard.work()
+            guarded = self._guard.page(page, links.response, urls)
+            yield from self._guard.work()
         source = self._source(links, page, urls)
         for some in steps:
             reasons = self._reasons if links.response is not None else self._reasons_of_seeds
@@ -179,15 +193,15 @@ class LinkIntake:
             given = _given(links, urls[some], some.start)
             entries = self._entries(depth, payload, new, gains, given)
             sent = self._entries(depth, payload, list(foreign), list(foreign.values()), given) if foreign else []
-            if file_like and self.files is not None:
-                factor = self.files.factor
+            if file_like and self._files is not None:
+                factor = self._files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
-            if self.guard is not None and guarded is not None:
-                entries = self._judge(self.guard, guarded, entries)
+            if self._guard is not None and guarded is not None:
+                entries = self._judge(self._guard, guarded, entries)
             counts["new"] += len(entries)
             yield Found(entries, source.raised(known), source.server_key, sent)
-            if self.guard is not None and guarded is not None:
-                yield from self.guard.work()
+            if self._guard is not None and guarded is not None:
+                yield from self._guard.work()
 
     def _judge(self, guard: TrapGuard, guarded: GuardedPage, entries: list[Entry]) -> list[Entry]:
         """Those of ``entries`` that the guard lets pass; the seen-set has them all."""
@@ -203,7 +217,7 @@ class LinkIntake:
         self, wanted: list[str], source: _Source, counts: defaultdict[str, int]
     ) -> tuple[list[str], dict[str, float]]:
         """The own ones among ``wanted``, and the foreign ones to send, with what their links add to their quality."""
-        exchange = self.exchange
+        exchange = self._exchange
         if exchange is None:
             return wanted, {}
         own = [exchange.is_own(url) for url in wanted]
@@ -237,8 +251,8 @@ class LinkIntake:
         """Which ``urls`` (``hrefs`` made canonical) are followed, and which of these have a file extension."""
         reason_to_skip, of_files = reasons
         judges = [(Reason.GUARD, guarded.refuses)] if guarded is not None and guarded.refuses_some else []
-        if self.limits:
-            judges.append((Reason.PAGE_LIMIT, self.limits.refuses))
+        if self._limits:
+            judges.append((Reason.PAGE_LIMIT, self._limits.refuses))
         refused: defaultdict[Reason, list[str]] = defaultdict(list)
         wanted: list[str] = []
         file_like: set[str] = set()
@@ -247,7 +261,7 @@ class LinkIntake:
                 refused[why_none(href)].append(href)
                 continue
             reason = reason_to_skip(url)
-            if reason is Reason.EXTENSION and self.files is not None and not self.files.is_skipped(url):
+            if reason is Reason.EXTENSION and self._files is not None and not self._files.is_skipped(url):
                 reason = of_files(url)
                 file_like.add(url)
             if reason is None and judges:

@@ -46,17 +46,18 @@ class ReceivedEntries:
         seen: SeenDupeFilter,
         quality: Quality,
         stats: StatsCollector,
+        *,
         files: SkippedFiles,
+        limits: PageLimits,
+        guard: TrapGuard | None,
         fates: Fates,
     ) -> None:
-        self.guard: TrapGuard | None = None
-        self.limits: PageLimits | None = None
+        self._guard, self._limits, self._files = guard, limits, files
         self.new_share = NewShare()
         self._backend = backend
         self._seen = seen
         self._quality = quality
         self._stats = stats
-        self._files = files
         self._fates = fates
         self._has_logged = False
 
@@ -83,10 +84,10 @@ class ReceivedEntries:
 
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
-        guard = self.guard
+        guard = self._guard
         wanted: list[Entry] = []
         for entry in links:
-            if self.limits and self.limits.refuses(entry.url):
+            if self._limits and self._limits.refuses(entry.url):
                 self._fates.refuse(Reason.PAGE_LIMIT, [entry.url])
             elif self._files.is_dropped(entry.url):
                 self._fates.refuse(Reason.EXTENSION, [entry.url])

@@ -23,6 +23,7 @@ from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Self
 
     from scrapy.crawler import Crawler
 
@@ -90,6 +91,11 @@ class AddressGuard:
         self._of_server = lru_cache(SERVERS_REMEMBERED)(self._refusal_of_server)
         self.refusal = lru_cache(SERVERS_REMEMBERED)(self._refusal)
 
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """By the settings (``ALLOWED_NETWORKS``)."""
+        return cls(NetworkOptions.of(crawler).allowed_networks)
+
     def _refusal(self, address: str) -> Refusal | None:
         """The reason not to contact ``address`` (an IP address, optionally with a zone); None if allowed. O(networks).
 
@@ -125,11 +131,6 @@ class AddressGuard:
         return None if address is None else self.refusal(address)
 
 
-def crawl_guard(crawler: Crawler) -> AddressGuard:
-    """A guard by the settings of the crawl (``ALLOWED_NETWORKS``)."""
-    return AddressGuard(NetworkOptions.of(crawler).allowed_networks)
-
-
 def literal_address(url: str) -> str | None:
     """The IP address if the host of ``url`` is one, 127.0.0.1 for ``localhost``, else None.
 
@@ -162,10 +163,11 @@ class GuardedSockets:
     """A factory of sockets: called with each address before a connection to it is opened.
 
     Every address passes here, whether it comes from DNS, a redirect or a retry.  A refused address is handled like one
-    that does not answer: the host's next address is tried.
+    that does not answer: the host's next address is tried.  ``local``: the address that they are to be bound to.
     """
 
-    def __init__(self, guard: AddressGuard) -> None:
+    def __init__(self, guard: AddressGuard, local: tuple[str, int] | None = None) -> None:
+        self.local = local
         self._guard = guard
         self._to_proxy = False
         self._refusal: Refusal | None = None

@@ -19,12 +19,13 @@ from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.endings import causes
-from crawlproject.engine import stats_of, unfinished_requests
+from crawlproject.engine import forget_selector, stats_of, unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Set as AbstractSet
+    from typing import Self
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -68,6 +69,18 @@ class Share:
         self._budget.total += size
         return self._budget.total <= self._budget.limit
 
+    def begin(self, give_up: Callable[[], None]) -> None:
+        """Reading begins; ``give_up`` aborts it."""
+        self.give_up = give_up
+
+    def let_go(self) -> None:
+        """Reading has ended, or will not be aborted any more."""
+        self.give_up = None
+
+    async def wait(self) -> None:
+        """Return when it may grow: see ``BodyBudget.wait``."""
+        await self._budget.wait(self)
+
     def close(self) -> None:
         """Release the share. O(waiting)."""
         self._budget.forget(self)
@@ -85,7 +98,8 @@ class BodyBudget:
     for ``GRACE`` seconds.  An ``awaited`` body waits only for other awaited bodies: the rest may be held by the
     callback that waits for it.  Therefore the total stays below ``limit`` plus two bodies, whatever servers send, and
     there is always progress.  ``paused`` is called for each wait, ``given_up`` for each aborted body.  ``unfinished``
-    returns the requests whose callbacks have not ended.
+    returns the requests whose callbacks have not ended.  Stats: ``downloader/bodies_paused``,
+    ``downloader/bodies_given_up``.
     """
 
     def __init__(
@@ -107,6 +121,19 @@ class BodyBudget:
         self._leader_size: int | None = None  # at the last check
         self._shrank = False  # since the last check
         self._timer: asyncio.TimerHandle | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """By the settings."""
+        count = stats_of(crawler).inc_value
+        budget = cls(
+            NetworkOptions.of(crawler).max_active_size,
+            lambda: count("downloader/bodies_paused"),
+            lambda: count("downloader/bodies_given_up"),
+            partial(unfinished_requests, crawler),
+        )
+        crawler.signals.connect(budget.callback_raised, signals.spider_error)
+        return budget
 
     def share(self, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> Share:
         """A share for a body that is about to be read."""
@@ -187,7 +214,7 @@ class BodyBudget:
         wait.  Whoever still needs the selector gets a new one.  O(1).
         """
         if isinstance(response, TextResponse):
-            response._cached_selector = None
+            forget_selector(response)
 
     def close(self) -> None:
         """Stop the timer."""
@@ -269,25 +296,3 @@ def _drop_tracebacks(error: BaseException) -> None:
 def _go_on(share: Share | None) -> None:
     if share is not None and share.turn is not None and not share.turn.done():
         share.turn.set_result(None)
-
-
-_budgets: WeakKeyDictionary[Crawler, BodyBudget] = WeakKeyDictionary()
-
-
-def crawl_budget(crawler: Crawler) -> BodyBudget:
-    """The budget that all parts of a crawl share.
-
-    Stats: ``downloader/bodies_paused``, ``downloader/bodies_given_up``.
-    """
-    budget = _budgets.get(crawler)
-    if budget is None:
-        count = stats_of(crawler).inc_value
-        limit = NetworkOptions.of(crawler).max_active_size
-        budget = _budgets[crawler] = BodyBudget(
-            limit,
-            lambda: count("downloader/bodies_paused"),
-            lambda: count("downloader/bodies_given_up"),
-            partial(unfinished_requests, crawler),
-        )
-        crawler.signals.connect(budget.callback_raised, signals.spider_error)
-    return budget

@@ -1,299 +1,192 @@
-"""The connections of the crawl: one per session, at most a fixed number open, each closed before its slot is reused.
-
-A connection is really closed, that is acknowledged by the server, before another one takes its slot.
-"""
+"""The connection of a session: opened at its first request, and again if it was lost."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import IgnoreRequest
-
-from crawlproject.download.session_connection import Connection
+from crawlproject.clock import CLOCK
+from crawlproject.download.address_guard import GuardedSockets
+from crawlproject.download.direct import DirectProtocol, peer_of
+from crawlproject.download.timing import correct_lag, tls_protocols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from crawlproject.download.opening import Opening
+    from crawlproject.download.request_head import Proxy
     from crawlproject.download.timing import Timing
+    from crawlproject.download.transfer import Transfer
 
-#: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
-MAX_HELD = 2.0
-
-#: Steps of the event loop until the last request to a server has been recorded, which decides about the wait of the
-#: next one.  Scrapy 2.19 takes one for an answer and five for a failure.
-STEPS_TO_RECORD = 20
+#: Longest wait (seconds) for a server to acknowledge the close of its connection.
+CLOSE_TIMEOUT = 1.0
 
 
-class SessionAbandoned(IgnoreRequest):
-    """A request ended without an answer because its session was abandoned."""
+class Connection:
+    """A connection to one server, perhaps by a proxy; bound to ``local_address``.
 
-    def __init__(self, server_key: str) -> None:
-        super().__init__(f"the session of {server_key} was abandoned")
-
-
-class RestBeganError(ConnectionAbortedError):
-    """Another request of the server has failed while this one opened its connection: it was not sent."""
-
-
-class ConnectionPool:
-    """Connections by server key; at most ``limit`` are open at any moment.
-
-    ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not.
-
-    A connection with a session lives until ``close`` is called for its server (the session has ended and is not
-    parked); one without a session lives while requests use it.
+    ``on_lost`` is called with it when the server closes its socket, ``on_left`` when an answer is not read to its end.
     """
 
     def __init__(
         self,
-        limit: int,
         opening: Opening,
-        *,
-        on_lost: Callable[[str], None] = lambda _: None,
+        local_address: tuple[str, int] | None = None,
+        on_lost: Callable[[Connection], None] = lambda _: None,
+        on_left: Callable[[], None] = lambda: None,
     ) -> None:
+        self.sockets = GuardedSockets(opening.guard, local_address)
+        self.local_address = local_address
+        self.left = on_left
         self._on_lost = on_lost
-        self._limit = limit
-        self._places = asyncio.Semaphore(limit)
+        self.turn = asyncio.Lock()  # one request at a time
+        self.requests = 0  # on the current socket
+        self.transport: asyncio.Transport | None = None  # from the head of its first answer on
+        self.has_place = False
+        self.is_kept = False  # by a session
+        self.is_aborted = False
+        self.users = 0  # requests in progress or waiting for their turn
+        self.unused = asyncio.Event()
+        self.unused.set()
         self._opening = opening
-        self._connections: dict[str, Connection] = {}
-        self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
-        self._more: dict[str, int] = {}  # servers that have had several connections -> the most
-        self._strangers = 0  # requests without a session that wait for a slot
+        self._protocol: DirectProtocol | None = None
+        self._via: Proxy | None = None  # of the current socket
+        self._connecting: asyncio.Task[Any] | None = None  # that opens the socket, and is cancelled by ``abort``
+        #: The IP address of the server, or of the proxy, and the TLS session, if any; of the current socket.
+        self.address: Any = None
+        self.ssl_object: Any = None
 
-    def __len__(self) -> int:
-        return len(self._connections)
+    def begin_use(self, *, keep: bool) -> None:
+        """A request begins to wait for its turn; ``keep``: of a session."""
+        self.is_kept = self.is_kept or keep
+        self.users += 1
+        self.unused.clear()
 
-    def allow(self, limit: int) -> None:
-        """Raise the limit to ``limit``; a lower one changes nothing: sessions are limited by the frontier. O(limit)."""
-        for _ in range(self._limit, limit):
-            self._places.release()
-        self._limit = max(self._limit, limit)
+    def end_use(self) -> bool:
+        """A request is over; returns whether it was the last one."""
+        self.users -= 1
+        if not self.users:
+            self.unused.set()
+        return not self.users
+
+    def leave(self) -> None:
+        """The session has ended."""
+        self.is_kept = False
+
+    def give_place(self) -> None:
+        """It is one of those that may be open."""
+        self.has_place = True
+
+    def take_place(self) -> bool:
+        """It is no longer one of them; returns whether it was."""
+        had, self.has_place = self.has_place, False
+        return had
+
+    async def fetch(self, transfer: Transfer, timeout: float, may_send: Callable[[], bool] = lambda: True) -> None:
+        """Send the request of ``transfer`` and return when it is done, or raise what ended it.
+
+        The connection is aborted if ``may_send`` is False before it is opened, or as the last act before the request
+        is written: the process may have been stopped for long in the meantime.
+        """
+        request, timing = transfer.request_bytes(), transfer.timing
+        ends_at = asyncio.get_running_loop().time() + timeout
+        protocol = self._protocol
+        if protocol is not None and self._via != transfer.sent.via:
+            self.transport = None  # the session continues
+            protocol.abort()
+            protocol = None
+        timing.reused = protocol is not None and protocol.is_usable
+        if protocol is None or not timing.reused:
+            self._abort_unless(may_send())
+            async with asyncio.timeout(timeout):
+                protocol = await self._open(transfer)
+        transfer.begin(self, protocol, ends_at, timeout)
+        timing.sent = CLOCK()
+        try:
+            self._abort_unless(may_send())
+            protocol.ask(request, transfer, no_body=transfer.has_no_body)
+            await transfer.done
+        except (asyncio.CancelledError, ConnectionAbortedError):
+            transfer.cancel()
+            protocol.abort()
+            raise
+
+    def _abort_unless(self, may_send: bool) -> None:
+        if not may_send:
+            self.is_aborted = True
+            raise ConnectionAbortedError("the server may not be contacted any more")
+
+    async def _open(self, transfer: Transfer) -> DirectProtocol:
+        protocol = DirectProtocol(asyncio.get_running_loop(), self._opening.on_unsolicited)
+        sent, task = transfer.sent, asyncio.current_task()
+        self._connecting = task
+        assert task is not None
+        try:
+            await self._opening.open(protocol, sent.to, sent.via, self.sockets, transfer.timing)
+        except asyncio.CancelledError:
+            if self.is_aborted and not task.uncancel():
+                raise ConnectionAbortedError("the connection was aborted") from None
+            raise
+        finally:
+            self._connecting = None
+        if self.is_aborted:
+            protocol.abort()
+            raise ConnectionAbortedError("the connection was aborted")
+        assert protocol.transport is not None
+        self._protocol, self._via = protocol, sent.via
+        self.address = peer_of(protocol.transport)
+        self.ssl_object = protocol.transport.get_extra_info("ssl_object")
+        return protocol
+
+    def noted(self, timing: Timing) -> tuple[str, ...]:
+        """The head of an answer has arrived: count the request; returns the version of TLS."""
+        protocol = self._protocol
+        assert protocol is not None
+        assert protocol.transport is not None
+        self.requests = self.requests + 1 if timing.reused else 1
+        timing.connection_requests = self.requests
+        if protocol.transport is not self.transport:
+            self.transport = protocol.transport
+            protocol.closed.add_done_callback(partial(self._lost, protocol.transport))
+        correct_lag(timing, protocol.transport.get_extra_info("socket"), CLOCK())
+        return tls_protocols(self.ssl_object)
+
+    def _lost(self, transport: asyncio.Transport, _: asyncio.Future[None]) -> None:
+        """The socket of ``transport`` was closed; ignored if another socket has replaced it."""
+        if transport is self.transport:
+            self._on_lost(self)
+
+    async def check(self) -> None:
+        """Close the socket if data arrived on it since the last response; the next request opens another one."""
+        if self.transport is not None and self._protocol is not None and self._protocol.is_readable():
+            self.transport = None  # the session continues
+            await self._protocol.close_readable()
 
     @property
-    def open(self) -> int:
-        """Number of connections that are open, opening or closing. O(connections)."""
-        return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
+    def is_over(self) -> bool:
+        """Whether its socket has been closed, and no other is being opened: there is nothing left to close."""
+        return self._connecting is None and self._protocol is not None and self._protocol.closed.done()
 
-    def use(  # noqa: PLR0913
-        self,
-        server_key: str,
-        *,
-        keep: bool,
-        wait: Callable[[], float] | None = None,
-        local_address: tuple[str, int] | None = None,
-        most: Callable[[], int] = lambda: 1,
-        was_asked: Callable[[], bool] = lambda: True,
-    ) -> Use:
-        """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
+    def abort(self) -> None:
+        """Close the socket: requests in progress fail, further ones, too."""
+        self.is_aborted = True
+        self.transport = None  # nothing is learned from this
+        self._close_now()
 
-        ``keep``: the server has a session; ``close`` will be called when it ends.  ``wait``: seconds until the server
-        may be contacted, asked when it is the request's turn; long waits hold no slot.  ``most``: number of connections
-        to the server among which the request may choose, asked again after a wait.  ``was_asked``: whether a request to
-        the server has ended; then ``wait`` is asked when that must have been recorded.  A connection that was aborted,
-        or is bound to another ``local_address``, is closed first.
-        Raises SessionAbandoned if the connection is aborted meanwhile.
-        """
-        return Use(self, server_key, local_address, wait, most, was_asked, keep=keep)
+    async def close(self) -> None:
+        """Close the socket and return when the server has acknowledged it, or after ``CLOSE_TIMEOUT``."""
+        transport, self.transport = self.transport, None
+        if transport is not None and self._protocol is not None and not transport.is_closing():
+            if transport.can_write_eof():
+                transport.write_eof()
+            else:  # TLS says that it ends, and waits for the server to say the same
+                transport.close()
+            await asyncio.wait([self._protocol.closed], timeout=CLOSE_TIMEOUT)
+        self._close_now()
 
-    def _least_used(self, server_key: str, most: int) -> str:
-        """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
-        if most == 1:
-            return server_key
-        keys = _keys(server_key, most)
-        self._more[server_key] = max(most, self._more.get(server_key, 0))
-        return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
-
-    async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
-        """See ``use``; ``_end`` must follow."""
-        connection = self._connections.get(server_key)
-        while connection is not None and (connection.is_aborted or connection.local_address != local_address):
-            await connection.unused.wait()
-            if self._connections.get(server_key) is connection and not connection.users:
-                self._drop(server_key, connection)
-            connection = self._connections.get(server_key)
-        if connection is None:
-            connection = self._connections[server_key] = Connection(self._opening, local_address)
-        connection.is_kept = connection.is_kept or keep
-        connection.users += 1
-        connection.unused.clear()
-        has_turn = False
-        try:
-            has_turn = await connection.turn.acquire()
-            if not connection.has_place:
-                if closing := self._closing.get(server_key):
-                    await asyncio.wait([closing])  # one connection per server at a time
-                await self._take_place(connection)
-            if connection.is_aborted:
-                raise SessionAbandoned(server_key)
-        except BaseException:
-            self._end(server_key, connection, has_turn=has_turn)
-            raise
-        return connection
-
-    def _end(self, server_key: str, connection: Connection, *, has_turn: bool = True) -> None:
-        """The request is over."""
-        if has_turn:
-            connection.turn.release()
-        connection.users -= 1
-        if not connection.users:
-            connection.unused.set()
-            is_wanted = self._strangers and self._places.locked() and not self._closing  # its place, by others
-            if is_wanted or not connection.is_kept:
-                self._drop(server_key, connection)
-
-    def noted(self, server_key: str, connection: Connection, timing: Timing) -> tuple[str, ...]:
-        """The head of an answer has arrived on the connection; returns the version of TLS."""
-        return connection.noted(timing, lambda: self._lost(server_key, connection))
-
-    def close(self, server_key: str) -> None:
-        """The server's session has ended: close each connection of it as soon as no request uses it."""
-        for key in _keys(server_key, self._more.get(server_key, 1)):
-            connection = self._connections.get(key)
-            if connection is not None:
-                connection.is_kept = False
-                if not connection.users:
-                    self._drop(key, connection)
-
-    def abort(self, server_key: str) -> None:
-        """The server's session was abandoned: close its connections now, whatever uses them."""
-        for key in _keys(server_key, self._more.get(server_key, 1)):
-            connection = self._connections.get(key)
-            if connection is not None:
-                connection.is_kept = False
-                connection.abort()
-                if not connection.users:
-                    self._drop(key, connection)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        for key, connection in list(self._connections.items()):
-            self._drop(key, connection)
-        if self._closing:
-            await asyncio.wait(self._closing.values())
-
-    async def _take_place(self, connection: Connection) -> None:
-        if connection.is_kept and not self._places.locked():
-            await self._places.acquire()
-        else:  # a session may hold its slot while it waits for this request, or hold several
-            self._strangers += 1
-            try:
-                if self._places.locked() and not self._closing:
-                    idle = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
-                    if (item := next(idle, None)) is not None:
-                        self._drop(*item)  # its session reopens it when needed
-                await self._places.acquire()
-            finally:
-                self._strangers -= 1
-        connection.has_place = True
-
-    def _lost(self, server_key: str, connection: Connection) -> None:
-        if connection.is_kept and self._connections.get(server_key) is connection:
-            self._on_lost(server_key)
-
-    def _drop(self, server_key: str, connection: Connection) -> None:
-        if self._connections.get(server_key) is connection:
-            del self._connections[server_key]
-            before = self._closing.get(server_key)
-            if before is None and connection.is_over:
-                self._free(connection)
-                return
-            closing = self._close(server_key, connection, before)
-            self._closing[server_key] = asyncio.get_running_loop().create_task(closing)
-
-    async def _close(self, server_key: str, connection: Connection, before: asyncio.Task[None] | None) -> None:
-        try:
-            if before is not None:
-                await asyncio.wait([before])
-            await connection.close()
-        finally:
-            self._free(connection)
-            if self._closing.get(server_key) is asyncio.current_task():
-                del self._closing[server_key]
-
-    def _free(self, connection: Connection) -> None:
-        """Another connection may take the place of ``connection``, which is closed."""
-        if connection.has_place:
-            connection.has_place = False
-            self._places.release()
-
-
-def _keys(server_key: str, count: int) -> tuple[str, ...]:
-    """The keys of the connections of a server."""
-    return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
-
-
-class Use:
-    """The use of a connection by one request; see ``ConnectionPool.use``.
-
-    A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record
-    of each such generator.
-    """
-
-    __slots__ = (
-        "_connection",
-        "_keep",
-        "_key",
-        "_local_address",
-        "_most",
-        "_pool",
-        "_server_key",
-        "_wait",
-        "_was_asked",
-    )
-
-    def __init__(  # noqa: PLR0913
-        self,
-        pool: ConnectionPool,
-        server_key: str,
-        local_address: tuple[str, int] | None,
-        wait: Callable[[], float] | None,
-        most: Callable[[], int],
-        was_asked: Callable[[], bool],
-        *,
-        keep: bool,
-    ) -> None:
-        self._pool, self._server_key, self._local_address = pool, server_key, local_address
-        self._wait, self._most, self._was_asked, self._keep = wait, most, was_asked, keep
-
-    async def __aenter__(self) -> Connection:
-        while await self._begin() > 0.0 or self._may_move():
-            self._pool._end(self._key, self._connection)
-            self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
-            while self._wait is not None and (wait := self._wait()) > 0.0:
-                await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
-        return self._connection
-
-    def _may_move(self) -> bool:
-        """Whether others wait for this connection, and the server may have one more: they gathered here while it
-        failed."""
-        return self._connection.users > 1 and self._pool._least_used(self._server_key, self._most()) not in (
-            self._pool._connections
-        )
-
-    async def _begin(self) -> float:
-        """Take a connection, and wait if that is short; returns the rest of the wait.
-
-        Only with the first of several connections: who waits may have to share it, if an answer was a failure.
-        """
-        self._key = self._pool._least_used(self._server_key, self._most())
-        most_held = MAX_HELD if self._key == self._server_key else 0.0
-        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
-        if self._wait is None:
-            return 0.0
-        try:
-            if self._was_asked():
-                for _ in range(STEPS_TO_RECORD):
-                    await asyncio.sleep(0)
-            wait = self._wait()
-            while 0.0 < wait <= most_held:
-                await asyncio.sleep(wait)
-                wait = self._wait()  # another answer may have made it longer
-        except BaseException:
-            self._pool._end(self._key, self._connection)
-            raise
-        return wait
-
-    async def __aexit__(self, *_: object) -> None:
-        self._pool._end(self._key, self._connection)
+    def _close_now(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._protocol is not None:
+            self._protocol.abort()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.core.downloader import Slot
+    from scrapy.core.downloader.handlers import DownloadHandlers
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.internet.defer import Deferred
@@ -35,10 +35,14 @@ _JITTER = ("DOWNLOAD_DELAY_JITTER", "RANDOMIZE_DOWNLOAD_DELAY")
 
 
 class ActiveRequests(set[Request]):
-    """Requests in progress; remembers which have ended, so that nobody needs to look for them."""
+    """Requests in progress; remembers which have ended, so that nobody needs to look for them.
 
-    def __init__(self) -> None:
+    ``ended`` is called with each.
+    """
+
+    def __init__(self, ended: Callable[[Request], None]) -> None:
         super().__init__()
+        self._tell_ended = ended
         self._ended: list[Request] = []
 
     def discard(self, request: object) -> None:
@@ -48,6 +52,7 @@ class ActiveRequests(set[Request]):
     def remove(self, request: Request) -> None:
         super().remove(request)
         self._ended.append(request)
+        self._tell_ended(request)
 
     def take_ended(self) -> list[Request]:
         """Requests that have ended since the last call."""
@@ -68,20 +73,28 @@ def _is_of_project(handler: type | str | None) -> bool:
         return False  # Scrapy logs it
 
 
-class MeasuredHandlers(DownloadHandlers):
-    """Measures requests for the frontier if a project has a handler of its own for http or https.
+class MeasuredHandlers:
+    """Scrapy's ``handlers``; measures requests for the frontier if a project has one of its own for http or https.
 
     This project's does so itself, in more detail.  Without measurements servers would never rest.
     """
 
+    def __init__(self, handlers: DownloadHandlers, crawler: Crawler) -> None:
+        self._all = handlers
+        self._crawler = crawler
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._all, name)
+
     async def download_request_async(self, request: Request) -> Response:
+        """See Scrapy's."""
         scheme = request.url.partition(":")[0]
         frontier = frontier_of(self._crawler)
-        if scheme not in _HTTP or frontier is None or _measures(self._get_handler(scheme)):
-            return await super().download_request_async(request)
+        if scheme not in _HTTP or frontier is None or _measures(self._all._get_handler(scheme)):
+            return await self._all.download_request_async(request)
         timing = request.meta[TIMING] = Timing(started=CLOCK(), connection_requests=1)
         try:
-            response = await super().download_request_async(request)
+            response = await self._all.download_request_async(request)
         except BaseException:
             timing.fail(CLOCK())
             raise
@@ -105,9 +118,9 @@ class FrontierDownloader(SlotDownloader):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.active = ActiveRequests()
+        self.active = ActiveRequests(self._ended)
         self.per_slot_settings = {slot_name(host): slot for host, slot in self.per_slot_settings.items()}
-        self.handlers.__class__ = MeasuredHandlers  # Scrapy's constructor has made and perhaps opened them
+        self.handlers: Any = MeasuredHandlers(self.handlers, crawler)
         handlers = crawler.settings.getwithbase("DOWNLOAD_HANDLERS")
         if not any(_is_of_project(handlers.get(scheme)) for scheme in _HTTP):
             self._delay = 0.0
@@ -117,6 +130,11 @@ class FrontierDownloader(SlotDownloader):
             self.leave_out_jitter()
         self._is_fast = FrontierOptions.of(crawler).fast_lane
         self._fast: Downloading | None = None
+
+    def _ended(self, request: Request) -> None:
+        """All middlewares have seen what became of ``request``."""
+        if TIMING in request.meta and (frontier := frontier_of(self.crawler)) is not None:  # else it is recorded
+            frontier.not_recorded(server_key(request.url))
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
         """Called by the engine."""

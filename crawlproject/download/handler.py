@@ -1,6 +1,6 @@
 """The download handler: sends each request over its session's connection and measures it.
 
-The connections are this project's own (``connection``, ``direct``, ``transfer``): Scrapy's pools limit neither the
+The connections are this project's own (``pool``, ``connection``, ``transfer``): Scrapy's pools limit neither the
 total number of sockets nor those to one server.
 """
 
@@ -23,21 +23,21 @@ from crawlproject.compat import (
     tls_context,
 )
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.address_guard import AddressRefused, crawl_guard
-from crawlproject.download.body_budget import crawl_budget
-from crawlproject.download.connection import ConnectionPool, RestBeganError, SessionAbandoned
+from crawlproject.download.address_guard import AddressGuard, AddressRefused
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.newcomers import NewcomerNames, looks_up_names
 from crawlproject.download.open_files import affordable_sessions
 from crawlproject.download.opening import Opening
-from crawlproject.download.outages import Outages, accepts
+from crawlproject.download.outages import Outages
 from crawlproject.download.patience import Patience, Watch
+from crawlproject.download.pool import ConnectionPool, Courtesy, RestBeganError, SessionAbandoned
 from crawlproject.download.prefetch import DnsPrefetch
 from crawlproject.download.receivers import Receivers
-from crawlproject.download.request_head import destination, proxy_of
-from crawlproject.download.resolver import close_resolver, crawl_resolver
+from crawlproject.download.request_head import Sent, destination, proxy_of
+from crawlproject.download.resolver import CachingResolver
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import BodySignals, Limits, Transfer
-from crawlproject.engine import is_closing, stats_of
+from crawlproject.engine import Crawl, is_closing, stats_of
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, SHARE, TIMING
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.download.connection import Use
+    from crawlproject.download.connection import Connection
+    from crawlproject.download.pool import Use
     from crawlproject.download.request_head import Proxy
-    from crawlproject.download.session_connection import Connection
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +79,10 @@ class FrontierDownloadHandler(HttpHandler):
         self._count = stats_of(crawler).inc_value
         self._is_closing = partial(is_closing, crawler)
         self._bind_address = normalize_bind_address(crawler.settings.get("DOWNLOAD_BIND_ADDRESS"))
-        self._guard = crawl_guard(crawler)
-        self._resolver = crawl_resolver(crawler)
-        self._budget = crawl_budget(crawler)
+        parts = Crawl.of(crawler)
+        self._guard = parts.part(AddressGuard)
+        self._resolver = parts.part(CachingResolver)
+        self._budget = parts.part(BodyBudget)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, ahead)
         self._max_parked = sessions.max_parked
         max_sessions = sessions.max_sessions if crawl is None else self._afford(crawl)
@@ -89,12 +90,13 @@ class FrontierDownloadHandler(HttpHandler):
             max_sessions + self._max_parked,
             Opening(
                 tls_context(crawler.settings),
-                self._resolver,
+                self._prefetch.resolve,
                 self._guard,
                 sessions.connect_timeout,
                 partial(self._count, "downloader/unsolicited_data"),
             ),
             on_lost=self._lost,
+            on_left=self._left,
         )
         self._newcomers: NewcomerNames | None = None
         self._outages: Outages | None = None
@@ -102,9 +104,8 @@ class FrontierDownloadHandler(HttpHandler):
         if crawl is not None:
             if ahead and not crawl.admits_any and looks_up_names(crawler.settings):
                 self._newcomers = NewcomerNames(self._resolver, self._guard, crawl, ahead, self._count)
-            connects = partial(accepts, self._resolver, self._guard, self._bind_address)
-            self._outages = Outages(crawl, sessions.outage_failures, connects, self._resolver.works, self._count)
-            self._resolver.on_looked_up = self._outages.looked_up
+            self._outages = Outages.from_crawler(crawler)
+            self._resolver.explain_by(self._outages.looked_up)
             if sessions.patience < inf:
                 self._patience = Patience(crawl, sessions.patience, self._give_way, self._count, self._is_closing)
         self._limits = Limits(
@@ -240,9 +241,10 @@ class FrontierDownloadHandler(HttpHandler):
         """Download ``request`` over its server's connection. Raises SessionAbandoned if that is aborted meanwhile."""
         key = server_key(request.url)
         keep = self._crawl is not None and self._crawl.has_session(key)
+        sent = Sent(request, destination(request.url), via, bool(request.meta.get(LAST_OF_SESSION)))
         async with self._connection(request, key, keep=keep) as connection:
             try:
-                response = await self._fetch_over(connection, request, key, timing, via, keep=keep)
+                response = await self._fetch_over(connection, sent, key, timing, keep=keep)
             except Exception as error:
                 if connection.is_aborted:
                     raise SessionAbandoned(key) from error
@@ -251,31 +253,20 @@ class FrontierDownloadHandler(HttpHandler):
                 raise SessionAbandoned(key)
             return response
 
-    async def _fetch_over(  # noqa: PLR0913
-        self, connection: Connection, request: Request, key: str, timing: Timing, via: Proxy | None, *, keep: bool
+    async def _fetch_over(
+        self, connection: Connection, sent: Sent, key: str, timing: Timing, *, keep: bool
     ) -> Response:
-        crawl = self._crawl
+        crawl, request = self._crawl, sent.request
         timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
         is_awaited = crawl is not None and not crawl.handed_out(request)
         share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
-        await self._budget.wait(share)
+        await share.wait()
         await connection.check()
         timing.started = CLOCK()
-        transfer = Transfer(
-            request,
-            timing,
-            share,
-            self._limits,
-            self._body_signals,
-            to=destination(request.url),
-            via=via,
-            last=bool(request.meta.get(LAST_OF_SESSION)),
-            noted=partial(self._pool.noted, key, connection, timing),
-            left=partial(self._left, key),
-        )
+        transfer = Transfer(sent, timing, share, self._limits, self._body_signals)
         watch = self._watch(request, key)
         try:
-            await connection.fetch(transfer, self._budget, timing, timeout, self._may_send(request, keep=keep))
+            await connection.fetch(transfer, timeout, self._may_send(request, keep=keep))
         except TimeoutError as error:
             raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
         except DownloadConnectionRefusedError as error:
@@ -299,9 +290,9 @@ class FrontierDownloadHandler(HttpHandler):
             return self._pool.use(key, keep=keep, local_address=local)
         if wait is None:
             return self._pool.use(key, keep=keep, local_address=local, most=partial(self._crawl.room, key))
+        courtesy = Courtesy(wait, partial(self._crawl.unrecorded.none_left, key))
         most = partial(self._crawl.frontier.servers.side_connections, key)
-        was_asked = partial(self._crawl.was_asked, key)
-        return self._pool.use(key, keep=keep, wait=wait, local_address=local, most=most, was_asked=was_asked)
+        return self._pool.use(key, keep=keep, local_address=local, most=most, courtesy=courtesy)
 
     def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
         """The last check before a request is sent; ``keep``: its server has a session."""
@@ -326,7 +317,7 @@ class FrontierDownloadHandler(HttpHandler):
             self._newcomers.close()
         self._budget.close()
         await self._pool.aclose()
-        await close_resolver(self.crawler)
+        await self._resolver.close()
 
 
 def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:

@@ -25,8 +25,13 @@ import dns.nameserver
 import dns.rdatatype
 import dns.resolver
 
+from crawlproject.options.network import NetworkOptions
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
+
+    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +125,20 @@ class NameLookup:
         self._timeout = timeout
         self._hosts = _read_hosts(hosts_file)
         self._has_ipv6 = has_ipv6_route() if has_ipv6 is None else has_ipv6
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """By the settings."""
+        options = NetworkOptions.of(crawler)
+        return cls(options.dns_servers, options.dns_timeout)
+
+    async def answers(self, name: str) -> bool:
+        """Whether name servers answer if they are asked for ``name`` now."""
+        try:
+            await self.look_up(name)
+        except NameLookupError as error:
+            return error.is_final
+        return True
 
     async def look_up(self, name: str) -> Answer:
         """The addresses of ``name``; raises NameLookupError."""

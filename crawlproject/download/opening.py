@@ -18,12 +18,11 @@ from crawlproject.download.lookup import is_address
 from crawlproject.download.request_head import connect_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from crawlproject.download.address_guard import AddressGuard, GuardedSockets
     from crawlproject.download.direct import DirectProtocol
     from crawlproject.download.request_head import Destination, Proxy
-    from crawlproject.download.resolver import CachingResolver
     from crawlproject.download.timing import Timing
 
 #: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
@@ -36,9 +35,14 @@ SERVER_ERROR = 500
 class Tunnel(asyncio.Protocol):
     """Receives the answer of a proxy to CONNECT; after that the connection is the server's."""
 
+    transport: asyncio.Transport
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._reader = AnswerReader(no_body=True)
         self.answered: asyncio.Future[Head] = loop.create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport  # type: ignore[assignment]
 
     def data_received(self, data: bytes) -> None:
         if self.answered.done():
@@ -61,20 +65,20 @@ class Opening:
     """Parameters of new connections."""
 
     ssl: ssl_module.SSLContext
-    resolver: CachingResolver
+    #: The addresses of a host; raises OSError.
+    resolve: Callable[[str], Awaitable[tuple[str, ...]]]
     guard: AddressGuard
     #: Seconds for each address.
     timeout: float = 10.0
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
 
-    async def open(  # noqa: PLR0913
+    async def open(
         self,
         protocol: DirectProtocol,
         to: Destination,
         via: Proxy | None,
         sockets: GuardedSockets,
-        local: tuple[str, int] | None,
         timing: Timing,
     ) -> None:
         """Connect ``protocol`` to the first address of ``to`` that answers, by the proxy ``via`` if there is one; sets
@@ -91,17 +95,17 @@ class Opening:
             try:
                 async with asyncio.timeout(self.timeout):
                     if via is None or not to.is_https:
-                        await self._connect(protocol, first, infos, sockets, local, timing)
+                        await self._connect(protocol, first, infos, sockets, timing)
                         return
                     tunnel = Tunnel(asyncio.get_running_loop())
-                    transport = await self._connect(tunnel, first, infos, sockets, local, timing)
+                    await self._connect(tunnel, first, infos, sockets, timing)
             except TimeoutError:
                 failure = ConnectTimeoutError(f"Connection timeout to host {first.host}")
             except (OSError, ssl_module.CertificateError) as error:
                 failure = DownloadConnectionRefusedError(f"Cannot connect to {first.host}:{first.port}: {error}")
                 failure.__cause__ = error if via is None else _of_proxy(error)
             else:
-                await self._pass(transport, tunnel, protocol, to, via, timing)
+                await self._pass(tunnel, protocol, to, via, timing)
                 return
             aiohappyeyeballs.pop_addr_infos_interleave(infos)
         raise failure or DownloadConnectionRefusedError(f"{first.host} has no address")
@@ -113,7 +117,7 @@ class Opening:
         if not is_address(first.host):
             started = CLOCK()
             try:
-                found = await self.resolver.resolve(first.host)
+                found = await self.resolve(first.host)
             except OSError as error:
                 raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
             finally:
@@ -124,17 +128,16 @@ class Opening:
             for family, address in zip(families, found, strict=True)
         ]
 
-    async def _connect(  # noqa: PLR0913
+    async def _connect(
         self,
         protocol: asyncio.Protocol,
         first: Destination | Proxy,
         infos: list[Any],
         sockets: GuardedSockets,
-        local: tuple[str, int] | None,
         timing: Timing,
-    ) -> asyncio.Transport:
+    ) -> None:
         loop = asyncio.get_running_loop()
-        if len(infos) == 1 and local is None:
+        if len(infos) == 1 and sockets.local is None:
             sock = sockets(infos[0])
             try:
                 sock.setblocking(False)
@@ -145,7 +148,7 @@ class Opening:
         else:
             sock = await aiohappyeyeballs.start_connection(
                 infos,
-                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(local),
+                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(sockets.local),
                 happy_eyeballs_delay=NEXT_ADDRESS,
                 loop=loop,
                 socket_factory=sockets,
@@ -153,7 +156,7 @@ class Opening:
         tls, name = (self.ssl, first.host.rstrip(".")) if first.is_https else (None, None)
         connected = CLOCK()
         try:
-            transport, _ = await loop.create_connection(lambda: protocol, sock=sock, ssl=tls, server_hostname=name)
+            await loop.create_connection(lambda: protocol, sock=sock, ssl=tls, server_hostname=name)
         except BaseException:
             sock.close()
             raise
@@ -161,11 +164,9 @@ class Opening:
         timing.connect_time = (connected if tls is not None else now) - timing.connect_started
         if tls is not None:
             timing.tls_time = now - connected
-        return transport
 
-    async def _pass(  # noqa: PLR0913
+    async def _pass(
         self,
-        transport: asyncio.Transport,
         tunnel: Tunnel,
         protocol: DirectProtocol,
         to: Destination,
@@ -173,6 +174,7 @@ class Opening:
         timing: Timing,
     ) -> None:
         """Ask the proxy for a connection to the server, and hand that to ``protocol``."""
+        transport = tunnel.transport
         transport.write(connect_head(to, via))
         try:
             head = await tunnel.answered

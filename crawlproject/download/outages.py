@@ -8,9 +8,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from scrapy.utils._download_handlers import normalize_bind_address
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import (
@@ -19,16 +22,21 @@ from crawlproject.compat import (
     DownloadFailedError,
     DownloadTimeoutError,
 )
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.endings import causes
-from crawlproject.download.lookup import FINAL
+from crawlproject.download.lookup import FINAL, NameLookup, is_address
+from crawlproject.engine import Crawl, stats_of
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.urls.server_key import domain_of_server, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from typing import Self
+
+    from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.download.address_guard import AddressGuard
-    from crawlproject.download.resolver import CachingResolver
 
 logger = logging.getLogger(__name__)
 
@@ -136,6 +144,17 @@ class Outages:
         self._asking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._said_files = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """By the settings; of a crawl with a frontier."""
+        parts, frontier = Crawl.of(crawler), frontier_of(crawler)
+        assert frontier is not None
+        lookup = parts.part(NameLookup)
+        local = normalize_bind_address(crawler.settings.get("DOWNLOAD_BIND_ADDRESS"))
+        connects = partial(accepts, lookup, parts.part(AddressGuard), local)
+        least = FrontierOptions.of(crawler).outage_failures
+        return cls(frontier, least, connects, lookup.answers, stats_of(crawler).inc_value)
 
     @property
     def is_on(self) -> bool:
@@ -253,12 +272,14 @@ async def _any(results: Iterable[Awaitable[bool]]) -> bool:
             each.cancel()
 
 
-async def accepts(resolver: CachingResolver, guard: AddressGuard, local: Any, key: str, address: str | None) -> bool:
+async def accepts(lookup: NameLookup, guard: AddressGuard, local: Any, key: str, address: str | None) -> bool:
     """Whether the server ``key``, last seen at ``address``, can be reached now from ``local``; sends no request."""
     url = urlsplit(key)
     try:
         async with asyncio.timeout(PROBE_TIME):
-            address = address or (await resolver.addresses(host_of(key)))[0]
+            if address is None:
+                host = host_of(key)
+                address = host if is_address(host) else (await lookup.look_up(host)).addresses[0]
             if guard.refusal(address) is not None:
                 return False
             port = url.port or (443 if url.scheme == "https" else 80)

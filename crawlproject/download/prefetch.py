@@ -22,23 +22,29 @@ HORIZON = 30.0
 
 
 class DnsPrefetch:
-    """Calls ``upcoming(count, until)`` for the keys of the next ``count`` servers when connections are opened."""
+    """Calls ``upcoming(count, until)`` for the keys of the next ``count`` servers when connections are opened.
+
+    0: never.
+    """
 
     def __init__(self, resolver: CachingResolver, upcoming: Callable[[int, float], Iterable[str]], count: int) -> None:
         self._resolver = resolver
         self._upcoming = upcoming
         self._count = count
         self._timer: asyncio.TimerHandle | None = None
-        if count:
-            resolver.on_asked = self.soon
+
+    async def resolve(self, host: str) -> tuple[str, ...]:
+        """The addresses of ``host``, for a connection that is about to be opened; raises NameLookupError."""
+        self.soon()
+        return await self._resolver.addresses(host)
 
     def soon(self) -> None:
         """Schedule a prefetch in ``PAUSE`` seconds. O(1)."""
-        if self._timer is None:
+        if self._timer is None and self._count:
             self._timer = asyncio.get_running_loop().call_later(PAUSE, self._look)
 
     def close(self) -> None:
-        self._resolver.on_asked = lambda: None
+        self._count = 0
         if self._timer is not None:
             self._timer.cancel()
 

@@ -48,6 +48,16 @@ class Proxy(NamedTuple):
     credentials: bytes
 
 
+class Sent(NamedTuple):
+    """A request as it is sent."""
+
+    request: Request
+    to: Destination
+    via: Proxy | None
+    #: The server is asked to close the connection.
+    is_last: bool
+
+
 def destination(url: str) -> Destination:
     """The destination of requests for ``url``. O(length). Raises UnsupportedURLSchemeError."""
     return plain_destination(url) or _unusual(url)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from cachetools import TLRUCache
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.lookup import NameLookup, NameLookupError, is_address
-from crawlproject.engine import stats_of
+from crawlproject.engine import Crawl, stats_of
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
@@ -56,12 +56,13 @@ class CachingResolver:
         self,
         options: NetworkOptions,
         stats: StatsCollector,
-        lookup: NameLookup | None = None,
+        lookup: NameLookup,
         clock: Callable[[], float] = CLOCK,
     ) -> None:
         self._options = options
         self._stats = stats
-        self._lookup = lookup or NameLookup(options.dns_servers, options.dns_timeout)
+        self._lookup = lookup
+        self._explanations: list[Callable[[str, str | None], bool]] = []
         self._clock = clock
         self._wait_time = 0.0
         self._cache: TLRUCache[str, Found] = TLRUCache(
@@ -69,21 +70,23 @@ class CachingResolver:
         )
         self._places = asyncio.Semaphore(MAX_IN_FLIGHT)
         self._in_flight: dict[str, asyncio.Task[Found]] = {}
-        #: Called before each connection is opened.
-        self.on_asked: Callable[[], None] = lambda: None
-        #: Called with a name that the name servers were asked for, and the kind of failure; returns whether the failure
-        #: is not to be cached.
-        self.on_looked_up: Callable[[str, str | None], bool] = lambda _name, _failure: False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """By the settings; only in a running event loop."""
+        return cls(NetworkOptions.of(crawler), stats_of(crawler), Crawl.of(crawler).part(NameLookup))
+
+    def explain_by(self, explains: Callable[[str, str | None], bool]) -> None:
+        """Call ``explains`` with each name that the name servers were asked for, and the kind of failure or None.
+
+        It returns whether the failure is not to be cached.
+        """
+        self._explanations.append(explains)
 
     @property
     def in_flight(self) -> int:
         """Number of look-ups in progress."""
         return len(self._in_flight)
-
-    async def resolve(self, host: str) -> tuple[str, ...]:
-        """``addresses`` for a connection that is about to be opened."""
-        self.on_asked()
-        return await self.addresses(host)
 
     async def addresses(self, host: str) -> tuple[str, ...]:
         """Addresses of ``host``; if ``host`` is an address, itself. O(1) if cached; raises NameLookupError."""
@@ -140,19 +143,15 @@ class CachingResolver:
         if tasks:
             await asyncio.wait(tasks)
 
+    def _is_explained(self, name: str, failure: str | None) -> bool:
+        found = [explains(name, failure) for explains in self._explanations]
+        return any(found)
+
     def _task(self, name: str) -> asyncio.Task[Found]:
         task = self._in_flight.get(name)
         if task is None:
             task = self._in_flight[name] = asyncio.get_running_loop().create_task(self._look_up(name))
         return task
-
-    async def works(self, name: str) -> bool:
-        """Whether name servers answer if they are asked for ``name`` now. Not cached."""
-        try:
-            await self._lookup.look_up(name)
-        except NameLookupError as error:
-            return error.is_final
-        return True
 
     async def _look_up(self, name: str) -> Found:
         options = self._options
@@ -165,7 +164,7 @@ class CachingResolver:
             now = self._clock()
             found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
             if answer.ttl != inf:  # else hosts(5) has it
-                self.on_looked_up(name, None)
+                self._is_explained(name, None)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
             lifetime = options.failure_ttl
@@ -173,28 +172,9 @@ class CachingResolver:
                 lifetime = max(lifetime, min(error.ttl, MAX_NEGATIVE_TTL))
             expires = self._clock() + lifetime
             found = Found((), error.kind, expires, expires)
-            is_unexplained = not self.on_looked_up(name, error.kind)
+            is_unexplained = not self._is_explained(name, error.kind)
         finally:
             del self._in_flight[name]
         if options.cache_size and is_unexplained:
             self._cache[name] = found
         return found
-
-
-_resolvers: WeakKeyDictionary[Crawler, CachingResolver] = WeakKeyDictionary()
-
-
-async def close_resolver(crawler: Crawler) -> None:
-    """Close the crawl's resolver, if it has one."""
-    resolver = _resolvers.pop(crawler, None)
-    if resolver is not None:
-        await resolver.close()
-
-
-def crawl_resolver(crawler: Crawler) -> CachingResolver:
-    """The resolver that all parts of a crawl share; only in a running event loop."""
-    resolver = _resolvers.get(crawler)
-    if resolver is None:
-        options = NetworkOptions.of(crawler)
-        resolver = _resolvers[crawler] = CachingResolver(options, stats_of(crawler))
-    return resolver

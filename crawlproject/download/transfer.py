@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urldefrag
 
 from scrapy import signals
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from scrapy.exceptions import StopDownload
 
     from crawlproject.download.answer_repair import Head
-    from crawlproject.download.body_budget import BodyBudget, Share
+    from crawlproject.download.body_budget import Share
     from crawlproject.download.direct import DirectProtocol
-    from crawlproject.download.request_head import Destination, Proxy
+    from crawlproject.download.request_head import Sent
     from crawlproject.download.timing import Timing
 
 logger = logging.getLogger("scrapy.core.downloader.handlers._base_streaming")
@@ -101,35 +101,27 @@ def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
+class Carrier(Protocol):
+    """The connection, as far as a transfer needs it."""
+
+    def noted(self, timing: Timing) -> tuple[str, ...]:
+        """The head has arrived; returns the version of TLS (see ``Exchange``)."""
+
+    @property
+    def left(self) -> Callable[[], None]:
+        """Called if the rest of the body is not read."""
+
+
 class Transfer:
-    """An ``Answer`` (see ``direct``); ``done`` is set at its end, and has the error, if any.
+    """An ``Answer`` (see ``direct``); ``done`` is set at its end, and has the error, if any."""
 
-    ``to``: where the request goes; ``via``: by which proxy, if any; ``last``: of its session.  ``noted`` is called when
-    the head has arrived and returns the version of TLS (see ``Exchange``); ``left`` is called if the rest of the body
-    is not read.
-    """
-
-    def __init__(  # noqa: PLR0913 - what a download knows
-        self,
-        request: Request,
-        timing: Timing,
-        share: Share,
-        limits: Limits,
-        body_signals: BodySignals,
-        *,
-        to: Destination,
-        via: Proxy | None,
-        last: bool,
-        noted: Callable[[], tuple[str, ...]],
-        left: Callable[[], None],
-    ) -> None:
-        self._request, self._timing, self._share = request, timing, share
+    def __init__(self, sent: Sent, timing: Timing, share: Share, limits: Limits, body_signals: BodySignals) -> None:
+        self.sent, self.timing, self._share = sent, timing, share
         self._limits, self._signals = limits, body_signals
-        meta = request.meta
+        self._request = sent.request
+        meta = sent.request.meta
         self._max_size: int = meta.get("download_maxsize", limits.max_size) or 0
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size) or 0
-        self.to, self.via = to, via
-        self._last, self._noted, self._left = last, noted, left
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._headers: Headers  # from the head on
         self._status = 0
@@ -143,16 +135,16 @@ class Transfer:
         self._flags: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = 0.0
+        self._connection: Carrier | None = None
         self._socket: DirectProtocol | None = None
-        self._budget: BodyBudget | None = None
         self._pause: asyncio.Task[None] | None = None
         self._timeout = 0.0
 
-    def begin(self, socket: DirectProtocol, budget: BodyBudget, ends_at: float, timeout: float) -> None:
+    def begin(self, connection: Carrier, socket: DirectProtocol, ends_at: float, timeout: float) -> None:
         """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all."""
-        self._socket, self._budget, self._timeout = socket, budget, timeout
+        self._connection, self._socket, self._timeout = connection, socket, timeout
         self._signals.look()
-        self._share.give_up = self._give_up
+        self._share.begin(self._give_up)
         self._set_timer(ends_at)
 
     @property
@@ -166,15 +158,17 @@ class Transfer:
 
     def request_bytes(self) -> bytes:
         """The bytes to send. Raises ValueError if a header has a line break."""
-        return request_bytes(self._request, self.to, self.via, last=self._last)
+        sent = self.sent
+        return request_bytes(sent.request, sent.to, sent.via, last=sent.is_last)
 
     def head(self, head: Head) -> bool:
         self._protocol, reason, headers = read_lines(head)
         self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
-        timing, meta = self._timing, self._request.meta
-        meta["download_latency"] = CLOCK() - timing.started
-        asked = partial(headers_of, self._request, self.to, last=self._last)
-        timing.exchange = Exchange(self.to.target, asked, reason, tuple(headers), self._noted())
+        timing, sent = self.timing, self.sent
+        sent.request.meta["download_latency"] = CLOCK() - timing.started
+        asked = partial(headers_of, sent.request, sent.to, last=sent.is_last)
+        assert self._connection is not None
+        timing.exchange = Exchange(sent.to.target, asked, reason, tuple(headers), self._connection.noted(timing))
         stated = dict.get(self._headers, b"Content-Length")
         expected = int(stated[-1]) if stated else None
         if expected:
@@ -273,7 +267,8 @@ class Transfer:
         self._stop, self._is_unwanted = stop, True
         if self._length is not None and self._length <= MAX_DRAINED:
             return True  # cheaper than a new connection
-        self._left()
+        if self._connection is not None:
+            self._connection.left()
         self.end()
         return False
 
@@ -314,7 +309,6 @@ class Transfer:
     async def _wait(self) -> None:
         """Stop reading until the share may grow. The wait counts neither for the time-out nor as the server's time."""
         assert self._socket is not None
-        assert self._budget is not None
         transport = self._socket.transport
         if transport is None or transport.is_closing():
             return
@@ -322,11 +316,11 @@ class Transfer:
         self._cancel_timer()
         transport.pause_reading()
         try:
-            await self._budget.wait(self._share)
+            await self._share.wait()
         finally:
             self._pause = None
             waited = CLOCK() - started
-            self._timing.paused += waited
+            self.timing.paused += waited
             if not self.done.done():
                 self._set_timer(self._ends_at + waited)
             if not transport.is_closing():
@@ -350,7 +344,7 @@ class Transfer:
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
-        self._share.give_up = None
+        self._share.let_go()
         if self._pause is not None:
             self._pause.cancel()
 

@@ -54,10 +54,10 @@ class Frontier:
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
     consecutive failures and hands its URLs to ``drops``.  ``group_of``: server key -> politeness group;
-    None if there are no groups.
+    None if there are no groups.  ``admits_newcomers``: see ``ServerQueue``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         policy: Policy,
         politeness: Politeness | None = None,
@@ -65,16 +65,21 @@ class Frontier:
         max_batch: int = 100,
         max_failures: int = 10,
         group_of: Callable[[str], str] | None = None,
+        admits_newcomers: bool = False,
     ) -> None:
         self.policy = policy
         self.politeness = politeness or Politeness()
         self.max_failures = max_failures
         self._max_batch = max_batch
         self._learns = policy.learns_prior or policy.looks_ahead  # from all servers, so ranks change
-        self.queue = ServerQueue(policy.rank, policy.rerank_above, group_of)
+        self.queue = ServerQueue(policy.rank, policy.rerank_above, group_of, admits_newcomers=admits_newcomers)
         self._expectations = Expectations(learns_prior=policy.learns_prior, looks_ahead=policy.looks_ahead)
         self.servers = ServerTable(
-            self.queue, self._expectations, self.politeness, max_batch, by_quality=policy.by_quality
+            self.queue,
+            self._expectations,
+            self.politeness,
+            max_batch,
+            by_quality=policy.by_quality,
         )
         self.quality = QualityTally()
         self._urls = 0
@@ -150,7 +155,7 @@ class Frontier:
                 self.servers.changed(source)
             self.servers.place(changed)
             if found_on is not None:
-                self._links_known(found_on)
+                self.links_known(found_on)
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
@@ -602,7 +607,7 @@ class Frontier:
             session.step(SessionEvent.WAKE)
             self._refilled.append(session)
 
-    def _links_known(self, key: str) -> None:
+    def links_known(self, key: str) -> None:
         server = self.servers.get(key)
         if server is not None and server.session is not None:
             server.session.heard = server.session.answered

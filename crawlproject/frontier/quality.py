@@ -87,7 +87,7 @@ class ScoredQuality:
 class InLinks:
     """1 plus the number of pages known to link to a page; pages of other servers count twice (Cho et al. 1998).
 
-    Pages not found by a link (seeds, requests of a spider) are worth 1.
+    Pages not found on a page (seeds) are worth 1.
     """
 
     EXTERNAL = 2.0

@@ -83,6 +83,12 @@ class Session:
             raise IllegalStepError(f"no step {event.value!r}: {self!r}")
         self.state = after
 
+    def was_idle(self, seconds: float, now: float) -> None:
+        """It has not kept its server busy for ``seconds`` up to ``now``, if it has begun."""
+        if self.busy_since is not None:
+            self.busy_since = min(now, self.busy_since + seconds)
+            self.last_end = now
+
     def resume(self, now: float, limit: int) -> None:
         """Continue on the parked connection with up to ``limit`` more requests, within its own limit."""
         self.step(SessionEvent.RESUME)
@@ -291,6 +297,11 @@ class Server:
     def note_error(self, error: str) -> None:
         """Keep the error message of a failure."""
         self.last_error = error[:MAX_ERROR]
+
+    def unfetched(self, quality: float) -> None:
+        """A page of this quality counts as not fetched."""
+        self.fetched = max(0, self.fetched - 1)
+        self.gathered = max(0.0, self.gathered - quality)
 
     def update_worth(self) -> None:
         """Set ``worth``: ``demotion`` times the smoothed share of pages with distinct content.

@@ -60,11 +60,13 @@ class ServerQueue:
         rank: Callable[[Server], float],
         rerank_above: Callable[[Server, float], float],
         group_of: Callable[[str], str] | None = None,
+        *,
+        admits_newcomers: bool = False,
     ) -> None:
         self._rank = rank
         self._rerank_above = rerank_above
         self._group_of = group_of
-        self.admits_newcomers = False  # set before the first server
+        self._admits_newcomers = admits_newcomers
         self.domains = Domains()
         self.shares, self.look_ups = DomainShares(self.domains), DomainShares(self.domains)
         self.ready, self.admitted, self.asked = [ReadyLine[Server](self.shares) for _ in range(3)]
@@ -387,7 +389,7 @@ class ServerQueue:
             if before is READY:
                 self._leave_line(server)
             elif after is READY:
-                server.line = NEW if self.admits_newcomers and not server.answered else KNOWN
+                server.line = NEW if self._admits_newcomers and not server.answered else KNOWN
         if after is LEASED or after is HELD:
             server.rerank_above = inf
         elif after is IDLE:

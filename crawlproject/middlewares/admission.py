@@ -12,10 +12,11 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.compat import CannotResolveHostError
 from crawlproject.crawl_frontier import frontier_of, note_end
-from crawlproject.download.address_guard import AddressRefused, crawl_guard
+from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import NameLookupError, is_of_name
-from crawlproject.download.resolver import crawl_resolver
+from crawlproject.download.resolver import CachingResolver
+from crawlproject.engine import Crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.meta import GIVEN_UP, UNSENT
@@ -54,7 +55,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._guard = crawl_guard(crawler)
+        self._guard = Crawl.of(crawler).part(AddressGuard)
         denied = LimitOptions.of(crawler).denied
         self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
         self._lines = FewLines(logger)
@@ -122,7 +123,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
     async def _address(self, host: str) -> str | None:
         """First IP address of ``host``; None if there is none: the download will report it."""
         try:
-            return (await crawl_resolver(self._crawler).addresses(host))[0]
+            return (await Crawl.of(self._crawler).part(CachingResolver).addresses(host))[0]
         except OSError:
             return None
 
@@ -130,7 +131,7 @@ class AdmissionMiddleware(CrawlerMiddleware):
         """Raise AddressRefused if one of the server's addresses is not allowed."""
         key = server_key(url)
         with suppress(NameLookupError):
-            for address in await crawl_resolver(self._crawler).addresses(host_of(key)):
+            for address in await Crawl.of(self._crawler).part(CachingResolver).addresses(host_of(key)):
                 refusal = self._guard.refusal(address)
                 if refusal is not None:
                     raise AddressRefused(key, refusal)

@@ -12,9 +12,10 @@ from scrapy.http import Request, Response
 from scrapy.utils._compression import _DecompressionMaxSizeExceeded
 
 from crawlproject.crawl_frontier import note_end
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.compressed_parts import DAMAGED, check_parts, content_of, is_cut
 from crawlproject.download.off_loop import LARGE, ON_LOOP, off_loop
+from crawlproject.engine import Crawl
 from crawlproject.requests.answers import has_header
 from crawlproject.requests.meta import CUT
 from crawlproject.urls.fates import Ending, Reason
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
-
-    from crawlproject.download.body_budget import BodyBudget
 
 #: What decompressors raise for invalid data; UnicodeError is for a ``Content-Encoding`` that is not ASCII.
 _BROKEN = (*DAMAGED, UnicodeError)
@@ -55,7 +54,7 @@ class OffLoopCompressionMiddleware(HttpCompressionMiddleware):
     def __init__(self, stats: StatsCollector | None = None, *, crawler: Crawler | None = None) -> None:
         super().__init__(stats, crawler=crawler)
         self._of = crawler
-        self._budget = None if crawler is None else crawl_budget(crawler)
+        self._budget = None if crawler is None else Crawl.of(crawler).part(BodyBudget)
 
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response

@@ -19,10 +19,11 @@ from crawlproject.discovery.page_reading import (
     wants_text,
 )
 from crawlproject.download import charsets
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.content_types import declared
 from crawlproject.download.cycles import search_cycles_rarely
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.engine import Crawl, keep_encoding, keep_text
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.meta import BY_TYPE
@@ -65,7 +66,7 @@ class LargePageMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._budget = crawl_budget(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
         search_cycles_rarely()
         self._with_text = wants_text(crawler)
         self._readers = LinkOptions.of(crawler).readers
@@ -118,7 +119,7 @@ class LargePageMiddleware(CrawlerMiddleware):
                 self._stats.inc_value("charset/unknown")
             if encoding is None and (in_page is not None or response._headers_encoding() is not None):
                 encoding = _guess(response)
-        response._encoding = encoding
+        keep_encoding(response, encoding)
 
     async def _read(self, request: Request, response: TextResponse, share: Share) -> None:
         before = share.size
@@ -153,8 +154,7 @@ def _decode(response: TextResponse) -> bool:
             break
         pieces.append(piece)
         start = end
-    response._cached_benc = encoding
-    response._cached_ubody = "".join(pieces)
+    keep_text(response, encoding, "".join(pieces))
     return start >= len(body)
 
 

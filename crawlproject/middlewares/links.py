@@ -6,17 +6,16 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
+from crawlproject.engine import Crawl
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.scrapy_values import ENABLED
-from crawlproject.requests.meta import ORIGIN, SKIP_LINKS
+from crawlproject.requests.meta import FOUND_ON, ORIGIN, SKIP_LINKS
 from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
@@ -28,16 +27,19 @@ if TYPE_CHECKING:
 
 
 class OriginMiddleware(BaseSpiderMiddleware):
-    """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests.unstored``."""
+    """Marks each request with the page that yielded it (spider middleware, last of all): see ``requests``, ``unstored``
+    and ``entries``."""
 
-    def __init__(self, crawler: Crawler) -> None:
-        if FrontierOptions.of(crawler).backend == "memory":
-            raise NotConfigured
-        super().__init__(crawler)
+    _has_frontier: bool | None = None
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        if response is not None and response.request is not None and ORIGIN in response.meta:
-            request.meta[ORIGIN] = response.meta[ORIGIN]
+        if response is not None and (page := response.request) is not None:
+            if self._has_frontier is None:  # the first request of a page: the scheduler is open
+                self._has_frontier = frontier_of(self.crawler) is not None
+            if self._has_frontier:
+                request.meta[FOUND_ON] = page
+                if ORIGIN in page.meta:
+                    request.meta[ORIGIN] = page.meta[ORIGIN]
         return request
 
 
@@ -50,7 +52,7 @@ class LinksMiddleware(CrawlerMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._budget = crawl_budget(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue ``Links`` (seeds); pass on everything else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.connection import SessionAbandoned
+from crawlproject.download.pool import SessionAbandoned
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.requests.meta import UNSENT
 

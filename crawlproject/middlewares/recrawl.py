@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import NotConfigured
 
-from crawlproject.engine import handled_statuses
+from crawlproject.engine import answered_by, handled_statuses
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.answers import UNCHANGED
@@ -54,7 +54,7 @@ class RecrawlMiddleware(CrawlerMiddleware):
             request.meta["dont_cache"] = True  # some policies of HttpCacheMiddleware would cache it as the page
             response.headers.pop(b"Content-Encoding", None)  # some servers send it without a body to decode
             if not self._is_handled(request):
-                request.callback, request.errback = _unchanged, None
+                answered_by(request, _unchanged)
                 request.meta["handle_httpstatus_list"] = [UNCHANGED]
         return response
 

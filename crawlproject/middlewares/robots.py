@@ -18,10 +18,10 @@ from scrapy.utils.misc import build_from_crawler
 from crawlproject.clock import CLOCK
 from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import frontier_of, note_end, side_answer
-from crawlproject.download.connection import SessionAbandoned
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import is_of_name
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.download.pool import SessionAbandoned
 from crawlproject.download.receivers import Receivers
 from crawlproject.engine import stats_of
 from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
-from weakref import WeakKeyDictionary
 
 from scrapy.utils.misc import load_object
 
+from crawlproject.engine import Crawl
 from crawlproject.monitor.forecast import NOT_BEGUN, Forecast
 from crawlproject.monitor.quantities import share_gathered
 
@@ -119,9 +119,5 @@ class FiguresSource(Protocol):
 
 def figures_of(crawler: Crawler) -> FiguresSource:
     """The figures of ``crawler``, the same object for all who ask; the first call should be when the spider opens."""
-    if crawler not in _FIGURES:
-        _FIGURES[crawler] = load_object(SAMPLER)(crawler)
-    return _FIGURES[crawler]
-
-
-_FIGURES: WeakKeyDictionary[Crawler, FiguresSource] = WeakKeyDictionary()
+    source: FiguresSource = Crawl.of(crawler).part(load_object(SAMPLER))
+    return source

@@ -21,6 +21,7 @@ from crawlproject.signals import frontier_closing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from scrapy.crawler import Crawler
 
@@ -56,7 +57,7 @@ class CrawlFigures:
     """Computes the figures of a crawl; one for each crawler (``figures_of``)."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = proxy(crawler)  # the crawler is the key of this object in ``_FIGURES``
+        self._crawler = proxy(crawler)
         self._stats = stats_of(crawler)
         self._started, self._began = CLOCK(), time.time()
         self._last = -inf
@@ -72,6 +73,11 @@ class CrawlFigures:
         self._surveyor: Surveyor | None = None
         self._is_final = False
         crawler.signals.connect(self.finish, frontier_closing)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Those of a crawl."""
+        return cls(crawler)
 
     @property
     def survey(self) -> Survey | None:

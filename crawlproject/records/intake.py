@@ -6,7 +6,6 @@ import logging
 from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.http import TextResponse
@@ -19,6 +18,8 @@ from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Sour
 from crawlproject.records.record import record_class
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -50,7 +51,7 @@ def source_of(response: Response) -> Source | None:
 
 
 class RecordIntake:
-    """One per crawl (``intake_of``)."""
+    """A part of the crawl (``engine.Crawl``)."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = stats_of(crawler)
@@ -60,6 +61,11 @@ class RecordIntake:
         self._pages: Counter[tuple[str, str]] = Counter()
         self._found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         crawler.signals.connect(self._close, signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """That of a crawl."""
+        return cls(crawler)
 
     async def read(self, source: Source, site: SiteRules) -> list[Record]:
         """The records of a page. One that is large or slow to read is read off the event loop."""
@@ -137,13 +143,3 @@ def _select(source: Source, selector: Selector) -> list[Any]:
 
 def _href(found: Any) -> Any:
     return found.get("href") if hasattr(found, "get") else found
-
-
-_intakes: WeakKeyDictionary[Crawler, RecordIntake] = WeakKeyDictionary()
-
-
-def intake_of(crawler: Crawler) -> RecordIntake:
-    """The crawl's intake, made at the first call."""
-    if crawler not in _intakes:
-        _intakes[crawler] = RecordIntake(crawler)
-    return _intakes[crawler]

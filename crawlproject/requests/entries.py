@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.entry import Entry
-from crawlproject.frontier.quality import MAX_QUALITY
+from crawlproject.frontier.quality import MAX_QUALITY, link_gains
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
-from crawlproject.requests.meta import LAST_OF_SESSION, QUALITY
+from crawlproject.requests.meta import DUPLICATE_OF, LAST_OF_SESSION, NEAR_DUPLICATE_OF, QUALITY
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -42,15 +43,49 @@ class RequestEntries:
         self._quality = quality
         self._stats = stats
         self._lines = FewLines(logger)
+        self._page: Request | None = None
+        self._own = ""  # how URLs of its server begin
+        self._gains = 0.0, 0.0  # of its links to its own server, and to others
+        self._linked: set[str] = set()  # by it
 
-    def entry(self, request: Request, payload: bytes | None = None) -> Entry:
+    def gain(self, request: Request, page: Request | None, *, is_known: bool) -> float:
+        """The quality that ``page``, whose callback yielded ``request``, adds to its URL as a link would. O(length).
+
+        A URL that ``is_known`` gains once from a page.  0 if the spider says how good it is, for copies, and for a
+        quality that a page shares out over its links, whose number is known of ``Links`` only.
+        """
+        if page is None:
+            return 0.0
+        if page is not self._page:
+            self._look_at(page)
+        url, linked = request.url, self._linked
+        gain = self._gains[not url.startswith(self._own)]
+        if not gain or (is_known and url in linked) or QUALITY in request.meta:
+            return 0.0
+        linked.add(url)
+        return gain
+
+    def _look_at(self, page: Request) -> None:
+        self._page, self._linked, self._gains = page, {page.url}, (0.0, 0.0)
+        try:
+            self._own = f"{server_key(page.url)}/"
+        except ValueError:  # no host
+            return
+        worth = page.meta.get(QUALITY)
+        worth = worth if isinstance(worth, int | float) and 0 <= worth < inf else 1.0
+        gains = link_gains(self._quality, worth, 1)
+        is_copy = DUPLICATE_OF in page.meta or NEAR_DUPLICATE_OF in page.meta
+        if not is_copy and gains == link_gains(self._quality, worth, 2):
+            self._gains = gains
+
+    def entry(self, request: Request, payload: bytes | None = None, gain: float = 0.0) -> Entry:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
         depth, quality = request.meta.get("depth", 0), request.meta.get(QUALITY)
         # a spider may use these keys for another purpose
         if not _is_depth(depth):
             depth = 0
         if not (isinstance(quality, int | float) and 0 <= quality < inf):
-            quality = self._quality.quality(request.url, depth)
+            quality = self._quality.quality(request.url, depth) + gain
         priority = max(-MAX_PRIORITY, min(MAX_PRIORITY, request.priority))
         packed = self._backend.pack(request) if payload is None else payload
         return Entry(request.url, float(min(quality, MAX_QUALITY)), priority, depth, packed)

@@ -9,6 +9,7 @@ LAST_OF_SESSION      requests.entries                        download.handler, m
 TIMING               download: handler, downloader           middlewares: timing, repository
 SHARE                download.handler                        download.handler
 ORIGIN               requests.unstored, middlewares.links    requests.unstored
+FOUND_ON             middlewares.links                       scheduler
 UNSENT               middlewares: politeness, admission,     scheduler
                      robots, timing, rendering
 GIVEN_UP             scheduler                               middlewares.admission
@@ -55,6 +56,9 @@ SHARE = "frontier_share"
 
 #: Number of the page in progress that yielded the request.
 ORIGIN = "frontier_origin"
+
+#: The request of the page whose callback yielded the request; removed when that is queued.
+FOUND_ON = "frontier_found_on"
 
 #: The request is returned unsent, because its server may not be contacted now.
 UNSENT = "frontier_unsent"
@@ -116,4 +120,4 @@ RENDER = "render"
 FOR_PAGE = "render_resource"
 
 #: Keys that are valid in this run only; not stored.
-THIS_RUN = frozenset((ORIGIN, RECORD, SHARE, TIMING))
+THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, SHARE, TIMING))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 from scrapy.http import TextResponse
 
+from crawlproject.engine import Crawl
 from crawlproject.items import Page
 from crawlproject.links import Links
-from crawlproject.records.intake import intake_of, source_of
+from crawlproject.records.intake import RecordIntake, source_of
 from crawlproject.records.rule_file import read_rules
 from crawlproject.requests.meta import BY_TYPE, KEEP
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
@@ -63,11 +64,12 @@ class SiteSpider(WebSpider):
         source = source_of(response)
         hrefs: list[str] = []
         if source is not None:
-            for record in await intake_of(self.crawler).read(source, site):
+            intake = Crawl.of(self.crawler).part(RecordIntake)
+            for record in await intake.read(source, site):
                 record.meta = response.meta
                 yield record
             if site.next_pages is not None:
-                hrefs = await intake_of(self.crawler).links(source, site.next_pages, site)
+                hrefs = await intake.links(source, site.next_pages, site)
         for output in outputs:
             if isinstance(output, Links):
                 for one in self._rendered(self._followed(output, hrefs)):

@@ -63,7 +63,7 @@ class ServerRecord(NamedTuple):
 class DiskFrontierStore:
     """Implements ``frontier.FrontierStore``; a ``Part`` of the store.
 
-    ``clock_offset``: wall clock minus the frontier's clock, seconds; may be set at any time.  ``indexed``: whether the
+    ``clock_offset``: wall clock minus the frontier's clock, seconds; see ``follow_clock``.  ``indexed``: whether the
     quality of queued URLs may rise, which costs about 30 bytes per URL.
 
     ``number_of``: key of a new server -> its number, below 2**32 - 1 and not in use; without it servers are numbered
@@ -81,13 +81,10 @@ class DiskFrontierStore:
     ) -> None:
         self._store = store
         self.clock_offset = clock_offset
-        #: Seconds by which ``clock_offset`` may be too small: times are stored later by as much, so that a server's
-        #: rest is never shorter for a process with another offset.
-        self.clock_error = 0.0
+        self._clock_error = 0.0
         self._number_of = number_of or self._next_number
-        #: Seconds that a stored server rests, at most, from ``load`` on: another wall clock may have been wrong. Set by
-        #: ``load``; may be raised.
-        self.longest_wait = 0.0
+        #: Seconds that a stored server rests, at most, from ``load`` on: another wall clock may have been wrong.
+        self._longest_wait = 0.0
         self._rests: dict[str, float] = {}  # unloaded servers -> end of their rest, while it lasts
         self._indexed = indexed
         self.rows = DiskUrlRows(store)
@@ -97,6 +94,11 @@ class DiskFrontierStore:
         self._next = 0  # number of the next new server, without ``number_of``
         self._frontier: Frontier | None = None
         store.add(self)
+
+    def follow_clock(self, offset: float, error: float) -> None:
+        """Another ``clock_offset``, which may be too small by ``error`` seconds: times are stored later by as much, so
+        that a server's rest is never shorter for a process with another offset."""
+        self.clock_offset, self._clock_error = offset, error
 
     def open_queue(self, key: str) -> StoredUrlQueue | UrlQueue:
         """See ``FrontierStore``; in memory if another process stores the server."""
@@ -140,13 +142,14 @@ class DiskFrontierStore:
         """The numbers of those ``servers`` that are stored here, in order. O(n log n)."""
         return sorted(server.urls.number for server in servers if isinstance(server.urls, StoredUrlQueue))
 
-    def load(self, frontier: Frontier, now: float) -> None:
+    def load(self, frontier: Frontier, now: float, longest_rest: float = 0.0) -> None:
         """Load the stored state into ``frontier``, which must be new; about 150 µs per server, to read its best URLs.
 
-        No server rests longer than its politeness lets one wait from ``now`` (the wall clock may have been wrong).
+        No server rests longer than its politeness lets one wait from ``now`` (the wall clock may have been wrong), or
+        than ``longest_rest`` seconds.
         Raises StoreError if a record is damaged.
         """
-        self._frontier, self.longest_wait = frontier, frontier.politeness.longest_wait
+        self._frontier, self._longest_wait = frontier, max(frontier.politeness.longest_wait, longest_rest)
         frontier.keep_in(self, now)
         saved = self._store.rocks.get("state", b"frontier")
         try:
@@ -229,7 +232,7 @@ class DiskFrontierStore:
                 batch.put("lengths", _number.pack(number), length.to_bytes(LENGTH_BYTES, "big"))
         for number, server in self._changed.items():
             state = server_state(server)
-            state["ready_at"] += self.clock_offset + self.clock_error
+            state["ready_at"] += self.clock_offset + self._clock_error
             batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
@@ -252,7 +255,7 @@ class DiskFrontierStore:
             queue = StoredUrlQueue(self._queues, number)
             queue.restore(length)
             ready_at = float(record.state["ready_at"]) - self.clock_offset
-            longest = self.longest_wait if record.state.get("answered") else min(self.longest_wait, MAX_FIRST_REST)
+            longest = self._longest_wait if record.state.get("answered") else min(self._longest_wait, MAX_FIRST_REST)
             longest = max(longest, frontier.servers.orders.delay(record.key))
             ready_at = min(ready_at, now + longest) if isfinite(ready_at) else 0.0
             ready_at = max(ready_at, self._rests.pop(record.key, 0.0))

@@ -68,8 +68,7 @@ class LocalCopy:
         self._rows: dict[int, int] = {}  # partition -> rows stored
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers seen nevertheless
         self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
-        self._servers.load(frontier, clock())
-        self._servers.longest_wait = max(self._servers.longest_wait, longest_rest)
+        self._servers.load(frontier, clock(), longest_rest)
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
@@ -77,8 +76,7 @@ class LocalCopy:
 
     def follow_clock(self, redis_time: float, age: float) -> None:
         """Store times on Redis's clock, which showed ``redis_time`` (whole ms) at most ``age`` seconds ago."""
-        self._servers.clock_offset = redis_time - self._clock()
-        self._servers.clock_error = age + MILLISECOND
+        self._servers.follow_clock(redis_time - self._clock(), age + MILLISECOND)
 
     def clock_set(self, seconds: float) -> None:
         """Redis's clock was set forward, or back if negative: store the rests of servers by it. O(servers)."""

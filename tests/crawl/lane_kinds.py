@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,9 +23,11 @@ class KindsSpider(SiteSpider):
 
     name = "kinds"
 
-    def __init__(self, sites: str, kind: str = "generator", failing: str = "generator", **kwargs: Any) -> None:
+    def __init__(
+        self, sites: str, kind: str = "generator", failing: str = "generator", many: str = "20000", **kwargs: Any
+    ) -> None:
         super().__init__(sites, **kwargs)
-        self.kind, self.failing = kind, failing
+        self.kind, self.failing, self.many = kind, failing, int(many)
 
     async def start(self) -> AsyncIterator[Any]:
         yield self.ask("1/", callback=getattr(self, f"as_{self.kind}"))
@@ -114,9 +117,21 @@ class KindsSpider(SiteSpider):
         return 7
 
     def as_many(self, response: Response) -> Iterator[Any]:
-        for number in range(20_000):
+        for number in range(self.many):
             yield self.ask(f"1/a#{number}")
         yield self.item(response)
+
+    def as_blocking(self, response: Response) -> Iterator[Any]:
+        for output in self.outputs(response):
+            time.sleep(0.1)
+            yield output
+
+    def as_wrong_outputs(self, response: Response) -> Iterator[Any]:
+        yield from (7, "text", object, self.item(response), b"bytes", [self.item(response)], self.ask("1/a"))
+
+    def as_huge(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "text": "x" * 50_000_000}
+        yield self.ask("1/a")
 
     # errbacks
 
@@ -273,6 +288,15 @@ class Catching(Generating):
         return [{"url": response.url, "caught": repr(exception)}, Request(f"{response.url}?caught")]
 
 
+class WrongOutput(Generating):
+    """One that yields what is neither an item nor a request."""
+
+    async def process_spider_output(self, response: Response, result: Any) -> AsyncIterator[Any]:
+        async for output in result:
+            for each in (7, None, output, b"bytes"):
+                yield each
+
+
 class Refusing:
     def process_spider_input(self, response: Response) -> None:
         if response.url.endswith("/a"):
@@ -316,6 +340,20 @@ class Dropping(Piping):
         if item.get("number") == 2:
             raise ValueError("no")
         return item
+
+
+class Losing:
+    """A pipeline that forgets to return the item."""
+
+    def process_item(self, item: Any) -> None:
+        pass
+
+
+class Measuring:
+    """A pipeline that keeps the length of a text only."""
+
+    def process_item(self, item: Any) -> Any:
+        return {**item, "text": len(item["text"])} if "text" in item else item
 
 
 class Closing(Piping):
@@ -370,6 +408,14 @@ class Receiving:
 
     def raising(self, name: str) -> Any:
         def told() -> None:
+            self.count(name)
+            raise ValueError("no")
+
+        return told
+
+    def raising_later(self, name: str) -> Any:
+        async def told() -> None:
+            await asyncio.sleep(0)
             self.count(name)
             raise ValueError("no")
 

@@ -11,7 +11,8 @@ import pytest
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from crawlproject.download.resolver import crawl_resolver
+from crawlproject import engine
+from crawlproject.download.resolver import CachingResolver
 from testbed.dns import Name, running_name_server
 from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
@@ -108,7 +109,7 @@ class LookUpsEnd:
 
     async def _closed(self) -> None:
         Path(self._crawler.settings["TEST_CLOSED"]).touch()
-        resolver = crawl_resolver(self._crawler)
+        resolver = engine.Crawl.of(self._crawler).part(CachingResolver)
         while resolver.in_flight:
             await asyncio.wait(resolver._in_flight.values())
         await asyncio.sleep(0)

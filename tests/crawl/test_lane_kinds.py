@@ -67,6 +67,7 @@ CALLBACKS = [
     "ignoring",
     "wrong",
     "many",
+    "blocking",
 ]
 ERRBACKS = ["nothing", "failure", "raising", "raising_later", "coroutine", "async_generator"]
 
@@ -76,6 +77,26 @@ def test_callbacks(kind: str) -> None:
     found = ways(kind=kind)
     assert_same(*found)
     assert {way.crawl.stat("finish_reason") for way in found} == {"enough" if kind == "closing" else "finished"}
+
+
+def test_outputs_of_any_type_reach_the_pipelines() -> None:
+    """As with Scrapy, also if one of them loses all items."""
+    assert_same(*ways({"ITEM_PIPELINES": {f"{KINDS}.Losing": 1}}, kind="wrong_outputs"))
+
+
+def test_a_large_item() -> None:
+    """Of 50 MB: nothing is made of it that Scrapy does not make."""
+    found = ways({"ITEM_PIPELINES": {f"{KINDS}.Measuring": 1}}, kind="huge")
+    assert_same(*found)
+    assert [item["text"] for item in found[0].crawl.items if "text" in item] == [50_000_000]
+
+
+@pytest.mark.long
+def test_a_callback_with_a_million_requests() -> None:
+    """One is new; the memory of the others is not kept."""
+    found = ways({"LOG_LEVEL": "INFO"}, kind="many", many="1000000")
+    assert_same(*found)
+    assert found[0].crawl.stat("dupefilter/filtered") == 999_999
 
 
 @pytest.mark.parametrize("kind", ERRBACKS)
@@ -106,7 +127,7 @@ def test_downloader_middlewares(name: str, order: int) -> None:
     "names",
     [
         "Seeing", "SeeingBadly", "Generating", "BothWays", "Breaking", "Catching", "Refusing", "WrongInput",
-        "WrongCatching", "Catching,Breaking", "Breaking,Catching", "Seeing,Catching,SeeingBadly",
+        "WrongOutput", "WrongCatching", "Catching,Breaking", "Breaking,Catching", "Seeing,Catching,SeeingBadly",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["generator", "raising", "raising_async_generator"])
@@ -137,6 +158,7 @@ RESPONSE_SIGNALS = "response_downloaded,response_received,spider_error"
         ("plain", f"{ITEM_SIGNALS},{REQUEST_SIGNALS},{RESPONSE_SIGNALS}"),
         ("asynchronous", ITEM_SIGNALS),
         ("raising", f"{ITEM_SIGNALS},{REQUEST_SIGNALS},{RESPONSE_SIGNALS}"),
+        ("raising_later", ITEM_SIGNALS),
         ("ignoring", "request_scheduled"),
         ("stopping", "headers_received"),
         ("stopping", "bytes_received"),

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.links import STEP, Found, LinkIntake, in_steps, link_filter
+from crawlproject.discovery.links import STEP, Found, LinkChecks, LinkIntake, in_steps, link_filter
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
@@ -38,10 +38,11 @@ def _rest(crawler: Crawler) -> tuple[StatsCollector, LinkOptions, Fates]:
     return crawler.stats, LinkOptions.of(crawler), Fates(crawler.stats.inc_value)
 
 
-def intake(quality: str = "in-links", **settings: Any) -> LinkIntake:
+def intake(quality: str = "in-links", exchange: ListExchange | None = None, **settings: Any) -> LinkIntake:
     crawler = get_crawler(settings_dict=settings)
     seen = SeenDupeFilter.from_crawler(crawler)
-    return LinkIntake(seen, LinkFilter(), QUALITIES[quality](), *_rest(crawler))
+    checks = LinkChecks(LinkFilter(), exchange=exchange)
+    return LinkIntake(seen, checks, QUALITIES[quality](), *_rest(crawler))
 
 
 def find(sut: LinkIntake, links: Links, payload: Any = None) -> Found:
@@ -206,8 +207,8 @@ def test_patterns_do_not_apply_to_seeds() -> None:
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]))
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), *_rest(crawler))
-    sut.files = SkippedFiles(Frontier(BestPrefix(), Politeness()), *_rest(crawler)[:2])
+    files = SkippedFiles(Frontier(BestPrefix(), Politeness()), *_rest(crawler)[:2])
+    sut = LinkIntake(seen, LinkChecks(patterns, files=files), QUALITIES["in-links"](), *_rest(crawler))
     assert [entry.url for entry in find(sut, Links(None, ["http://a.example/a.pdf"])).entries] == [
         "http://a.example/a.pdf"
     ]
@@ -220,7 +221,7 @@ def test_patterns_that_match_no_link_are_named(links_to: str, said: list[str], c
     crawler = get_crawler()
     patterns = LinkFilter(include=UrlPatterns(["/docs/"]), exclude=UrlPatterns(["*?print="]))
     seen = SeenDupeFilter.from_crawler(crawler)
-    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), *_rest(crawler))
+    sut = LinkIntake(seen, LinkChecks(patterns), QUALITIES["in-links"](), *_rest(crawler))
     find(sut, links(links_to))
     sut.close()
     assert [record.getMessage().split()[0] for record in caplog.records] == said
@@ -228,8 +229,7 @@ def test_patterns_that_match_no_link_are_named(links_to: str, said: list[str], c
 
 def test_links_to_servers_of_other_workers_are_sent_once() -> None:
     """With the quality of new ones, the page's share included; what was sent counts as seen."""
-    sut = intake()
-    sut.exchange = ListExchange(own="a.example")
+    sut = intake(exchange=ListExchange(own="a.example"))
     found = find(sut, links("/near", "http://b.example/far", "http://b.example/far#x", "http://b.example/pic.png"))
     assert [(e.url, e.quality) for e in found.entries] == [("http://a.example/near", 2.0)]
     assert [(e.url, e.quality, e.depth) for e in found.sent] == [("http://b.example/far", 3.0, 3)]
@@ -241,16 +241,14 @@ def test_links_to_servers_of_other_workers_are_sent_once() -> None:
 
 def test_links_sent_have_the_callback_and_the_given_quality() -> None:
     """As those that are queued here."""
-    sut = intake()
-    sut.exchange = ListExchange(own="a.example")
+    sut = intake(exchange=ListExchange(own="a.example"))
     found = find(sut, links("http://b.example/", quality=0.25), b"payload")
     assert [(e.quality, e.payload) for e in found.sent] == [(0.25, b"payload")]
 
 
 def test_seeds_are_sent_too() -> None:
     """Each worker reads them."""
-    sut = intake()
-    sut.exchange = ListExchange(own="a.example")
+    sut = intake(exchange=ListExchange(own="a.example"))
     found = find(sut, Links(None, ["http://a.example/", "http://b.example/"]))
     assert [[e.url for e in part] for part in (found.entries, found.sent)] == [
         ["http://a.example/"],

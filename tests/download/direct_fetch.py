@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from scrapy import Request
 from scrapy.http import Response
 
 from crawlproject.download.body_budget import BodyBudget
-from crawlproject.download.request_head import Proxy, destination
-from crawlproject.download.session_connection import Connection
+from crawlproject.download.connection import Connection
+from crawlproject.download.request_head import Proxy, Sent, destination
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Limits, Transfer
 
 
-class SystemNames:
-    """Resolves names as the system does."""
-
-    async def resolve(self, host: str) -> tuple[str, ...]:
-        """The addresses of ``host``."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-        return tuple(each[4][0] for each in found)
+async def resolved(host: str) -> tuple[str, ...]:
+    """The addresses of ``host``, as the system finds them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    return tuple(each[4][0] for each in found)
 
 
 class Silent:
@@ -44,24 +40,13 @@ async def fetch_directly(
     connection: Connection,
     url: str,
     timing: Timing,
-    on_lost: Callable[[], None],
     may_send: Callable[[], bool] = lambda: True,
     via: Proxy | None = None,
 ) -> Response:
     """The answer to a GET."""
-    request = Request(url)
     budget = BodyBudget(1 << 24, lambda: None, lambda: None, set)
-    transfer = Transfer(
-        request,
-        timing,
-        budget.share(),
-        Limits(0, 0, fails_on_loss=True),
-        Silent(),  # type: ignore[arg-type]
-        to=destination(url),
-        via=via,
-        last=False,
-        noted=partial(connection.noted, timing, on_lost),
-        left=lambda: None,
-    )
-    await connection.fetch(transfer, budget, timing, 30.0, may_send)
+    sent = Sent(Request(url), destination(url), via, is_last=False)
+    limits = Limits(0, 0, fails_on_loss=True)
+    transfer = Transfer(sent, timing, budget.share(), limits, Silent())  # type: ignore[arg-type]
+    await connection.fetch(transfer, 30.0, may_send)
     return transfer.response(address=connection.address, certificate=None)

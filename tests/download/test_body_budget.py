@@ -15,7 +15,8 @@ from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from crawlproject.download import body_budget
-from crawlproject.download.body_budget import BodyBudget, Share, crawl_budget
+from crawlproject.download.body_budget import BodyBudget, Share
+from crawlproject.engine import Crawl
 
 LIMIT = 1_000_000
 
@@ -205,7 +206,7 @@ def test_body_of_a_callback_that_raised_is_released(monkeypatch: pytest.MonkeyPa
             raise kept from None
 
     async def case(counts: Counts) -> None:
-        budget = crawl_budget(crawler)
+        budget = Crawl.of(crawler).part(BodyBudget)
         response = Response("http://example.com/")
         budget.hold(response, grown(budget, 2 * LIMIT))
         try:

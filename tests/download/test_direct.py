@@ -17,16 +17,16 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
+from crawlproject.download.connection import Connection
 from crawlproject.download.content_types import media_type
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
 from crawlproject.download.opening import Opening
-from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from crawlproject.middlewares.large_pages import LargePageMiddleware
-from tests.download.direct_fetch import SystemNames, fetch_directly
-from tests.download.test_connection import GUARD, Slow
+from tests.download.direct_fetch import fetch_directly, resolved
+from tests.download.test_pool import GUARD, Slow
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -135,13 +135,13 @@ async def test_long_content_types_are_not_kept() -> None:
         ended.set()
 
     async def fetch() -> None:
-        response = await fetch_directly(connection, url, Timing(started=0.0), lambda: None)
+        response = await fetch_directly(connection, url, Timing(started=0.0))
         assert isinstance(middleware.process_response(Request(url), response), HtmlResponse)
         assert media_type(response.headers) == "text/html"
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
-        connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
+        connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         await fetch()
         tracemalloc.start()
@@ -164,9 +164,9 @@ async def test_cancelled_request_leaves_nothing() -> None:
     slow = Slow(b"HTTP/1.1 200 OK\r\n")
     server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
     async with server:
-        connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
+        connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        task = asyncio.create_task(fetch_directly(connection, url, Timing(started=0.0), lambda: None))
+        task = asyncio.create_task(fetch_directly(connection, url, Timing(started=0.0)))
         await slow.asked.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -187,14 +187,14 @@ def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], *, 
         slow.go.set()
         server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
         async with server:
-            connection = Connection(Opening(ssl.create_default_context(), SystemNames(), GUARD), None)
+            connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
             if is_open:
-                await fetch_directly(connection, url, Timing(started=0.0), lambda: None)
+                await fetch_directly(connection, url, Timing(started=0.0))
                 slow.asked.clear()
             left = answers[is_open and len(answers) > 1 :]
             with pytest.raises(ConnectionAbortedError):
-                await fetch_directly(connection, url, Timing(started=0.0), lambda: None, lambda: left.pop(0))
+                await fetch_directly(connection, url, Timing(started=0.0), lambda: left.pop(0))
             assert not left
             assert connection.is_aborted
             if is_open or len(answers) > 1:

@@ -25,8 +25,7 @@ def play_newcomer(zone: Zone, story: Callable[[Scene, CrawlFrontier], Awaitable[
     """Run ``story`` with the frontier of a crawl that has one newcomer, with one URL."""
 
     async def run(scene: Scene) -> None:
-        frontier = Frontier(QualityFirst(), Politeness(min_backoff=1))
-        frontier.queue.admits_newcomers = True
+        frontier = Frontier(QualityFirst(), Politeness(min_backoff=1), admits_newcomers=True)
         frontier.push([Entry(f"{KEY}/")])
         crawl = unconnected(Dispatcher(frontier, 2))
         names = NewcomerNames(scene.resolver, AddressGuard(), crawl, 9, lambda _: None)

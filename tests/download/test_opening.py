@@ -10,15 +10,15 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
+from crawlproject.download.connection import Connection
 from crawlproject.download.opening import Opening
 from crawlproject.download.request_head import Proxy
-from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from crawlproject.requests.failures import in_words, is_of_proxy
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import SystemNames, fetch_directly
-from tests.download.test_connection import GUARD
+from tests.download.direct_fetch import fetch_directly, resolved
 from tests.download.test_direct import in_loop
+from tests.download.test_pool import GUARD
 from tests.download.test_unsolicited import Peer
 
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -51,14 +51,15 @@ async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 @asynccontextmanager
-async def through(proxy: Tunnels) -> AsyncIterator[tuple[Connection, str, Proxy]]:
+async def through(proxy: Tunnels, lost: asyncio.Event | None = None) -> AsyncIterator[tuple[Connection, str, Proxy]]:
     """A connection, the root of an https server, and the address of the proxy."""
     peer = Peer()
     server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context())
     front = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    connection = Connection(Opening(trusting, SystemNames(), GUARD), None)
+    lost = lost or asyncio.Event()
+    connection = Connection(Opening(trusting, resolved, GUARD), None, lambda _: lost.set())
     via = Proxy(False, "127.0.0.1", front.sockets[0].getsockname()[1], b"Basic eA==")
     try:
         yield connection, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", via
@@ -77,12 +78,12 @@ async def through(proxy: Tunnels) -> AsyncIterator[tuple[Connection, str, Proxy]
 async def test_a_tunnel_is_kept_for_one_proxy() -> None:
     """Two requests share it; another proxy gets a connection of its own, and is no loss of the first."""
     proxy, timing, lost = Tunnels(), Timing(), asyncio.Event()
-    async with through(proxy) as (connection, root, via):
+    async with through(proxy, lost) as (connection, root, via):
         for path in ("/a", "/b"):
-            assert (await fetch_directly(connection, root + path, timing, lost.set, via=via)).text == path
+            assert (await fetch_directly(connection, root + path, timing, via=via)).text == path
         assert timing.reused
         assert timing.tls_time is not None
-        assert (await fetch_directly(connection, f"{root}/c", timing, lost.set, via=via._replace(credentials=b""))).text
+        assert (await fetch_directly(connection, f"{root}/c", timing, via=via._replace(credentials=b""))).text
         assert not lost.is_set()
     first, second = proxy.asked
     assert first.endswith(b"Proxy-Authorization: Basic eA==\r\n\r\n")
@@ -100,7 +101,7 @@ def test_a_proxy_that_refuses(answer: bytes, *, is_its_fault: bool) -> None:
     async def test() -> None:
         async with through(Tunnels(answer)) as (connection, root, via):
             with pytest.raises(DownloadFailedError) as found:
-                await fetch_directly(connection, root, Timing(), lambda: None, via=via)
+                await fetch_directly(connection, root, Timing(), via=via)
             assert is_of_proxy(found.value) == is_its_fault
 
     test()
@@ -112,11 +113,11 @@ async def test_a_proxy_that_is_not_there() -> None:
     async with through(Tunnels()) as (connection, root, via):
         for url in (root, "http://127.0.0.1:9/"):
             with pytest.raises(DownloadConnectionRefusedError) as found:
-                await fetch_directly(connection, url, Timing(), lambda: None, via=via._replace(port=9))
+                await fetch_directly(connection, url, Timing(), via=via._replace(port=9))
             assert is_of_proxy(found.value)
             assert in_words(found.value) == "connection refused"
         with pytest.raises(DownloadConnectionRefusedError) as found:
-            await fetch_directly(connection, "http://127.0.0.1:9/", Timing(), lambda: None)
+            await fetch_directly(connection, "http://127.0.0.1:9/", Timing())
         assert not is_of_proxy(found.value)
         with pytest.raises(CannotResolveHostError):
-            await fetch_directly(connection, root, Timing(), lambda: None, via=via._replace(host="a.invalid"))
+            await fetch_directly(connection, root, Timing(), via=via._replace(host="a.invalid"))

@@ -337,7 +337,7 @@ def test_ipv6_comes_after_ipv4_where_the_system_has_a_route() -> None:
     """They are tried in turn; each is of its family."""
 
     async def story(scene: Scene) -> None:
-        opening = Opening(ssl.create_default_context(), scene.resolver, AddressGuard())
+        opening = Opening(ssl.create_default_context(), scene.resolver.addresses, AddressGuard())
         found = await opening._addresses(destination("http://a.test/"), Timing())
         assert [(family, address) for family, *_, address in found] == [
             (socket.AF_INET, ("192.0.2.1", 80)),

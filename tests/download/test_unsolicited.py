@@ -15,12 +15,12 @@ import pytest
 
 from crawlproject.compat import DownloadFailedError
 from crawlproject.download.address_guard import AddressGuard
+from crawlproject.download.connection import Connection
 from crawlproject.download.opening import Opening
-from crawlproject.download.session_connection import Connection
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import SystemNames, fetch_directly
+from tests.download.direct_fetch import fetch_directly, resolved
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 EVIL = response(b"evil")
@@ -48,15 +48,16 @@ class Peer:
 class Client:
     """A session's connection to ``root``."""
 
-    def __init__(self, root: str, connection: Connection, counted: list[None]) -> None:
-        self.root, self.connection, self.counted = root, connection, counted
+    def __init__(self, root: str, opening: Opening, counted: list[None]) -> None:
+        self.root, self.counted = root, counted
         self.lost = asyncio.Event()
+        self.connection = Connection(opening, None, lambda _: self.lost.set())
 
     async def get(self, path: str) -> str:
         """The body of a page, asked for as the handler does."""
         await self.connection.check()
         self.lost = asyncio.Event()
-        return (await fetch_directly(self.connection, self.root + path, Timing(), self.lost.set)).body.decode()
+        return (await fetch_directly(self.connection, self.root + path, Timing())).body.decode()
 
     def fileno(self) -> int:
         """Of the socket open now."""
@@ -73,13 +74,13 @@ async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     counted: list[None] = []
-    opening = Opening(trusting, SystemNames(), GUARD, on_unsolicited=lambda: counted.append(None))
-    connection = Connection(opening, None)
+    opening = Opening(trusting, resolved, GUARD, on_unsolicited=lambda: counted.append(None))
     root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    client = Client(root, opening, counted)
     try:
-        yield peer, Client(root, connection, counted)
+        yield peer, client
     finally:
-        await connection.close()
+        await client.connection.close()
         for writer in peer.writers:
             with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
                 writer.transport.abort()

@@ -20,8 +20,8 @@ PLACES = 2
 NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
 
 
-def new_frontier(share: float = SHARE) -> Frontier:
-    frontier = Frontier(QualityFirst(), NONE)
+def new_frontier(share: float = SHARE, *, admits_newcomers: bool = False) -> Frontier:
+    frontier = Frontier(QualityFirst(), NONE, admits_newcomers=admits_newcomers)
     frontier.queue.share_sessions(share)
     return frontier
 
@@ -139,8 +139,7 @@ def test_the_policy_decides_within_one_domain() -> None:
 
 def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
     """They have places with all others; one of another domain has places that none of them takes."""
-    frontier, admitted = new_frontier(), 4
-    frontier.queue.admits_newcomers = True
+    frontier, admitted = new_frontier(admits_newcomers=True), 4
     push(frontier, farm(300), quality=9.0)
 
     def admit() -> list[str]:
@@ -163,8 +162,7 @@ def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
 
 def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up() -> None:
     """While subdomains wait for their name servers, another domain's newcomer is asked for next."""
-    frontier, admitted = new_frontier(), 16
-    frontier.queue.admits_newcomers = True
+    frontier, admitted = new_frontier(admits_newcomers=True), 16
     push(frontier, farm(50), quality=9.0)
     asked = [frontier.ask_newcomer(0.0, admitted) for _ in range(6)]
     assert None not in asked, "nobody else waits"

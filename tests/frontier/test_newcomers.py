@@ -18,9 +18,7 @@ NONE = Politeness(factor=0, min_delay=0, max_delay=0, min_backoff=1)
 
 
 def new_frontier(max_failures: int = 10) -> Frontier:
-    frontier = Frontier(QualityFirst(), NONE, max_failures=max_failures)
-    frontier.queue.admits_newcomers = True
-    return frontier
+    return Frontier(QualityFirst(), NONE, max_failures=max_failures, admits_newcomers=True)
 
 
 def key(number: int) -> str:
@@ -302,8 +300,7 @@ def test_of_equal_ranks_the_server_that_waits_longest_is_first_newcomer_or_not()
 
     An admitted newcomer has waited since its URLs were found, not since its look-up.
     """
-    frontier = Frontier(BreadthFirst(), NONE)
-    frontier.queue.admits_newcomers = True
+    frontier = Frontier(BreadthFirst(), NONE, admits_newcomers=True)
     push_admitted(frontier, 1, urls=3)
     visit(frontier, 0.0)
     push(frontier, 2, urls=2)

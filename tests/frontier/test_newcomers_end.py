@@ -30,8 +30,8 @@ class RandomCrawl:
             Politeness(parking_time=20) if random.random() < 0.5 else Politeness(),
             max_failures=3,
             group_of=group_of if random.random() < 0.6 else None,
+            admits_newcomers=True,
         )
-        self.frontier.queue.admits_newcomers = True
         self.dispatcher = Dispatcher(self.frontier, random.choice([1, 2, 5]), max_parked=random.choice([0, 3]))
         self.kinds = {key: random.choices(["good", "dead", "nameless", "late"], [5, 3, 1, 2])[0] for key in SERVERS}
         self.ahead = random.choice([1, 3, 100])

@@ -16,9 +16,10 @@ from scrapy.http import Response
 from scrapy.utils._compression import zstd  # type: ignore[attr-defined]
 from scrapy.utils.test import get_crawler
 
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.compressed_parts import MAX_PARTS
 from crawlproject.download.off_loop import LARGE, off_loop
+from crawlproject.engine import Crawl
 from crawlproject.middlewares import compression
 from crawlproject.middlewares.compression import ON_LOOP, OffLoopCompressionMiddleware
 
@@ -50,7 +51,7 @@ def test_decompression_bomb_leaves_no_memory_in_use(layers: int, encodings: str)
     names = [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
     assert not [name for name in names if "gunzip" in name or "decode" in name], names
     assert crawler.stats.get_value("httpcompression/too_large") == 1
-    assert crawl_budget(crawler).total == 0
+    assert Crawl.of(crawler).part(BodyBudget).total == 0
 
 
 @pytest.mark.parametrize(

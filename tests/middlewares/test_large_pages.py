@@ -15,8 +15,9 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery import page_reading
 from crawlproject.discovery.page_reading import read_page
-from crawlproject.download.body_budget import Share, crawl_budget
+from crawlproject.download.body_budget import BodyBudget, Share
 from crawlproject.download.off_loop import LARGE, _thread
+from crawlproject.engine import Crawl
 from crawlproject.middlewares import large_pages
 from crawlproject.middlewares.large_pages import LargePageMiddleware
 from crawlproject.requests.meta import BY_TYPE
@@ -60,7 +61,7 @@ def large_page(body: bytes) -> tuple[Request, HtmlResponse]:
 def test_large_page_counts_the_memory_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its body, its text and the extracted text, until the response is released; two more while it is decoded."""
     crawler = get_crawler()
-    budget = crawl_budget(crawler)
+    budget = Crawl.of(crawler).part(BodyBudget)
     middleware = LargePageMiddleware.from_crawler(crawler)
     totals: list[int] = []
     grow = Share.grow
@@ -105,7 +106,7 @@ def test_share_of_an_unreadable_page_is_released(monkeypatch: pytest.MonkeyPatch
     middleware = LargePageMiddleware.from_crawler(crawler)
     with pytest.raises(MemoryError):
         asyncio.run(middleware.process_response(*large_page(b"x" * 2 * LARGE)))
-    assert crawl_budget(crawler).total == 0
+    assert Crawl.of(crawler).part(BodyBudget).total == 0
 
 
 @pytest.mark.parametrize(

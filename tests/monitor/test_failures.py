@@ -23,7 +23,7 @@ from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnecte
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
-from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter
+from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
 from crawlproject.monitor.figures import ServerCounts
 from crawlproject.monitor.forecast import Survey, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back

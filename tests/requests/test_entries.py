@@ -70,3 +70,37 @@ def test_a_page_is_not_lost_with_its_depth(depth: object, caplog: pytest.LogCapt
     assert stats.get_value("frontier/bad_depth") == 1
     lines = [record.getMessage() for record in caplog.records if record.name.startswith("crawlproject")]
     assert lines == [f"meta['depth'] = {depth!r} of http://a.example/ is no depth: taken for 0"]
+
+
+def request_of(entries: RequestEntries, url: str, page: Request | None, **meta: Any) -> tuple[float, float]:
+    """The quality of a request as new, and what it adds if the URL is known."""
+    request = Request(url, meta=meta)
+    gain = entries.gain(request, page, is_known=False)
+    return entries.entry(request, gain=gain).quality, gain
+
+
+@pytest.mark.parametrize(
+    ("kind", "internal", "external"),
+    [("in-links", (2.0, 1.0), (3.0, 2.0)), ("constant", (1.0, 0.0), (1.0, 0.0)), ("opic", (1.0, 0.0), (1.0, 0.0))],
+)
+def test_a_request_counts_as_a_link_of_its_page(
+    kind: str, internal: tuple[float, float], external: tuple[float, float]
+) -> None:
+    """Once for each URL; not if the quality is shared out over all links of the page, whose number is unknown."""
+    entries = RequestEntries(ChangedCode(), QUALITIES[kind](), MemoryStatsCollector(get_crawler()))
+    page, other = Request("http://a.example/"), Request("http://a.example/other")
+    for each in (page, other):
+        assert request_of(entries, "http://a.example/x", each) == internal
+        assert request_of(entries, "http://b.example/x", each) == external
+        assert entries.gain(Request("http://b.example/x"), each, is_known=True) == 0.0
+
+
+def test_requests_that_are_no_links() -> None:
+    """Of no page, of a copy, to the page itself, or with a quality of their own."""
+    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), MemoryStatsCollector(get_crawler()))
+    page, copy = Request("http://a.example/"), Request("http://a.example/copy", meta={"duplicate_of": "x"})
+    url = "http://a.example/x"
+    assert request_of(entries, url, None) == request_of(entries, url, copy) == (1.0, 0.0)
+    assert entries.gain(page.copy(), page, is_known=True) == 0.0
+    assert request_of(entries, url, page, quality=7) == (7.0, 0.0)
+    assert request_of(entries, url, Request("http://")) == (1.0, 0.0)

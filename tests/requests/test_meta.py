@@ -19,4 +19,4 @@ def test_the_table_has_all_keys() -> None:
 
 def test_what_one_run_means_is_a_key() -> None:
     """And nothing that a spider sets."""
-    assert {meta.ORIGIN, meta.RECORD, meta.SHARE, meta.TIMING} == meta.THIS_RUN
+    assert {meta.FOUND_ON, meta.ORIGIN, meta.RECORD, meta.SHARE, meta.TIMING} == meta.THIS_RUN

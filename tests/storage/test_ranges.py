@@ -347,11 +347,11 @@ def test_loading_goes_in_steps(worker: Worker, monkeypatch: pytest.MonkeyPatch) 
 
 def test_times_follow_the_clock_of_others(worker: Worker) -> None:
     """The offset may change while the store is open."""
-    worker.servers.clock_offset = 1000.0
+    worker.servers.follow_clock(1000.0, 0.0)
     worker.frontier.record(Measurement(key_of(3), 1.0, 429, retry_after=60.0))
     worker.commit()
     worker.leave(3)
-    worker.servers.clock_offset = 1020.0
+    worker.servers.follow_clock(1020.0, 0.0)
     worker.frontier.remove(key_of(3)) if worker.frontier.server(key_of(3)) else None
     worker.servers._rests.clear()  # as in another process
     worker.take(3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
@@ -13,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from crawlproject.download.lane.calls import awaited, calls_of
 from crawlproject.download.receivers import Receivers
-from crawlproject.engine import stats_of
+from crawlproject.engine import stats_of, used_now
 from crawlproject.options.scrapy_values import NO_LIMIT
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Downloading:
                 slot.queue.append((request, turn))
                 downloader._process_queue(slot)
                 return await maybe_deferred_to_future(turn)
-            slot.lastseen = monotonic()
+            used_now(slot)
             if slot.concurrency < NO_LIMIT:
                 await asyncio.sleep(0)  # Scrapy counts a request from then on: of those that come at once all are sent
             return await self.transfer(slot, request)

@@ -14,10 +14,11 @@ from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
 from crawlproject.compat import closes_lane
-from crawlproject.download.body_budget import crawl_budget
+from crawlproject.crawl_frontier import frontier_of
+from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
-from crawlproject.engine import RequestsUnderWay, engine_of, stats_of
+from crawlproject.engine import Crawl, RequestsUnderWay, answers, engine_of, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -39,9 +40,10 @@ class FastLane:
         self._crawler = crawler
         self._engine = engine
         self._count = stats_of(crawler).inc_value
-        self._budget = crawl_budget(crawler)
+        self._crawl = frontier_of(crawler)
+        self._budget = Crawl.of(crawler).part(BodyBudget)
         self._under_way = RequestsUnderWay(engine)
-        self._scraping = Scraping(engine)
+        self._scraping = Scraping(engine, self._under_way)
         self._received = Receivers(crawler, signals.response_received)
         self._told_empty = Receivers(crawler, signals.scheduler_empty)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -91,8 +93,7 @@ class FastLane:
     async def _download(self, request: Request) -> Response | Request:
         result = await self._fetch(request)
         if isinstance(result, Response):
-            if result.request is None:
-                result.request = request
+            answers(result, request)
             log_line(self._crawler, logger, "crawled", result.request, result)
             self._received.tell(response=result, request=result.request)
         elif not isinstance(result, Request):
@@ -108,6 +109,8 @@ class FastLane:
             if isinstance(result, Response):
                 self._count("lane/pages")
                 self._budget.scraped(result)
+                if self._crawl is not None:
+                    self._crawl.page_scraped(request)
             self._under_way.scraped(request, result)
 
     async def _fetch_by_other(self, request: Request) -> Any:

@@ -11,8 +11,7 @@ from scrapy.spidermiddlewares.depth import DepthMiddleware
 from scrapy.utils.asyncgen import as_async_generator
 from scrapy.utils.python import MutableAsyncChain
 
-from crawlproject.download.lane.calls import call_of
-from crawlproject.download.lane.quick import quick_process
+from crawlproject.download.lane.calls import call_of, quick_process
 from crawlproject.links import Links, TakesLinks
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ class PageJob:
         self.is_in_new_tab = True  # else the memory may be that of the page before
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
-        self.when_left: Callable[[], None] = lambda: None  # called then
+        self._when_left: Callable[[], None] = lambda: None  # called then
         self.network_time = 0.0  # with at least one request in flight
         self._busy_since = 0.0
 
@@ -116,7 +116,11 @@ class PageJob:
         target = url.partition("#")[0]
         if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url
-            self.when_left()
+            self._when_left()
+
+    def tell_left(self, call: Callable[[], None]) -> None:
+        """Call ``call`` when a script wants to leave the page."""
+        self._when_left = call
 
     def fail(self, kind: str, message: str) -> None:
         """Give the page up: ``failure`` raises."""

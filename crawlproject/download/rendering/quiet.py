@@ -54,7 +54,7 @@ class Quiet:
         self._ahead = 0.0
         self._seen: tuple[int, int | None] = (0, None)  # changes of the network and of the DOM
         self._changed_at = self._network_changed_at = 0.0
-        job.when_left = tab.wake
+        job.tell_left(tab.wake)
 
     async def wait(self) -> None:
         """Return when the page is quiet, or when a script wants to leave it.

@@ -9,10 +9,16 @@ from scrapy import Request
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier
+from crawlproject.frontier.server import Session
 from tests.crawl_ports import unconnected
 
 
-def frontier_with(request: Request, session: Any) -> CrawlFrontier:
+def session_of(last_end: float, busy_since: float) -> Session:
+    """A session whose last response ended then."""
+    return Session(cast("Any", None), last_end, limit=10, busy_since=busy_since)
+
+
+def frontier_with(request: Request, session: Session) -> CrawlFrontier:
     """A frontier that has handed out ``request``."""
     frontier = unconnected()
     frontier.started[request] = cast("Any", SimpleNamespace(session=session))
@@ -22,8 +28,9 @@ def frontier_with(request: Request, session: Any) -> CrawlFrontier:
 def test_session_was_busy_without_it() -> None:
     """Of ten seconds seven passed in the browser: the rest is by three."""
     request, now = Request("http://a.test/"), CLOCK()
-    session = SimpleNamespace(busy_since=now - 10.0, last_end=now - 8.0)
+    session = session_of(now - 8.0, busy_since=now - 10.0)
     frontier_with(request, session).server_was_idle(request, 7.0)
+    assert session.busy_since is not None
     assert 3.0 <= session.last_end - session.busy_since < 4.0
     assert session.last_end >= now  # it rests from now on
 
@@ -31,12 +38,13 @@ def test_session_was_busy_without_it() -> None:
 def test_never_less_than_nothing() -> None:
     """Clocks of two sources may differ a little; nothing is learned of a request that was not handed out."""
     request, now = Request("http://a.test/"), CLOCK()
-    session = SimpleNamespace(busy_since=now - 1.0, last_end=now)
+    session = session_of(now, busy_since=now - 1.0)
     frontier = frontier_with(request, session)
     frontier.server_was_idle(request, 2.0)
+    assert session.busy_since is not None
     assert session.busy_since <= session.last_end
-    before = vars(session).copy()
+    before = session.last_end
     frontier.server_was_idle(Request("http://a.test/"), 2.0)
     session.busy_since = None  # a cache answered
     frontier.server_was_idle(request, 2.0)
-    assert vars(session) == {**before, "busy_since": None}
+    assert (session.busy_since, session.last_end) == (None, before)

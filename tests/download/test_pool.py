@@ -1,21 +1,26 @@
 """Connections of sessions that end: after the request in flight, or at once."""
 
+from __future__ import annotations
+
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
 
+from crawlproject import crawl_frontier
 from crawlproject.compat import DownloadFailedError, ResponseDataLossError
+from crawlproject.crawl_frontier import Unrecorded
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.connection import MAX_HELD, ConnectionPool, SessionAbandoned
 from crawlproject.download.opening import Opening
+from crawlproject.download.pool import MAX_HELD, ConnectionPool, Courtesy, SessionAbandoned
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.download.direct_fetch import SystemNames, fetch_directly
+from tests.download.direct_fetch import fetch_directly, resolved
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 
@@ -54,7 +59,7 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
     """A pool for one connection, and the servers' keys."""
     listening = [await asyncio.start_server(server.serve, "127.0.0.1", 0) for server in servers]
     keys = [f"http://127.0.0.1:{each.sockets[0].getsockname()[1]}" for each in listening]
-    pool = ConnectionPool(1, Opening(ssl.create_default_context(), SystemNames(), GUARD))
+    pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolved, GUARD))
     try:
         yield pool, keys
     finally:
@@ -67,9 +72,14 @@ async def crawling(*servers: Slow) -> AsyncIterator[tuple[ConnectionPool, list[s
 ENDED = (DownloadFailedError, ResponseDataLossError)
 
 
+async def at_once() -> None:
+    """All requests are recorded."""
+
+
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
+    """A page of a server with a session."""
     async with pool.use(key, keep=True) as connection:
-        return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
+        return (await fetch_directly(connection, f"{key}/", Timing())).body
 
 
 @pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
@@ -147,7 +157,7 @@ def test_an_idle_connection_is_aborted() -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-class Silent(SystemNames):
+class Silent:
     """A name server that never answers; ``asked``: it was."""
 
     def __init__(self) -> None:
@@ -165,7 +175,7 @@ def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, i
 
     async def test() -> None:
         resolver = Silent()
-        pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolver, GUARD))
+        pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolver.resolve, GUARD))
         cancelled = []
 
         async def request() -> None:
@@ -223,7 +233,7 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
                 return 0.0 if rested.is_set() else MAX_HELD + 0.1
 
             async def stranger() -> None:
-                async with pool.use(keys[0], keep=False, wait=wait):
+                async with pool.use(keys[0], keep=False, courtesy=Courtesy(wait, at_once)):
                     begun.set()
 
             request = asyncio.ensure_future(stranger())
@@ -238,27 +248,48 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-@pytest.mark.parametrize("was_asked", [False, True])
-def test_the_wait_is_asked_for_when_the_last_request_is_recorded(*, was_asked: bool) -> None:
-    """At once if there was none, as for most robots.txt files; recording takes some steps of the event loop."""
+@pytest.mark.parametrize("ended", [0, 1, 2])
+def test_the_wait_is_asked_for_when_all_requests_that_have_ended_are_recorded(ended: int) -> None:
+    """At once if there was none, as for most robots.txt files; a middleware may see an answer for long before."""
 
     async def test() -> None:
         order: list[str] = []
+        unrecorded = Unrecorded()
 
         async def record() -> None:
-            await asyncio.sleep(0)
-            order.append("recorded")
+            for _ in range(ended):
+                await asyncio.sleep(0)
+                order.append("recorded")
+                unrecorded.remove(keys[0])
 
         def wait() -> float:
             order.append("asked")
             return 0.0
 
         async with crawling(Slow()) as (pool, keys):
+            for _ in range(ended):
+                unrecorded.add(keys[0])
             recording = asyncio.ensure_future(record())
-            async with pool.use(keys[0], keep=False, wait=wait, was_asked=lambda: was_asked):
+            courtesy = Courtesy(wait, partial(unrecorded.none_left, keys[0]))
+            async with pool.use(keys[0], keep=False, courtesy=courtesy):
                 pass
             await recording
-        assert order == (["recorded", "asked"] if was_asked else ["asked", "recorded"])
+        assert order == ["recorded"] * ended + ["asked"]
+
+    asyncio.run(asyncio.wait_for(test(), 60))
+
+
+def test_a_request_that_nobody_records_holds_up_others_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It did not pass through Scrapy's downloader."""
+    monkeypatch.setattr(crawl_frontier, "RECORDED_WITHIN", 0.0)
+
+    async def test() -> None:
+        unrecorded = Unrecorded()
+        unrecorded.add("http://a.example")
+        waiting = [asyncio.ensure_future(unrecorded.none_left("http://a.example")) for _ in range(3)]
+        await asyncio.gather(*waiting)
+        monkeypatch.setattr(crawl_frontier, "RECORDED_WITHIN", None)
+        await unrecorded.none_left("http://a.example")
 
     asyncio.run(asyncio.wait_for(test(), 60))
 
@@ -271,7 +302,7 @@ def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
         other.go.set()
         async with crawling(Slow(), other) as (pool, keys):
             with pytest.raises(ZeroDivisionError):
-                async with pool.use(keys[0], keep=False, wait=lambda: 1 / 0):
+                async with pool.use(keys[0], keep=False, courtesy=Courtesy(lambda: 1 / 0, at_once)):
                     pass
             assert await fetch(pool, keys[1]) == b"page"
 

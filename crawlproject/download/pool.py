@@ -1,0 +1,291 @@
+"""The connections of the crawl: one per session, at most a fixed number open, each closed before its slot is reused.
+
+The first of three layers: this pool decides which connection a request gets, and when; ``connection`` opens, checks and
+closes it; ``transfer`` is one exchange over it, a request and its answer.
+
+A connection is really closed, that is acknowledged by the server, before another one takes its slot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+from crawlproject.download.connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from crawlproject.download.opening import Opening
+
+#: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
+MAX_HELD = 2.0
+
+
+class SessionAbandoned(IgnoreRequest):
+    """A request ended without an answer because its session was abandoned."""
+
+    def __init__(self, server_key: str) -> None:
+        super().__init__(f"the session of {server_key} was abandoned")
+
+
+class RestBeganError(ConnectionAbortedError):
+    """Another request of the server has failed while this one opened its connection: it was not sent."""
+
+
+@dataclass(frozen=True)
+class Courtesy:
+    """How a request that bypasses the scheduler waits for its server."""
+
+    #: Seconds until the server may be contacted, asked when it is the request's turn; long waits hold no slot.
+    wait: Callable[[], float]
+    #: Returns when the requests to the server that have ended are recorded, which decides about ``wait``.
+    recorded: Callable[[], Awaitable[None]]
+
+
+class ConnectionPool:
+    """Connections by server key; at most ``limit`` are open at any moment.
+
+    ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not;
+    ``on_left`` when the rest of an answer is not read, which ends the connection.
+
+    A connection with a session lives until ``close`` is called for its server (the session has ended and is not
+    parked); one without a session lives while requests use it.
+    """
+
+    def __init__(
+        self,
+        limit: int,
+        opening: Opening,
+        *,
+        on_lost: Callable[[str], None] = lambda _: None,
+        on_left: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._on_lost, self._on_left = on_lost, on_left
+        self._limit = limit
+        self._places = asyncio.Semaphore(limit)
+        self._opening = opening
+        self._connections: dict[str, Connection] = {}
+        self._closing: dict[str, asyncio.Task[None]] = {}  # the last task of each server
+        self._more: dict[str, int] = {}  # servers that have had several connections -> the most
+        self._strangers = 0  # requests without a session that wait for a slot
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def allow(self, limit: int) -> None:
+        """Raise the limit to ``limit``; a lower one changes nothing: sessions are limited by the frontier. O(limit)."""
+        for _ in range(self._limit, limit):
+            self._places.release()
+        self._limit = max(self._limit, limit)
+
+    @property
+    def open(self) -> int:
+        """Number of connections that are open, opening or closing. O(connections)."""
+        return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
+
+    def use(
+        self,
+        server_key: str,
+        *,
+        keep: bool,
+        local_address: tuple[str, int] | None = None,
+        most: Callable[[], int] = lambda: 1,
+        courtesy: Courtesy | None = None,
+    ) -> Use:
+        """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
+
+        ``keep``: the server has a session; ``close`` will be called when it ends.  ``most``: number of connections to
+        the server among which the request may choose, asked again after a wait.  A connection that was aborted, or is
+        bound to another ``local_address``, is closed first.
+        Raises SessionAbandoned if the connection is aborted meanwhile.
+        """
+        return Use(self, (server_key, local_address), most, courtesy, keep=keep)
+
+    def _least_used(self, server_key: str, most: int) -> str:
+        """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
+        if most == 1:
+            return server_key
+        keys = _keys(server_key, most)
+        self._more[server_key] = max(most, self._more.get(server_key, 0))
+        return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
+
+    async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
+        """See ``use``; ``_end`` must follow."""
+        connection = self._connections.get(server_key)
+        while connection is not None and (connection.is_aborted or connection.local_address != local_address):
+            await connection.unused.wait()
+            if self._connections.get(server_key) is connection and not connection.users:
+                self._drop(server_key, connection)
+            connection = self._connections.get(server_key)
+        if connection is None:
+            connection = self._connections[server_key] = Connection(
+                self._opening, local_address, partial(self._lost, server_key), partial(self._on_left, server_key)
+            )
+        connection.begin_use(keep=keep)
+        has_turn = False
+        try:
+            has_turn = await connection.turn.acquire()
+            if not connection.has_place:
+                if closing := self._closing.get(server_key):
+                    await asyncio.wait([closing])  # one connection per server at a time
+                await self._take_place(connection)
+            if connection.is_aborted:
+                raise SessionAbandoned(server_key)
+        except BaseException:
+            self._end(server_key, connection, has_turn=has_turn)
+            raise
+        return connection
+
+    def _end(self, server_key: str, connection: Connection, *, has_turn: bool = True) -> None:
+        """The request is over."""
+        if has_turn:
+            connection.turn.release()
+        if connection.end_use():
+            is_wanted = self._strangers and self._places.locked() and not self._closing  # its place, by others
+            if is_wanted or not connection.is_kept:
+                self._drop(server_key, connection)
+
+    def close(self, server_key: str) -> None:
+        """The server's session has ended: close each connection of it as soon as no request uses it."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.leave()
+                if not connection.users:
+                    self._drop(key, connection)
+
+    def abort(self, server_key: str) -> None:
+        """The server's session was abandoned: close its connections now, whatever uses them."""
+        for key in _keys(server_key, self._more.get(server_key, 1)):
+            connection = self._connections.get(key)
+            if connection is not None:
+                connection.leave()
+                connection.abort()
+                if not connection.users:
+                    self._drop(key, connection)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for key, connection in list(self._connections.items()):
+            self._drop(key, connection)
+        if self._closing:
+            await asyncio.wait(self._closing.values())
+
+    async def _take_place(self, connection: Connection) -> None:
+        if connection.is_kept and not self._places.locked():
+            await self._places.acquire()
+        else:  # a session may hold its slot while it waits for this request, or hold several
+            self._strangers += 1
+            try:
+                if self._places.locked() and not self._closing:
+                    idle = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
+                    if (item := next(idle, None)) is not None:
+                        self._drop(*item)  # its session reopens it when needed
+                await self._places.acquire()
+            finally:
+                self._strangers -= 1
+        connection.give_place()
+
+    def _lost(self, server_key: str, connection: Connection) -> None:
+        if connection.is_kept and self._connections.get(server_key) is connection:
+            self._on_lost(server_key)
+
+    def _drop(self, server_key: str, connection: Connection) -> None:
+        if self._connections.get(server_key) is connection:
+            del self._connections[server_key]
+            before = self._closing.get(server_key)
+            if before is None and connection.is_over:
+                self._free(connection)
+                return
+            closing = self._close(server_key, connection, before)
+            self._closing[server_key] = asyncio.get_running_loop().create_task(closing)
+
+    async def _close(self, server_key: str, connection: Connection, before: asyncio.Task[None] | None) -> None:
+        try:
+            if before is not None:
+                await asyncio.wait([before])
+            await connection.close()
+        finally:
+            self._free(connection)
+            if self._closing.get(server_key) is asyncio.current_task():
+                del self._closing[server_key]
+
+    def _free(self, connection: Connection) -> None:
+        """Another connection may take the place of ``connection``, which is closed."""
+        if connection.take_place():
+            self._places.release()
+
+
+def _keys(server_key: str, count: int) -> tuple[str, ...]:
+    """The keys of the connections of a server."""
+    return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
+
+
+class Use:
+    """The use of a connection by one request; see ``ConnectionPool.use``.
+
+    A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record
+    of each such generator.
+    """
+
+    __slots__ = ("_connection", "_courtesy", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key")
+
+    def __init__(
+        self,
+        pool: ConnectionPool,
+        place: tuple[str, tuple[str, int] | None],
+        most: Callable[[], int],
+        courtesy: Courtesy | None,
+        *,
+        keep: bool,
+    ) -> None:
+        self._pool = pool
+        self._server_key, self._local_address = place
+        self._most, self._courtesy, self._keep = most, courtesy, keep
+
+    async def __aenter__(self) -> Connection:
+        courtesy = self._courtesy
+        if courtesy is None:
+            self._key = self._pool._least_used(self._server_key, self._most())
+            self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
+            return self._connection
+        while await self._begin(courtesy) > 0.0 or self._may_move():
+            self._pool._end(self._key, self._connection)
+            self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
+            while (wait := courtesy.wait()) > 0.0:
+                await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
+        return self._connection
+
+    def _may_move(self) -> bool:
+        """Whether others wait for this connection, and the server may have one more: they gathered here while it
+        failed."""
+        return self._connection.users > 1 and self._pool._least_used(self._server_key, self._most()) not in (
+            self._pool._connections
+        )
+
+    async def _begin(self, courtesy: Courtesy) -> float:
+        """Take a connection, and wait if that is short; returns the rest of the wait.
+
+        Only with the first of several connections: who waits may have to share it, if an answer was a failure.
+        """
+        self._key = self._pool._least_used(self._server_key, self._most())
+        most_held = MAX_HELD if self._key == self._server_key else 0.0
+        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
+        try:
+            await courtesy.recorded()
+            wait = courtesy.wait()
+            while 0.0 < wait <= most_held:
+                await asyncio.sleep(wait)
+                wait = courtesy.wait()  # another answer may have made it longer
+        except BaseException:
+            self._pool._end(self._key, self._connection)
+            raise
+        return wait
+
+    async def __aexit__(self, *_: object) -> None:
+        self._pool._end(self._key, self._connection)
