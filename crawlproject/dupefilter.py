@@ -37,7 +37,6 @@ CHUNK = 65_536
 STATS = {
     "urls": "seen/urls",
     "cache_hits": "seen/cache_hits",
-    "bloom_new": "seen/bloom_new",
     "store_lookups": "seen/store_lookups",
     "lost": "seen/lost",
     "loss_rate": "seen/loss_rate",

@@ -7,6 +7,7 @@ The report is based on the log of the emulated servers, not on the crawler's own
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,12 +36,15 @@ from testbed.web import (
 
 SPEC = WebSpec(servers=40, pages=800, time_scale=0.1, crawl_delay_share=0.05, crawl_delay=0.5)
 PAGES = ROOT / "demo.jsonl"  # not that of crawls with seeds, which is appended to
+REPORT = ROOT / "demo-report"
 
 
 def crawl(seeds: list[str], scores: Path) -> None:
-    """Run the web spider with its defaults; its pages go to ``demo.jsonl``."""
+    """Run the web spider with its defaults; its pages go to ``demo.jsonl``, its report to ``demo-report``."""
+    shutil.rmtree(REPORT, ignore_errors=True)
     settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": scores, "LOG_LEVEL": "WARNING"}
-    command = [*crawl_command(seeds, settings | {"ALLOWED_NETWORKS": "127.0.0.0/8"}), "-O", str(PAGES)]
+    settings |= {"ALLOWED_NETWORKS": "127.0.0.0/8", "REPORT_DIR": REPORT}
+    command = [*crawl_command(seeds, settings), "-O", str(PAGES)]
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # otherwise Ctrl-C could leave an orphan process
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
         try:
@@ -72,6 +76,8 @@ def main() -> None:
     print(f"{max_open_connections(records)} open in all (allowed: {DEFAULTS['FRONTIER_MAX_SESSIONS']})")
     best = max(items, key=lambda item: item["quality"])
     print(f"best page    {best['title']!r}, {best['length']} bytes, answered in {best['response_time']:.3f} s")
+    print(f"report       {REPORT.name}/report.html: open it in a browser")
+    print("next         scripts/quickstart https://example.org/, or the add-on in your project: docs/own-project.md")
 
 
 if __name__ == "__main__":

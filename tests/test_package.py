@@ -31,7 +31,6 @@ EXTRAS: dict[str, list[str]] = PYPROJECT["optional-dependencies"]
 HEAVY = (
     "numpy",
     "igraph",
-    "matplotlib",
     "fastwarc",
     "zstandard",
     "isal",
@@ -43,7 +42,6 @@ HEAVY = (
     "snowballstemmer",
     "sqlalchemy",
     "psycopg",
-    "extruct",
     "dateparser",
 )
 #: Of the extras, and what is compiled.
@@ -410,7 +408,6 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
         ("pagerank", "links.tsv"): ("scrapy pagerank", "simulation"),
         ("workers", "web"): ("scrapy workers", "redis"),
         ("repository", "ls", "pages"): ("scrapy repository", "repository"),
-        ("rules", "init", "/dev/null"): ("scrapy rules init", "records"),
     }
     (cwd := tmp_path / "cwd").mkdir()
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")

@@ -47,8 +47,6 @@ class DiskBackend(StoringBackend):
     """Keeps URLs, servers and seen-set in a directory; a restart continues from the last commit.
 
     Commits every ``FRONTIER_COMMIT_INTERVAL`` seconds and at the end.
-    Stats: ``frontier/commits``, ``frontier/commit_time`` (longest, seconds), ``frontier/resumed`` (URLs found in the
-    store), and those of ``StoringBackend``.
     """
 
     place = "disk"

@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.commands import trial
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, join
 from crawlproject.workers.scripts import STATE, digest
@@ -81,7 +80,7 @@ class Joining:
     def _try(self, client: Any) -> None:
         """Use each command and a script once, so that missing permissions are found now."""
         prefix = f"{self._keys.meta}:trial"
-        _run(client, trial(prefix))
+        _run(client, _trial(prefix))
         client.script_load(STATE)
         client.execute_command("EVALSHA", digest(STATE), 1, prefix, "", "")
 
@@ -170,3 +169,30 @@ def _run(client: Any, commands: Iterable[tuple[Any, ...]]) -> list[Any]:
         pipeline.execute_command(*command)
     answers: list[Any] = pipeline.execute()
     return answers
+
+
+def _trial(prefix: str) -> list[tuple[str, ...]]:
+    """Commands on keys that begin with ``prefix``, of which none is left: each that workers use, except scripts."""
+    hash_, list_, string, stream = (f"{prefix}:{kind}" for kind in ("hash", "list", "string", "stream"))
+    return [
+        ("TIME",),
+        ("HSET", hash_, "a", "1"),
+        ("HINCRBY", hash_, "a", "1"),
+        ("HINCRBYFLOAT", hash_, "a", "1"),
+        ("HEXISTS", hash_, "a"),
+        ("HGET", hash_, "a"),
+        ("HMGET", hash_, "a"),
+        ("HGETALL", hash_),
+        ("HDEL", hash_, "b"),
+        ("RPUSH", list_, "a"),
+        ("LRANGE", list_, "0", "0"),
+        ("LTRIM", list_, "0", "0"),
+        ("SET", string, "a"),
+        ("GET", string),
+        ("XADD", stream, "*", "a", "1"),
+        ("XLEN", stream),
+        ("XRANGE", stream, "-", "+"),
+        ("XREAD", "COUNT", "1", "STREAMS", stream, "0"),
+        ("XDEL", stream, "0-1"),
+        *(("DEL", key) for key in (hash_, list_, string, stream)),
+    ]

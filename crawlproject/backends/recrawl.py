@@ -66,8 +66,6 @@ _mark = Struct(">IHB")
 
 
 class Answer(NamedTuple):
-    """Status and validators of a response."""
-
     status: int
     etag: bytes
     modified: bytes
@@ -92,11 +90,7 @@ def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
 
 
 class Recrawl:
-    """Records fetched pages and queues old ones again.
-
-    Stats: ``recrawl/queued`` (pages queued again), their results ``recrawl/unchanged`` (304), ``recrawl/changed``,
-    ``recrawl/redirected``, ``recrawl/gone`` (404, 410: record deleted), ``recrawl/failed`` (record kept).
-    """
+    """Records fetched pages and queues old ones again."""
 
     def __init__(
         self, crawler: Crawler, store: DiskStore, servers: DiskFrontierStore, codec: RequestCodec, form: Canonicalizer

@@ -80,10 +80,7 @@ MAX_REASON = 300
 
 
 class RedisBackend(StoringBackend):
-    """Keeps URLs, servers and seen-set of the partitions that this worker owns; see ``workers``.
-
-    Stats: ``workers/*``.
-    """
+    """Keeps URLs, servers and seen-set of the partitions that this worker owns; see ``workers``."""
 
     place = "redis"
 

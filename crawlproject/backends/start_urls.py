@@ -73,7 +73,6 @@ class StartUrls:
 
     An element is a URL, or JSON as scrapy-redis takes it: ``url``, ``method``, ``meta``; the rest are fields of a form.
     A spider with ``make_request_from_data`` makes its own requests.
-    Stats: ``workers/start_urls``, ``workers/start_urls/bad``.
     """
 
     def __init__(self, crawler: Crawler, commands: Commands, owner: Owner, options: RedisOptions) -> None:
@@ -110,19 +109,13 @@ class StartUrls:
         """Whether some are queued and still in their key."""
         return bool(self._pending)
 
-    def ahead(self) -> Sequence[tuple[Any, ...]]:
-        """See ``StartUrlKey``: removes those that are stored, reads the next ones."""
-        cuts = self._owner.confirmed(self.partition)
-        return [] if cuts is None or not self._are_stored(cuts) else self._commands_to_replace()
-
-    async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
+    async def move(self) -> bool:
         """Remove those that are stored, queue the next ones; returns whether any wait in their key.
 
-        ``answers``: to ``ahead``, if the commands were sent; if not ``at_once``, those that are stored now wait for the
-        next ``ahead``.  Raises what a call to Redis raises; then call it again.
+        Raises what a call to Redis raises; then call it again.
         """
         try:
-            has_any = await self._move(answers, at_once=at_once)
+            has_any = await self._move()
         except AWAY as error:
             if "WRONGTYPE" not in str(error):
                 raise
@@ -134,16 +127,15 @@ class StartUrls:
             self._spider.spider_idle_start_time = int(time.time())  # scrapy-redis would count from the first idle time
         return has_any
 
-    async def _move(self, answers: Sequence[Any] | None, *, at_once: bool) -> bool:
+    async def _move(self) -> bool:
         cuts = self._owner.confirmed(self.partition)
         if cuts is None:
             self._pending = []  # the next owner reads them again
             self._waiting = (await self._commands([(self._count, self._key)]))[0]
             return bool(self._waiting)
-        is_leaving = self._owner.is_leaving(self.partition)
-        if answers or not self._pending or ((at_once or is_leaving) and self._are_stored(cuts)):
-            found = await self._replace_pending(answers)
-            if is_leaving:
+        if not self._pending or cuts >= self._pending_cut:  # Redis has them in the frontier
+            found = await self._replace_pending()
+            if self._owner.is_leaving(self.partition):
                 return bool(found)  # the next owner reads them
             self._fit(found)
             await self._queue(found)
@@ -155,26 +147,16 @@ class StartUrls:
     async def remove_stored(self) -> None:
         """Remove those that wait for it: all that was queued is stored, and the worker leaves."""
         if self._pending and self._owner.confirmed(self.partition) is not None:
-            await self._replace_pending(None)
+            await self._replace_pending()
 
-    async def _replace_pending(self, answers: Sequence[Any] | None) -> list[bytes]:
+    async def _replace_pending(self) -> list[bytes]:
         """Remove those that are stored; returns the next ones."""
-        if not answers:
-            answers = await self._commands(self._commands_to_replace())
-        for answer in answers:
-            if isinstance(answer, Exception):
-                raise answer
+        middle = (1,) if self._remove == "LREM" else ()
+        commands = [(self._remove, self._key, *middle, element) for element in self._pending]
+        commands.append((self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1))))
+        answers = await self._commands(commands)
         self._pending = []
         return list(answers[-1])
-
-    def _are_stored(self, cuts: int) -> bool:
-        """Whether Redis has the pending ones in the frontier, or there are none."""
-        return not self._pending or cuts >= self._pending_cut
-
-    def _commands_to_replace(self) -> list[tuple[Any, ...]]:
-        middle = (1,) if self._remove == "LREM" else ()
-        removals = [(self._remove, self._key, *middle, element) for element in self._pending]
-        return [*removals, (self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1)))]
 
     def _fit(self, found: Sequence[bytes]) -> None:
         if found:

@@ -51,7 +51,6 @@ class StoringBackend(Backend):
 
     Acknowledgement has two steps: ``_find_done`` calls ``_done`` for each page that is done; ``_acknowledge`` deletes
     its entry, here at once.
-    Stats: ``scheduler/unserializable``, ``frontier/unserializable/refetched``, ``frontier/unserializable/lost``.
     """
 
     #: Where stored entries are kept: the label in ``scheduler/enqueued/…``.

@@ -75,7 +75,6 @@ class Command(Described, ScrapyCommand):
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """The options of ``servers``."""
         super().add_options(parser)
         group = parser.add_argument_group(title="Options of servers")
         group.add_argument("--search", metavar="TEXT", help="part of the server's address")

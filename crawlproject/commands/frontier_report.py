@@ -111,7 +111,6 @@ class FrontierReport:
             yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
 
     def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
-        """The first ``count`` of ``urls``."""
         return list(islice(self.urls(key), count))
 
     def url(self, url: str) -> dict[str, Any]:
@@ -240,7 +239,6 @@ def place(crawl: StoredCrawl, server: str) -> dict[str, Any]:
 
 
 def workers_table(found: list[dict[str, Any]]) -> list[str]:
-    """Lines for people."""
     if not found:
         return []
     title = " ".join(form.format(key) for key, form in COLUMNS)

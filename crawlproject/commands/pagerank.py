@@ -47,7 +47,6 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="write the scores to FILE (standard output)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Read, compute, write; raises UsageError for a file that cannot be read or written."""
         with command_needs_extra("pagerank", "simulation"):
             import crawlproject.simulation.pagerank  # noqa: F401 - also before a long file is read
         configure_logging(self.settings)

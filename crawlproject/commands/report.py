@@ -33,7 +33,6 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: beside the figures)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Print the path of the report; exit code 1 if there are no data for it."""
         from crawlproject.monitor.report.joint import worker_directories
         from crawlproject.monitor.report.page import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME

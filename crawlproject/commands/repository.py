@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
 from crawlproject.commands.described import Described, server_option
-from crawlproject.options.extras import command_needs_extra, install_command
+from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,35 +26,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Action -> number of arguments before the directory.
-ACTIONS = {"ls": 0, "get": 1, "export": 0, "index": 0}
+ACTIONS = {"ls": 0, "get": 1, "index": 0}
 
 
 class Command(Described, ScrapyCommand):
     """Only the action ``index`` writes."""
 
     requires_crawler_process = False
-    usage = "[options] <ls [DIR] | get URL [DIR] | export [DIR] | index [DIR]>"
-    summary = "List, get and export the pages stored by a crawl"
+    usage = "[options] <ls [DIR] | get URL [DIR] | index [DIR]>"
+    summary = "List and get the pages stored by a crawl"
     explanation = (
-        "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded. export: write"
-        " the index as CSV or Parquet. index: create or complete the index of a directory of WARC files. DIR"
-        " defaults to REPOSITORY_DIR."
+        "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded."
+        " index: create or complete the index of a directory of WARC files. DIR defaults to REPOSITORY_DIR."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--dir", help="the repository's directory")
-        parser.add_argument("--server", help="ls, export: only these servers: scheme://host[:port], host, .domain")
-        parser.add_argument("--status", type=int, help="ls, export: only pages with this HTTP status")
+        parser.add_argument("--server", help="ls: only these servers: scheme://host[:port], host, .domain")
+        parser.add_argument("--status", type=int, help="ls: only pages with this HTTP status")
         parser.add_argument("--limit", type=int, metavar="N", help="ls: maximum number of pages")
         parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
         parser.add_argument("--headers", action="store_true", help="get: print the HTTP headers first")
         parser.add_argument("--raw", action="store_true", help="get: print the body as received, without decoding")
-        parser.add_argument("--csv", metavar="FILE", help="export: write CSV to FILE")
-        parser.add_argument("--parquet", metavar="FILE", help="export: write Parquet to FILE (needs the extra parquet)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the action; raises UsageError for wrong arguments; exit code 1 if nothing is found."""
         from crawlproject.options.warc import RepositorySettings
 
         assert self.settings is not None
@@ -84,8 +81,6 @@ class Command(Described, ScrapyCommand):
     def _read(self, action: str, index: PageIndex, directory: Path, opts: Namespace, url: str = "") -> None:
         if action == "get":
             self._get(index, directory, url, opts)
-        elif action == "export":
-            _export(index, opts)
         elif opts.files:
             sys.stdout.writelines(_files(index, directory))
         else:
@@ -116,7 +111,6 @@ class Command(Described, ScrapyCommand):
 def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
     """The response of a page; for a revisit, with the body of the original page. Raises OSError, ValueError."""
     from crawlproject.repository import WarcFiles
-    from crawlproject.repository.export import iso
     from crawlproject.repository.reading import read_message
 
     files = WarcFiles(directory)
@@ -125,7 +119,7 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
         return message
     original = index.original(row.digest) if row.digest is not None else None
     if original is None:
-        raise ValueError(f"the page of {iso(row.fetched_at)} repeats an earlier page, which is not in this repository")
+        raise ValueError(f"the page of {_iso(row.fetched_at)} repeats an earlier page, which is not in this repository")
     return message._replace(body=read_message(files.path(original.file), original.offset).body)
 
 
@@ -143,11 +137,10 @@ def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
 
 
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
-    from crawlproject.repository.export import iso
 
     for row in rows:
         media_type = (row.content_type or "-").partition(";")[0].strip()
-        when, status = iso(row.fetched_at)[:19], row.status or "-"
+        when, status = _iso(row.fetched_at)[:19], row.status or "-"
         yield f"{when}Z {status:>3} {row.record_type:8} {row.length:>9} {media_type} {row.url}\n"
 
 
@@ -165,16 +158,5 @@ def _files(index: PageIndex, directory: Path) -> Iterator[str]:
         yield f"{state:8} {size:>12} bytes {pages:>9} pages {name}{note}\n"
 
 
-def _export(index: PageIndex, opts: Namespace) -> None:
-    from crawlproject.repository.export import write_csv, write_parquet
-
-    if bool(opts.csv) == bool(opts.parquet):
-        raise UsageError("export: expected either --csv FILE or --parquet FILE", print_help=False)
-    option, path, write = ("--csv", opts.csv, write_csv) if opts.csv else ("--parquet", opts.parquet, write_parquet)
-    try:
-        count = write(_rows(index, opts), Path(path))
-    except ImportError as error:
-        raise UsageError(f"--parquet needs: {install_command('parquet')}", print_help=False) from error
-    except OSError as error:
-        raise UsageError(f"{option} {path}: {error.strerror}", print_help=False) from error
-    logger.info("Pages written to %s: %d", path, count)
+def _iso(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")

@@ -78,8 +78,8 @@ class Command(Described, ScrapyCommand):
     summary = "Check the rules of `scrapy crawl site` on a page, or write a first rule file"
     explanation = (
         "check: read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
-        " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD,"
-        " microdata and OpenGraph tell."
+        " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD"
+        " and OpenGraph tell."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -93,7 +93,6 @@ class Command(Described, ScrapyCommand):
             self.settings.set("LOG_LEVEL", "WARNING", priority="cmdline")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the action; raises UsageError for wrong arguments."""
         from crawlproject.storage.errors import plain_message
 
         action, *rest = args or [""]

@@ -30,7 +30,7 @@ SYNTHETIC_OPTIONS = ("servers", "pages")
 
 
 class Command(Described, ScrapyCommand):
-    """Prints a table; writes CSV files and plots with ``--output``."""
+    """Prints a table; writes CSV files with ``--output``."""
 
     requires_crawler_process = False
     usage = "[options]"
@@ -41,15 +41,13 @@ class Command(Described, ScrapyCommand):
         """Exit code 1 if the extra ``simulation`` is not installed."""
         super().add_options(parser)
         with command_needs_extra("simulate", "simulation"):
-            import crawlproject.simulation.experiment
-            import crawlproject.simulation.plots  # noqa: F401 - before anything runs
+            import crawlproject.simulation.experiment  # noqa: F401 - before anything runs
         _add_experiment(parser.add_argument_group("Experiment"))
         _add_web(parser.add_argument_group("Web"))
         _add_crawl(parser.add_argument_group("Crawl"))
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the experiment; raises UsageError naming the invalid option."""
-        from crawlproject.simulation import experiment, plots, report
+        from crawlproject.simulation import experiment, report
 
         if args:
             raise UsageError(f"unknown argument {args[0]!r}", print_help=False)
@@ -61,8 +59,7 @@ class Command(Described, ScrapyCommand):
         trials = experiment.run(plan, opts.jobs)
         print(report.text(trials))  # noqa: T201
         if folder is not None:
-            written = report.write(trials, folder) + plots.write(trials, folder)
-            print(f"\nin {folder}: {', '.join(path.name for path in written)}")  # noqa: T201
+            print(f"\nin {folder}: {', '.join(path.name for path in report.write(trials, folder))}")  # noqa: T201
 
 
 def _add_experiment(group: _ArgumentGroup) -> None:
@@ -77,7 +74,7 @@ def _add_experiment(group: _ArgumentGroup) -> None:
     group.add_argument("--estimate", choices=ESTIMATES, default="known", help="how the crawler estimates quality")
     group.add_argument("--error", type=_number, metavar="SIGMA", help="log-normal error of the known quality")
     group.add_argument("--jobs", type=_count, metavar="N", default=os.cpu_count() or 1, help="processes")
-    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv, plots to DIR")
+    group.add_argument("-o", "--output", metavar="DIR", help="write table.csv, summary.csv, curves.csv to DIR")
 
 
 def _add_web(group: _ArgumentGroup) -> None:
@@ -95,16 +92,10 @@ def _add_web(group: _ArgumentGroup) -> None:
     group.add_argument("--times", choices=tuple(TIME_MODELS), help="response times of a graph's servers (synthetic)")
     group.add_argument("--dead", type=_share, metavar="SHARE", default=0.0, help="share of servers that do not answer")
     group.add_argument("--sitemaps", type=_share, metavar="SHARE", default=0.0, help="share of servers with a sitemap")
-    group.add_argument(
-        "--flaws", action="store_true", help="robots.txt, redirects, dead links, copies, errors, slow first answers"
-    )
 
 
 def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--sessions", type=_count, metavar="N", default=64, help="concurrent connections (64)")
-    group.add_argument(
-        "--workers", type=_counts, metavar="A,B", default=(1,), help="workers that share the connections (1)"
-    )
     group.add_argument("--parked", type=_natural, metavar="N", default=0, help="additional idle connections (0)")
     group.add_argument("--politeness", choices=("session", "request"), default="session")
     group.add_argument("--delay-factor", type=_number, metavar="X", default=0.0, help="wait X times the time taken (0)")
@@ -118,23 +109,17 @@ def _experiment(opts: Namespace) -> Experiment:
     from crawlproject.frontier.politeness import PARKING_TIME, Politeness
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.trial import Experiment, Knowledge
-    from crawlproject.workers.assignment import PARTITIONS, owners_of_servers
 
     if opts.error and opts.estimate != "known":
         raise UsageError(f"--error {opts.error:g}: for --estimate known only", print_help=False)
     if opts.min_delay > opts.max_delay:
         raise UsageError(f"--min-delay {opts.min_delay:g}: above --max-delay {opts.max_delay:g}", print_help=False)
-    if (most := max(opts.workers)) > opts.sessions:
-        raise UsageError(f"--workers {most}: more than --sessions {opts.sessions}", print_help=False)
-    if most > PARTITIONS:
-        raise UsageError(f"--workers {most}: more than {PARTITIONS} partitions", print_help=False)
     policies = _policies(opts.policy)
     webs = _webs(opts)
     return Experiment(
         webs=webs,
         qualities=_qualities(opts.quality, webs[0]),
         policies=policies,
-        workers=opts.workers,
         options=CrawlOptions(
             sessions=opts.sessions,
             parked=opts.parked,
@@ -147,7 +132,6 @@ def _experiment(opts: Namespace) -> Experiment:
             ),
             parse_delay=opts.parse_delay,
             linger=LINGER if opts.parse_delay else 0.0,
-            owners=owners_of_servers,
         ),
         knowledge=Knowledge(opts.estimate, opts.error or 0.0),
     )
@@ -177,11 +161,9 @@ def _qualities(value: str, web: WebSpec) -> tuple[str, ...]:
 def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
     """A web for each seed; loads a graph, so that an invalid one is reported before anything runs."""
     from crawlproject.simulation.experiment import web_of
-    from crawlproject.simulation.flawed_web import Flaws
     from crawlproject.simulation.graph import GraphSpec
     from crawlproject.simulation.synthetic import SyntheticSpec
 
-    flaws = Flaws() if opts.flaws else None
     seeds = range(opts.seed, opts.seed + opts.webs)
     if opts.web in SYNTHETIC_WEBS:
         _refuse(opts, GRAPH_OPTIONS, "for a graph from a file only")
@@ -189,12 +171,12 @@ def _webs(opts: Namespace) -> tuple[WebSpec, ...]:
         if pages < servers:
             raise UsageError(f"--pages {pages}: fewer than --servers {servers}", print_help=False)
         count = min(SEEDS, servers)
-        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count, flaws=flaws)
+        like = SyntheticSpec(servers, pages, tail=opts.web == "tail", seed_count=count)
         return tuple(replace(like, seed=seed, dead_share=opts.dead, sitemap_share=opts.sitemaps) for seed in seeds)
     _refuse(opts, SYNTHETIC_OPTIONS, "for --web work and tail only")
     starts = tuple(opts.start.split(",")) if opts.start else ()
     times, most = opts.times or "synthetic", opts.max_pages_per_server
-    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead, opts.sitemaps, flaws) for seed in seeds)
+    webs = tuple(GraphSpec(opts.web, seed, times, starts, most, opts.dead, opts.sitemaps) for seed in seeds)
     with _blaming("--web", opts.web):
         web_of(webs[0], "pagerank")
     return webs
@@ -237,7 +219,3 @@ def _number(text: str, most: float = inf) -> float:
 
 
 _count, _natural, _share = partial(_whole, least=1), partial(_whole, least=0), partial(_number, most=1.0)
-
-
-def _counts(text: str) -> tuple[int, ...]:
-    return tuple(map(_count, text.split(",")))

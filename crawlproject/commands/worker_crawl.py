@@ -16,7 +16,8 @@ from scrapy.exceptions import UsageError
 
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError, take_lock
 from crawlproject.commands.worker_processes import Signals, Worker, Workers
-from crawlproject.commands.worker_view import WorkerView, counted, summary
+from crawlproject.commands.worker_view import WorkerView, summary
+from crawlproject.monitor.quantities import counted
 from crawlproject.options.scrapy_values import ADDON, has_addon
 from crawlproject.options.workers import WORKERS_LOCK, WorkerSettings
 from crawlproject.workers.keys import Keys
@@ -214,7 +215,6 @@ class WorkerOptions:
     redis_url: str | None = None
 
     def log(self, number: int) -> Path:
-        """File of the log of worker ``number``."""
         path = self.parsed.log_file
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.log"
 
@@ -224,7 +224,6 @@ class WorkerOptions:
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.json"
 
     def worker(self, number: int) -> Worker:
-        """Worker ``number``, not yet started."""
         return Worker(
             number,
             lambda again: self.command(number, again=again),

@@ -150,7 +150,6 @@ class Worker:
             self.process = signals.start(command, stderr=log.fileno(), at_our_death=signal.SIGKILL, variables=variables)
 
     def clean(self) -> None:
-        """Delete its temporary files."""
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def stats(self) -> Mapping[str, Any] | None:

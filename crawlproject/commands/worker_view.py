@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.monitor.quantities import counted
 from crawlproject.monitor.series.samples import is_number
 
 if TYPE_CHECKING:
@@ -151,11 +152,6 @@ class Progress:
 
 def _number(value: Any) -> float:
     return float(value) if is_number(value) and value >= 0 else 0.0
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 worker``, ``2 workers``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def pages_words(own: int, whole: int) -> str:

@@ -26,6 +26,10 @@ MAX_IN_FLIGHT = 200
 #: No look-up in advance starts while this many look-ups are in progress.
 MAX_AHEAD = 100
 
+#: An answer is kept for its TTL within these limits, seconds.  Content networks give 20 to 60 s to move load within a
+#: minute; their old addresses still answer.  A server that moved is found within a day, whatever its old answer said.
+MIN_TTL, MAX_TTL = 300.0, 86_400.0
+
 #: A name that does not exist is looked up again after this many seconds at the latest (RFC 2308: 1 to 3 hours).
 MAX_NEGATIVE_TTL = 3600.0
 
@@ -157,7 +161,7 @@ class CachingResolver:
             async with self._places:
                 self._stats.inc_value("dns/lookups")
                 answer = await self._lookup.look_up(name)
-            lifetime = min(max(answer.ttl, options.min_ttl), options.max_ttl)
+            lifetime = min(max(answer.ttl, MIN_TTL), MAX_TTL)
             now = self._clock()
             found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
             if answer.ttl != inf:  # else hosts(5) has it
@@ -166,7 +170,7 @@ class CachingResolver:
             self._stats.inc_value(f"dns/failures/{error.kind}")
             lifetime = options.failure_ttl
             if error.is_final and error.ttl is not None:
-                lifetime = max(lifetime, min(error.ttl, options.max_ttl, MAX_NEGATIVE_TTL))
+                lifetime = max(lifetime, min(error.ttl, MAX_NEGATIVE_TTL))
             expires = self._clock() + lifetime
             found = Found((), error.kind, expires, expires)
             is_unexplained = not self.on_looked_up(name, error.kind)

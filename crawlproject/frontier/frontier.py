@@ -33,7 +33,7 @@ FIRST_ARRIVAL = 1 << 39
 REWRITE_STEP = 2_000
 
 #: A server that has never answered is given up after this many failed look-ups of its name, unless ``max_failures`` is
-#: lower: with the usual ``FRONTIER_DNS_FAILURE_TTL``, after 90 s.
+#: lower: with the usual ``FRONTIER_MIN_BACKOFF``, after 90 s.
 MAX_NAME_FAILURES = 4
 
 BUSY = SessionState.BUSY

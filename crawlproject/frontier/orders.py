@@ -72,11 +72,10 @@ class SharedOrders(Protocol):
     async def begin(
         self,
         restore: Callable[[Mapping[str, str]], Awaitable[None]],
-        apply: Callable[[str, str | None, str], Awaitable[None]],
+        apply: Callable[[str, str | None], Awaitable[None]],
     ) -> None:
         """Call ``restore`` with the orders in force, now or when Redis answers; from then on call ``apply`` for each
-        new order: with its name, its value (None: the order is no longer in force) and the id of the worker at whose
-        console it was given, "" for this worker.
+        order that changes: with its name and its value (None: the order is no longer in force).
 
         Nothing is fetched before ``restore`` has ended."""
 

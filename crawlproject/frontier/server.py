@@ -292,11 +292,12 @@ class Server:
         """Keep the error message of a failure."""
         self.last_error = error[:MAX_ERROR]
 
-    def update_worth(self, *, by_copies: bool) -> None:
-        """Set ``worth``: ``demotion``, with ``by_copies`` times the smoothed share of pages with distinct content."""
-        self.worth = self.demotion
-        if by_copies:
-            self.worth *= (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
+    def update_worth(self) -> None:
+        """Set ``worth``: ``demotion`` times the smoothed share of pages with distinct content.
+
+        Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
+        """
+        self.worth = self.demotion * (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
 
     def learn_shared(self, first: Server) -> Server | None:
         """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).

@@ -68,7 +68,6 @@ class ServerTable:
         self.store: FrontierStore | None = None
         #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
-        self.penalizes_copies = True  # whether servers that show copies rank lower; set before the first server
         self._by_key: dict[str, Server] = {}
         self._queue = queue
         self._expectations = expectations
@@ -165,7 +164,7 @@ class ServerTable:
 
     def restored(self, server: Server) -> None:
         """Derive the values of ``server`` that are not stored; the caller must then place it."""
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth()
         self._predict_session(server)
         self._expectations.update(server)
 
@@ -325,7 +324,7 @@ class ServerTable:
         server.copies += copy
         if not copy:
             server.copy_run = None
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth()
         self.move(server)
 
     def learn_copy(self, key: str, content: int) -> int:
@@ -350,7 +349,7 @@ class ServerTable:
         """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""
         server = self.get_or_add(key)
         server.demotion = factor
-        server.update_worth(by_copies=self.penalizes_copies)
+        server.update_worth()
         self.move(server)
 
     def rank_last(self, server: Server, reason: str) -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Factor on a mirror's rank; not 0, because a mirror may have some pages of its own.
+MIRROR_FACTOR = 0.1
+
 #: Links of a copy examined for one that leads in a circle.
 MAX_LINKS = 200
 
@@ -133,7 +136,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
             self._stats.inc_value("duplicates/mirrors")
             other = server_key(first) if mirror == server else server
             logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
-            crawl.frontier.servers.demote(mirror, self._options.mirror_factor)
+            crawl.frontier.servers.demote(mirror, MIRROR_FACTOR)
 
 
 def _path(url: str) -> tuple[str, str]:

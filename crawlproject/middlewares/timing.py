@@ -5,13 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
-
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.network import NetworkOptions
 from crawlproject.requests.answers import header, retry_after
 from crawlproject.requests.failures import failure_kind, in_words, is_disconnection, is_of_proxy, name_failure
 from crawlproject.requests.meta import BY_TYPE, LAST_OF_SESSION, TIMING, UNSENT
@@ -33,12 +30,10 @@ class ServerTimingMiddleware(CrawlerMiddleware):
 
     Keys of ``meta``: ``dns_time``, ``connect_time``, ``tls_time``, ``response_time`` (seconds; None if not measured,
     for example on a reused connection), ``connection_reused``, ``connection_requests``.
-    Stats: ``frontier/failures/<kind>``.  Setting: ``SERVER_TIMING_ENABLED``.
+    Stats: ``frontier/failures/<kind>``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not NetworkOptions.of(crawler).measures_servers:
-            raise NotConfigured
         super().__init__(crawler)
         self._proxies: set[str] = set()  # used so far: at most two, more need not be known
 

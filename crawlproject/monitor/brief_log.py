@@ -57,7 +57,6 @@ class BriefStats:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``LOG_BRIEF`` and ``LOG_FORMAT_JSON``."""
         if not MonitorOptions.of(crawler).sorts_stats:
             raise NotConfigured
         return cls(crawler)
@@ -89,7 +88,6 @@ class StatsFile:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``MONITOR_STATS_FILE``."""
         path = MonitorOptions.of(crawler).stats_file
         if path is None:
             raise NotConfigured

@@ -56,7 +56,6 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
     def process_spider_exception(  # type: ignore[override]
         self, response: Response, exception: Exception
     ) -> Iterable[Any] | None:
-        """Counts like Scrapy's middleware."""
         if not isinstance(exception, HttpError):
             return None
         stats = stats_of(self.crawler)

@@ -31,8 +31,6 @@ SAMPLER = "crawlproject.monitor.sampler.CrawlFigures"
 
 @dataclass(frozen=True, slots=True)
 class ServerCounts:
-    """Servers by state."""
-
     known: int = 0
     ready: int = 0
     resting: int = 0

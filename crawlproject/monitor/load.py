@@ -56,7 +56,6 @@ class LoadMonitor:
 
     If the process is the bottleneck (the event loop lags, or memory is short), ``Throttle`` lowers the limit on
     sessions, and raises it again when the process has recovered.
-    Stats: ``monitor/*``, see docs/watch.md.
     """
 
     def __init__(self, crawler: Crawler, options: MonitorOptions) -> None:
@@ -84,7 +83,6 @@ class LoadMonitor:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``MONITOR_*`` and ``METRICS_*``; raises ValueError if one is invalid."""
         return cls(crawler, MonitorOptions.of(crawler))
 
     def _opened(self) -> None:

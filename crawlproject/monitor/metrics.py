@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
-
-from crawlproject.monitor.server_state import BLOCKED, FULL, LEFT, STATES
 
 if TYPE_CHECKING:
     import threading
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-#: Beginnings of stats whose numbers are metrics of their own even if ``METRICS`` does not have them.
-PREFIXES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
+#: Beginnings of the names of stats that are gauges -> those of the metrics.
+GAUGES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
 
 #: Stats in ``scrapy_stat``, at most: a spider may make up names.
 MAX_STATS = 2_000
@@ -35,8 +33,8 @@ MAX_STATS = 2_000
 class StatsMetrics(Collector):
     """Scrapy's stats as metrics, read at each scrape. O(stats).
 
-    The important ones have names, types and labels of their own (``METRICS``).  Every numeric stat outside
-    ``monitor/`` and ``workers/`` is also a ``scrapy_stat`` with its name as a label.
+    Important counters have names and labels of their own (``METRICS``); those of ``GAUGES`` are gauges.  Every other
+    numeric stat is also a ``scrapy_stat`` with its name as a label.
     """
 
     def __init__(self, stats: StatsCollector) -> None:
@@ -54,11 +52,11 @@ class StatsMetrics(Collector):
             if known is not None:
                 _add(found, *known, value)
             prefix, slash, rest = stat.partition("/")
-            gauges = PREFIXES.get(prefix + slash)
+            gauges = GAUGES.get(prefix + slash)
             if gauges and not rest.startswith("total/"):  # the sums of all workers' stats
                 if known is None:
-                    name = gauges + re.sub(r"[^a-zA-Z0-9_]", "_", rest)
-                    found[name] = GaugeMetricFamily(name, f"The stat {stat}", value)
+                    name = gauge_name(stat)
+                    found[name] = GaugeMetricFamily(name, f"The stat {stat}: docs/stats.md", value)
             elif len(others.samples) < MAX_STATS:
                 others.add_metric([stat], value)
             else:
@@ -68,14 +66,18 @@ class StatsMetrics(Collector):
         yield GaugeMetricFamily("crawlproject_stats_left_out", "Stats beyond those in scrapy_stat", left_out)
 
 
+def gauge_name(stat: str) -> str:
+    """The metric of the stat ``monitor/…`` or ``workers/…``. O(length)."""
+    prefix, slash, rest = stat.partition("/")
+    return GAUGES[prefix + slash] + re.sub(r"[^a-zA-Z0-9_]", "_", rest)
+
+
 def _add(found: dict[str, Metric], metric: CrawlMetric, value_of_label: str, value: float) -> None:
     """Add a value to its family, which is made at the first."""
     family: Any = found.get(metric.name)
     if family is None:
-        make = CounterMetricFamily if metric.kind == "counter" else GaugeMetricFamily
         labels = [metric.label] if metric.label else []
-        text = metric.help + (f" ({metric.unit})" if metric.unit else "")
-        family = found[metric.name] = make(metric.name, text, labels=labels)
+        family = found[metric.name] = CounterMetricFamily(metric.name, metric.help, labels=labels)
     values = [value_of_label] if metric.label else []
     for number, sample in enumerate(family.samples):
         if list(sample.labels.values()) == values:  # "other" stands for several
@@ -115,8 +117,6 @@ class MetricsServer:
             thread.join()
 
 
-Kind = Literal["counter", "gauge"]
-
 #: Values of one label, at most; further ones are counted under ``other``.
 MAX_VALUES = 100
 
@@ -125,13 +125,10 @@ _plain = re.compile(r"[A-Za-z0-9_.]{1,40}").fullmatch
 
 
 class CrawlMetric(NamedTuple):
-    """One metric."""
+    """A counter."""
 
-    #: Without ``_total``, which counters end with.
+    #: Without ``_total``, with which it ends.
     name: str
-    kind: Kind
-    #: Empty for plain numbers.
-    unit: str
     help: str
     #: The stat, or what the names of the stats begin with, if it has a label.
     stat: str
@@ -143,16 +140,11 @@ class CrawlMetric(NamedTuple):
     @property
     def full_name(self) -> str:
         """As Prometheus stores it."""
-        return f"{self.name}_total" if self.kind == "counter" else self.name
+        return f"{self.name}_total"
 
 
 def _counter(name: str, text: str, stat: str, label: str = "", values: str = "") -> CrawlMetric:
-    unit = "bytes" if name.endswith("_bytes") else ""
-    return CrawlMetric(f"crawlproject_{name}", "counter", unit, text, stat, label, frozenset(values.split()))
-
-
-def _gauge(name: str, text: str, stat: str = "", unit: str = "") -> CrawlMetric:
-    return CrawlMetric(f"crawlproject_{name}", "gauge", unit, text, stat or f"monitor/{name}")
+    return CrawlMetric(f"crawlproject_{name}", text, stat, label, frozenset(values.split()))
 
 
 METRICS: tuple[CrawlMetric, ...] = (
@@ -179,49 +171,6 @@ METRICS: tuple[CrawlMetric, ...] = (
     _counter("throttled", "times that the limit on sessions was lowered", "monitor/throttled"),
     _counter("console_actions", "actions of the operator", "console/actions"),
     _counter("log_lines", "lines of the log", "log_count/", "level"),
-    _gauge("sessions", "open sessions"),
-    _gauge("session_limit", "sessions allowed now"),
-    _gauge("connections", "open connections"),
-    _gauge("dns_lookups", "DNS look-ups in progress"),
-    _gauge("urls", "URLs queued"),
-    _gauge("urls_blocked", "of these, on servers that the operator has blocked", "monitor/urls/blocked"),
-    *(
-        _gauge(f"servers_{name}", f"servers: {text}", f"monitor/servers/{name}")
-        for name, text in ((state.replace(" ", "_"), text) for state, text in STATES.items())
-        if name not in (BLOCKED, FULL, LEFT)  # not counted
-    ),
-    _gauge("quality_gathered", "estimated quality of the pages fetched, earlier runs included"),
-    _gauge("quality_share", "quality gathered, as a share of what is known; from 0 to 1"),
-    _gauge("pages_per_second", "pages per second since the last sample", unit="1/s"),
-    _gauge("bytes_per_second", "bytes per second since the last sample", unit="bytes/s"),
-    _gauge("lag", "mean lateness of the event loop since the last sample", unit="seconds"),
-    _gauge("lag_max", "highest of these means", "monitor/lag/max", "seconds"),
-    _gauge("lag_longest", "longest single delay of the event loop", "monitor/lag/longest", "seconds"),
-    _gauge("cpu", "CPU time of the process per second; one event loop uses at most 1"),
-    _gauge("memory", "memory of the process", unit="bytes"),
-    _gauge("memory_max", "highest memory of the process", "monitor/memory/max", "bytes"),
-    _gauge("session_limit_lowest", "lowest limit on sessions so far", "monitor/session_limit/lowest"),
-    *(
-        CrawlMetric(f"crawlproject_worker_{name}", "gauge", unit, text, f"workers/{stat}")
-        for name, stat, unit, text in (
-            ("pages", "pages", "", "pages of all workers"),
-            ("partitions", "partitions", "", "partitions that this worker owns"),
-            ("lag", "lag", "seconds", "time since Redis confirmed the last changes"),
-            ("taken", "taken", "", "partitions taken so far"),
-            ("released", "released", "", "partitions given back so far"),
-            ("lost", "lost", "", "partitions that other workers took because this worker did not reach Redis"),
-            ("sent", "sent", "", "URLs sent to other workers"),
-            ("sent_refused", "sent/refused", "", "URLs not sent because they are too long"),
-            ("received", "received", "", "URLs received from other workers"),
-            ("received_bad", "received/bad", "", "of these, unreadable"),
-            ("redis_away", "redis_away", "", "times that Redis did not answer"),
-            ("cuts", "cuts", "", "sets of changes that Redis has confirmed"),
-            ("calls", "calls", "", "round trips to Redis"),
-            ("snapshots", "snapshots", "", "snapshots of partitions written"),
-            ("start_urls", "start_urls", "", "start URLs taken from Redis"),
-            ("start_urls_bad", "start_urls/bad", "", "of these, unusable"),
-        )
-    ),
 )
 
 _EXACT = {metric.stat: metric for metric in METRICS if not metric.label}

@@ -75,11 +75,9 @@ class CrawlFigures:
 
     @property
     def survey(self) -> Survey | None:
-        """The last complete round over all servers; None until there is one."""
         return None if self._surveyor is None else self._surveyor.survey
 
     def now(self, fresh: float = FRESH) -> Figures:
-        """The figures, at most ``fresh`` seconds old; from ``frontier_closing`` on those of then."""
         now = CLOCK()
         if now - self._last >= fresh and not self._is_final:
             self._figures = self._look(now, min(now - self._last, 1e6))
@@ -87,7 +85,6 @@ class CrawlFigures:
         return self._figures
 
     def finish(self) -> None:
-        """Keep the figures as they are now: what the run leaves. O(servers); again without effect."""
         if self._is_final:
             return
         self.now(fresh=0.0)

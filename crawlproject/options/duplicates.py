@@ -19,7 +19,6 @@ class DuplicateOptions(Options):
     DUPLICATES_FOLLOW: copies whose links are followed: `none`, `near` (all but exact ones in a circle), `all`
     DUPLICATES_THRESHOLD: minimum estimated Jaccard coefficient of near-duplicates
     DUPLICATES_NEAR_PAGES: newest pages with which a page is compared
-    DUPLICATES_MIRROR_FACTOR: factor on the rank of a mirror; 1: mirrors are only reported
     """
 
     exact: bool = setting(Reader.switch, "DUPLICATES_EXACT", True)
@@ -33,6 +32,3 @@ class DuplicateOptions(Options):
     #: Pages whose sketches are kept.
     # 2^16 sketches: 43 MB when full, and as many URLs.
     near_pages: int = setting(Reader.count, "DUPLICATES_NEAR_PAGES", 65_536, least=1, most=10**9)
-    #: Factor on a mirror's rank.
-    # Not 0: a mirror may have some pages of its own.
-    mirror_factor: float = setting(Reader.positive_share, "DUPLICATES_MIRROR_FACTOR", 0.1)

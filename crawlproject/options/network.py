@@ -1,10 +1,9 @@
-"""The settings of DNS look-ups, addresses, and the measurement of servers."""
+"""The settings of DNS look-ups and addresses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import Self
 
 from crawlproject.options.values import Options, Reader, setting
 
@@ -68,14 +67,10 @@ class NetworkOptions(Options):
         ([addresses](limits.md#addresses))
     FRONTIER_DNS_SERVERS: name servers, each `ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`; default: the system's
     FRONTIER_DNS_TIMEOUT: maximum time of a look-up with all its tries, seconds
-    FRONTIER_DNS_MIN_TTL: minimum time that an answer is kept, seconds
-    FRONTIER_DNS_MAX_TTL: maximum time that an answer is kept, seconds
-    FRONTIER_DNS_FAILURE_TTL: time before a failed name is looked up again, seconds
     FRONTIER_DNS_PREFETCH: servers resolved before their sessions open; 0: none, for crawls through a proxy
     DNSCACHE_SIZE: Scrapy's: names kept; 100,000 if the project does not set it
     DNSCACHE_ENABLED: Scrapy's: if off, each new connection resolves its name again
     DOWNLOAD_MAX_ACTIVE_SIZE: total size of the bodies in progress, bytes, above which no request is sent
-    SERVER_TIMING_ENABLED: measure servers; if off, errors do not slow them down
     """
 
     #: (address, port) of each name server; empty: the system's.
@@ -84,12 +79,9 @@ class NetworkOptions(Options):
         lambda reader: tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS")))
     )
     dns_timeout: float = setting(_timeout)
-    # Content networks give 20-60 s to move load within a minute; their old addresses still answer.
-    min_ttl: float = setting(Reader.number, "FRONTIER_DNS_MIN_TTL", 300.0)
-    # A server that moved is found within a day, whatever its old answer said.
-    max_ttl: float = setting(Reader.number, "FRONTIER_DNS_MAX_TTL", 86_400.0)
-    # A new server whose name failed is tried again then; others rest as well (5, 10, 20, ... s).
-    failure_ttl: float = setting(Reader.number, "FRONTIER_DNS_FAILURE_TTL", 30.0)
+    #: How long a failed name is not asked for again.
+    # Longer than the first rests of a server that fails.
+    failure_ttl: float = setting(lambda reader: 6 * reader.number("FRONTIER_MIN_BACKOFF", 5.0))
     #: Names in the cache; 0: none.
     cache_size: int = setting(_cache_size)
     #: Servers looked up ahead; 0: none.
@@ -101,11 +93,3 @@ class NetworkOptions(Options):
     # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
     # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
     max_active_size: int = setting(Reader.count, "DOWNLOAD_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)
-    #: Whether the times and failures of servers are measured.
-    measures_servers: bool = setting(Reader.switch, "SERVER_TIMING_ENABLED", True)
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        options = super().read(reader)
-        reader.check_order("FRONTIER_DNS_MIN_TTL", "FRONTIER_DNS_MAX_TTL")
-        return options

@@ -208,7 +208,6 @@ class FrontierOptions(Options):
         limit
     FRONTIER_OUTAGE_FAILURES: failures in a row after which the crawl tests whether this machine's network is down; 0:
         never
-    FRONTIER_COPIES_PENALTY: servers with copies rank lower
     """
 
     policy: type[Policy] = setting(_policy)
@@ -236,9 +235,6 @@ class FrontierOptions(Options):
     # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
     # three: rarely needed, as any answer in between sets the count back.
     outage_failures: int = setting(Reader.count, "FRONTIER_OUTAGE_FAILURES", 5)
-    #: Whether copies count against a server's rank.
-    # Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
-    copies_penalty: bool = setting(Reader.switch, "FRONTIER_COPIES_PENALTY", True)
     #: One of ``BACKENDS``.
     backend: str = setting(_backend)
     #: Directory of the disk backend's store; None with other backends.
@@ -263,5 +259,4 @@ class FrontierOptions(Options):
         )
         if self.group == "server":  # a group has one session anyway
             frontier.queue.share_sessions(self.domain_share)
-        frontier.servers.penalizes_copies = self.copies_penalty
         return frontier

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self, cast, get_args
 
 from crawlproject.options.values import Options, Reader
-from crawlproject.seen.bloom import UrlBloom
+from crawlproject.seen.bloom import BloomSeenSet
 from crawlproject.seen.cache import ClockCache
 from crawlproject.seen.exact import MemorySeenSet
-from crawlproject.seen.seen_set import BloomSeenSet, SeenSet
+from crawlproject.seen.seen_set import SeenSet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["exact", "bloom"]
 
-#: Of a Bloom filter alone. None in front of an exact store: RocksDB's own cost less (docs/research/stores.md).
-DEFAULT_CAPACITY = 10_000_000
+#: URLs that the Bloom filter is made for at first: 24 MB; it grows with what is stored.
+CAPACITY = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class SeenOptions(Options):
     """The seen-set to make.
 
     SEEN_SET: `exact`: no URL is lost; `bloom`: less memory, but some new URLs are mistaken for seen ones
-    SEEN_BLOOM_CAPACITY: initial capacity of the Bloom filter, URLs; default: 10 million with `bloom`, else no filter
     SEEN_BLOOM_ERROR: maximum share of false positives of the filter
     SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
     """
@@ -36,15 +35,13 @@ class SeenOptions(Options):
     #: Keys in the cache; 0 = none.
     cache_size: int
     bloom_error: float
-    #: URLs that the Bloom filter is made for at first; 0 = none in front of an exact store.
-    bloom_capacity: int
     #: Where Scrapy's own scheduler keeps its requests, and we the keys; None: nothing is kept.
     directory: Path | None
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
         kind = cast("Kind", reader.choice("SEEN_SET", "exact", get_args(Kind)))
-        # One new URL in a thousand is lost, or needlessly looked up; for 10 million URLs the filter takes 24 MB.
+        # One new URL in a thousand is lost.
         error = reader.number("SEEN_BLOOM_ERROR", 0.001)
         if not 0 < error < 1:
             raise reader.wrong("SEEN_BLOOM_ERROR", "above 0 and below 1")
@@ -54,30 +51,19 @@ class SeenOptions(Options):
             kind=kind,
             cache_size=size,
             bloom_error=error,
-            bloom_capacity=_capacity(reader, kind),
             directory=reader.path("JOBDIR"),
         )
 
     def in_memory(self) -> SeenUrls:
         """A seen-set without a store. The exact one is as fast as a cache or Bloom filter, so it has neither."""
         if self.kind == "bloom":
-            return BloomSeenSet(UrlBloom(self.bloom_capacity, self.bloom_error))
+            return BloomSeenSet(CAPACITY, self.bloom_error)
         return SeenSet(MemorySeenSet())
 
     def over(self, store: ExactStore) -> SeenSet:
-        """An exact seen-set over ``store``, with its cache and Bloom filter.
+        """An exact seen-set over ``store``, with its cache.
 
-        No Bloom filter for a store that has keys already: to add them takes 5 to 9 s per million.
+        A mark bit gives LRU's hit rate (Broder 2003; docs/research/url-cache.md).  No Bloom filter: RocksDB's own cost
+        less (docs/research/stores.md).
         """
-        bloom = UrlBloom(self.bloom_capacity, self.bloom_error) if self.bloom_capacity and not len(store) else None
-        return SeenSet(store, cache=self.cache(), bloom=bloom)
-
-    def cache(self) -> ClockCache | None:
-        """The cache, if any. A mark bit gives LRU's hit rate (Broder 2003; docs/research/url-cache.md)."""
-        return ClockCache(self.cache_size) if self.cache_size else None
-
-
-def _capacity(reader: Reader, kind: Kind) -> int:
-    if reader.value("SEEN_BLOOM_CAPACITY") is None:
-        return DEFAULT_CAPACITY if kind == "bloom" else 0
-    return reader.count("SEEN_BLOOM_CAPACITY", None, least=1 if kind == "bloom" else 0, most=10**11)
+        return SeenSet(store, ClockCache(self.cache_size) if self.cache_size else None)

@@ -1,4 +1,4 @@
-"""The settings ``TRAPS_*`` and ``GUARD_*`` (docs/traps.md)."""
+"""The settings ``GUARD_*`` (docs/traps.md)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from typing import Self
 from crawlproject.frontier.guard.patterns import GuardLimits
 from crawlproject.options.values import Options, Reader
 from crawlproject.urls.server_key import host_of
-from crawlproject.urls.traps import MAX_PARAMETERS, MAX_SEGMENTS, TrapRules
+from crawlproject.urls.traps import TrapRules
+
+#: Plausible years of calendar pages, around the present one: events are announced a year or two ahead; archives with
+#: pages by the day go back to digitized newspapers.
+YEARS_BACK, YEARS_AHEAD = 200, 5
 
 
 @dataclass(frozen=True)
 class TrapOptions(Options):
-    """Rules on URLs, and the guard's limits.
+    """The guard's limits.
 
-    TRAPS_MAX_SEGMENTS: URLs with more path segments are doubtful: they come last; 0: no such rule
-    TRAPS_MAX_PARAMETERS: URLs with more parameters are doubtful; 0: no such rule
-    TRAPS_REPEATS: URLs with repetitions, such as `/a/b/a/b/`, are doubtful
-    TRAPS_NESTED_URLS: URLs with a URL of the same server in a parameter are doubtful
-    TRAPS_YEARS_AHEAD: calendar pages further in the future are doubtful; 0: no such rule
-    TRAPS_YEARS_BACK: calendar pages further in the past are doubtful; 0: no such rule
     GUARD_ENABLED: judge links by the content of a server's pages; `False`: no URL is doubtful either
     GUARD_PROBES: test a server before a pattern of URLs is dropped; `False`: no pattern is dropped as endless
     GUARD_MAX_SAME: pages in a row without anything new after which an endless pattern is dropped; 0: never
@@ -43,16 +41,8 @@ class TrapOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         year = datetime.now(UTC).year
-        # Events are announced a year or two ahead; archives with pages by the day go back to digitized newspapers.
-        ahead, back = reader.count("TRAPS_YEARS_AHEAD", 5), reader.count("TRAPS_YEARS_BACK", 200)
         return cls(
-            rules=TrapRules(
-                max_segments=reader.count("TRAPS_MAX_SEGMENTS", MAX_SEGMENTS),
-                repeats=reader.switch("TRAPS_REPEATS", True),
-                max_parameters=reader.count("TRAPS_MAX_PARAMETERS", MAX_PARAMETERS),
-                nested_urls=reader.switch("TRAPS_NESTED_URLS", True),
-                years=(year - back, year + ahead) if back and ahead else None,
-            ),
+            rules=TrapRules(years=(year - YEARS_BACK, year + YEARS_AHEAD)),
             limits=GuardLimits(
                 max_same=reader.count("GUARD_MAX_SAME", GuardLimits.max_same),
                 max_waiting=reader.count("GUARD_MAX_WAITING", GuardLimits.max_waiting),

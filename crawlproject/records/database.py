@@ -18,7 +18,7 @@ from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
 from crawlproject.records.record import MAX_NAME, cut_name, sql_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from crawlproject.records.record import Row
 
@@ -76,13 +76,12 @@ class AwayError(Exception):
 class Database:
     """Raises AwayError from all methods.
 
-    A table that refuses everything (no permission, another type, a constraint) is set aside: from then on its rows are
-    passed to ``set_aside(rows, reason)``, which raises AwayError unless it is replaced.
+    A table that refuses everything (no permission, another type, a constraint) is not tried again in this crawl.
     """
 
     def __init__(self, url: str) -> None:
-        self.set_aside: Callable[[list[Row], str], None] = _nowhere
-        self._aside: dict[str, str] = {}
+        #: Tables that accept no rows, and why.
+        self._closed: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
         if not url.startswith("sqlite"):
             arguments = {
@@ -107,16 +106,16 @@ class Database:
         by_table: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_table[row.table].append(row)
-        named = [(sql_name(table), some) for table, some in by_table.items()]
-        for name, some in named:
-            if name not in self._aside:
+        for table, some in by_table.items():
+            name = sql_name(table)
+            if name not in self._closed:
                 try:
                     refused += self._try(name, some)
+                    continue
                 except _TableError as error:
-                    self._aside[name] = str(error)
-        for name, some in named:  # at the end: while the database is away, all rows come again and again
-            if name in self._aside:
-                self.set_aside(some, self._aside[name])
+                    self._closed[name] = str(error)
+                    logger.error("The table %s accepts no rows: %s", name, error)
+            refused += [(row, self._closed[name]) for row in some]
         return refused
 
     def _try(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
@@ -233,10 +232,6 @@ class Database:
 
 class _TableError(Exception):
     """A table accepts no rows; others may."""
-
-
-def _nowhere(_rows: list[Row], reason: str) -> None:
-    raise AwayError(reason)
 
 
 def _is_of_table(error: exc.SQLAlchemyError) -> bool:

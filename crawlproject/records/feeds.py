@@ -30,7 +30,6 @@ class OfKind(ItemFilter):
         self._kinds = frozenset([given] if isinstance(given, str) else given)
 
     def accepts(self, item: Any) -> bool:
-        """Whether the item is a record of one of the kinds."""
         return isinstance(item, dict) and item.get("record") in self._kinds
 
 
@@ -49,7 +48,6 @@ class ParquetExporter(BaseItemExporter):
         self._kinds: dict[str, Kind | None] = {}
 
     def export_item(self, item: Any) -> None:
-        """Spool an item. Raises OSError."""
         values = dict(serialized_fields(self)(item, include_empty=True))
         for name, value in values.items():
             kind, known = kind_of(value), self._kinds.setdefault(name, None)

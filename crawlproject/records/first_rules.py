@@ -1,4 +1,4 @@
-"""Writes a first rule file for a page: what its JSON-LD, microdata and OpenGraph tell (``scrapy rules init``)."""
+"""Writes a first rule file for a page: what its JSON-LD and OpenGraph tell (``scrapy rules init``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from lxml import etree
 
-from crawlproject.options.extras import needs_extra
 from crawlproject.records.fields import RESERVED
 from crawlproject.records.reading import Source, read_page
 from crawlproject.records.record import rule_name
@@ -29,12 +28,6 @@ _OF_THE_SITE = ("WebSite", "Organization", "BreadcrumbList", "SearchAction", "Im
 _MAX_KINDS, _MAX_FIELDS, _MAX_DEPTH = 3, 40, 2
 #: The scripts with JSON-LD.
 _LD_JSON = "script[type='application/ld+json']"
-#: As a condition of XPath: the property belongs to an item of this kind, not to one within it.
-_OWN = "[ancestor::*[@itemscope][1][contains(@itemtype, '/KIND')]]"
-#: As a condition of XPath: it has a property of this name, perhaps among others.
-_HAS_NAME = "contains(concat(' ', normalize-space(@itemprop), ' '), $name)"
-#: Items of microdata that are looked at: each costs a search of the page.
-_MAX_ITEMS = 100
 
 #: Names whose digits are no number.
 _is_identifier = re.compile(r"(?:^|_)(?:id|sku|mpn|isbn|gtin[0-9]*|identifier|phone|telephone|fax|code)$").search
@@ -42,25 +35,14 @@ _is_number = re.compile(r"-?[0-9]+(?:\.[0-9]+)?").fullmatch
 _is_path = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 _is_url = re.compile(r"https?://\S+").fullmatch
 
-#: The attribute that is the value of a microdata property, by element (HTML standard).
-_ATTRIBUTES = {
-    "a": "href", "area": "href", "link": "href", "audio": "src", "embed": "src", "iframe": "src", "img": "src",
-    "source": "src", "track": "src", "video": "src", "object": "data", "data": "value", "meter": "value",
-    "time": "datetime", "meta": "content",
-}  # fmt: skip
-_URLS = frozenset(("href", "src", "data"))
-
 Fields = dict[str, dict[str, Any]]
 
 
 def first_rules(text: str, url: str, file: Path) -> str:
-    """The text of a rule file for the page ``text``. Its fields are found on the page; if none is, a comment says so.
-
-    Raises MissingExtraError without extruct.
-    """
+    """A rule file for the page ``text``. Its fields are found on the page; if none is, a comment says so."""
     source = Source(text, url)
-    kinds = [kind for kind in (*_json_ld(source), *_microdata(source, text, url), *_open_graph(text)) if kind[2]]
-    kinds = kinds or [("page", "the page itself: it has no JSON-LD, microdata or OpenGraph", _plain(), None)]
+    kinds = [kind for kind in (*_json_ld(source), *_open_graph(source)) if kind[2]]
+    kinds = kinds or [("page", "the page itself: it has no JSON-LD or OpenGraph", _plain(), None)]
     names: set[str] = set()
     parts = [_head(url)]
     for name, comment, fields, rows in kinds:
@@ -152,64 +134,18 @@ def _nested_json_fields(
                 yield depth, full_name, {"json": f"{full} | [0]" if path else full, **_typed(value, full_name)}
 
 
-def _microdata(source: Source, text: str, url: str) -> Iterator[tuple[str, str, Fields, dict[str, str] | None]]:
-    with needs_extra("scrapy rules init", "records"):
-        from extruct.w3cmicrodata import MicrodataExtractor
-    try:
-        items = MicrodataExtractor().extract(text, base_url=url)
-    except Exception:  # noqa: BLE001 - whatever the library raises for a page
-        return
+def _open_graph(source: Source) -> Iterator[tuple[str, str, Fields, None]]:
     root = source.root()
-    kinds: dict[str, Fields] = {}
-    for item in items[:_MAX_ITEMS]:
-        kind = str(_listed(item.get("type") or "")[0]).rstrip("/").rpartition("/")[2]
-        if not kind.isalnum() or kind in kinds or not isinstance(root, etree._Element):
-            continue
-        kinds[kind] = {}
-        for name, value in list(item.get("properties", {}).items())[:_MAX_FIELDS]:
-            within = f"//*[@itemscope and contains(@itemtype, '/{kind}')]//*[{_HAS_NAME}]"
-            own = root.xpath(f"{within}{_OWN.replace('KIND', kind)}", name=f" {name} ")
-            if own and own[0].get("itemscope") is None:
-                is_first = root.xpath(f"({within})[1]", name=f" {name} ")[0] is own[0]
-                many = {"many": True} if isinstance(value, list) else {}
-                kinds[kind][_field_name(name)] = {**_microdata_rule(name, own[0], "" if is_first else kind), **many}
-    for kind, fields in _largest(kinds.items()):
-        yield rule_name(kind), f"microdata, {kind}", fields, {"css": f"[itemtype$='/{kind}']"}
-
-
-def _microdata_rule(name: str, element: Any, kind: str) -> dict[str, Any]:
-    """The rule that finds ``element``; ``kind``: of its item, if an item within has a property of this name before."""
-    quote = '"' if "'" in name else "'"
-    equals = "=" if element.get("itemprop") == name else "~="
-    css = f"[itemprop{equals}{quote}{name}{quote}]"
-    named = _HAS_NAME.replace("$name", f"{quote} {name} {quote}")
-    selector = {"xpath": f".//*[{named}]{_OWN.replace('KIND', kind)}"} if kind else {}
-    attribute = "content" if element.get("content") is not None else _ATTRIBUTES.get(element.tag)
-    if attribute is None or element.get(attribute) is None:
-        value = "".join(element.itertext()).strip()
-        return {**(selector or {"css": css}), **_typed(value, _field_name(name))}
-    selector = selector and {**selector, "attr": attribute}
-    selector = selector or {"css": f"{css}::attr({attribute})"}
-    rule = {**selector, **_typed(element.get(attribute), _field_name(name))}
-    return {**rule, "type": "url"} if attribute in _URLS else rule
-
-
-def _open_graph(text: str) -> Iterator[tuple[str, str, Fields, None]]:
-    with needs_extra("scrapy rules init", "records"):
-        from extruct.opengraph import OpenGraphExtractor
-    try:
-        found = OpenGraphExtractor().extract(text)
-    except Exception:  # noqa: BLE001 - whatever the library raises for a page
-        return
+    metas = root.xpath("//meta[starts-with(@property, 'og:')][@content]") if isinstance(root, etree._Element) else []
     fields: Fields = {}
-    pairs = [pair for one in found for pair in one.get("properties", ())]
-    counts = Counter(name for name, _ in pairs)
-    for name, value in pairs[:_MAX_FIELDS]:
+    counts = Counter(meta.get("property") for meta in metas)
+    for meta in metas[:_MAX_FIELDS]:
+        name = meta.get("property")
         if "'" not in name:
-            css = f"meta[property='{name}']::attr(content)"
             plain = _field_name(name.partition(":")[2] or name)
             many = {"many": True} if counts[name] > 1 else {}
-            fields.setdefault(plain, {"css": css, **_typed(value, plain), **many})
+            css = f"meta[property='{name}']::attr(content)"
+            fields.setdefault(plain, {"css": css, **_typed(meta.get("content"), plain), **many})
     yield "page", "OpenGraph", fields, None
 
 

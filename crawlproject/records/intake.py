@@ -51,11 +51,7 @@ def source_of(response: Response) -> Source | None:
 
 
 class RecordIntake:
-    """One per crawl (``intake_of``).
-
-    Stats: ``records/pages`` (pages that rules were applied to), ``records/found``, those of ``STATS``,
-    ``records/incomplete`` (rows left out), ``records/pages_cut`` (out of time).
-    """
+    """One per crawl (``intake_of``)."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = stats_of(crawler)

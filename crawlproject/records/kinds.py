@@ -13,8 +13,6 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """The kind of a column."""
-
     BOOLEAN = "boolean"
     INTEGER = "integer"
     NUMBER = "number"

@@ -39,10 +39,7 @@ MAX_LOGGED = 100
 
 
 class PageObjectsMiddleware:
-    """A spider middleware.
-
-    Stats: ``records/page_objects`` (items that they gave), ``records/page_objects/errors``, ``…/too_large`` (pages).
-    """
+    """A spider middleware."""
 
     def __init__(self, crawler: Crawler, modules: Sequence[str]) -> None:
         # they belong to the extra "records"

@@ -41,11 +41,7 @@ BATCH = 500
 
 
 class DatabasePipeline:
-    """Records, and any other items, become rows: one table for each kind of record or class of items.
-
-    Stats: ``records/without_key``, ``records/journal_errors`` (disk full), ``records/lost``, ``records/pending`` (at
-    the end: rows in the journal that the database does not have), and those of ``Writer``.
-    """
+    """Records, and any other items, become rows: one table for each kind of record or class of items."""
 
     def __init__(self, crawler: Crawler, options: RecordOptions) -> None:
         assert options.database is not None

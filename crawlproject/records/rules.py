@@ -18,8 +18,6 @@ NO_PATTERNS = UrlPatterns(())
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """Position and type of a field."""
-
     name: str
     #: None: the whole row.
     selector: Selector | None

@@ -35,11 +35,9 @@ class Table:
         self._taken: list[str] = []
 
     def keys(self) -> list[str]:
-        """All keys, in their order."""
         return list(self._data)
 
     def has(self, key: str) -> bool:
-        """Whether it is given."""
         return key in self._data
 
     def take(self, key: str, kind: type, default: Any = None) -> Any:
@@ -51,7 +49,6 @@ class Table:
         return value
 
     def any(self, key: str) -> Any:
-        """The value of a key, of any type."""
         self._taken.append(key)
         return self._data.get(key)
 

@@ -32,11 +32,7 @@ MAX_LOGGED = 20
 class Writer:
     """``count(stat, number)`` is called in the thread.
 
-    Rows that the database refuses, and those of a table that accepts none, go to the journal ``aside``; the next crawl
-    tries them again.
-    Stats: ``records/db/written``, ``…/failed`` (rows that the database refuses), ``…/unreadable`` (lines of the
-    journal), ``…/away`` (times that it was found to be away), ``…/tables_aside``, ``…/aside`` (rows of these);
-    ``records/lost`` (refused, and of a form that no file takes).
+    Rows that the database refuses go to the journal ``aside``; the next crawl tries them again.
     """
 
     def __init__(  # noqa: PLR0913
@@ -50,16 +46,13 @@ class Writer:
         aside: Journal,
     ) -> None:
         self._database, self._journal, self._batch = database, journal, batch
-        self._aside, self._tables_aside = aside, set[str]()
-        database.set_aside = self._set_aside
-        self._count, self._patience = count, patience
+        self._aside, self._count, self._patience = aside, count, patience
         self._work, self._stop = Event(), Event()
         self._direct: list[tuple[Row, Future[bool]]] = []
         self._deadline = 0.0
         self._lock = Lock()
         self._is_away = self._is_full = False
         self._logged = 0
-        self._of_tables: list[tuple[list[Row], str]] = []  # set aside in this batch, and why
         self._thread = Thread(target=self._run, name="records", daemon=True)
 
     def start(self) -> None:
@@ -143,25 +136,22 @@ class Writer:
         for _, done in refused:
             _resolve(done, is_written=False)
 
-    def _set_aside(self, rows: list[Row], reason: str) -> None:
-        """Called by the database for rows of a table that accepts none."""
-        self._of_tables.append((rows, reason))
-
     def _write(self, rows: list[Row]) -> None:
         """Raises AwayError if the rows can be kept nowhere; then all of them come again."""
-        self._of_tables = []
         refused = self._database.write(rows)
-        aside = [row for some, _ in self._of_tables for row in some]
-        lost = self._keep([*(row for row, _ in refused), *aside])
-        written = len(rows) - len(refused) - len(aside)
-        numbers = {"records/db/written": written, "records/db/aside": len(aside), "records/lost": len(lost)}
-        for stat, number in numbers.items():
+        lost = self._keep([row for row, _ in refused])
+        for stat, number in (
+            ("records/db/written", len(rows) - len(refused)),
+            ("records/db/failed", len(refused)),
+            ("records/lost", len(lost)),
+        ):
             if number:
                 self._count(stat, number)
-        for some, reason in self._of_tables:
-            self._log_aside(some[0].table, reason)
-        for row, reason in refused:
-            self._log_refused(row, reason, is_lost=any(row is one for one in lost))
+        for row, reason in refused[: MAX_LOGGED - self._logged]:
+            self._logged += 1
+            is_lost = any(row is one for one in lost)
+            kept = "no file takes it either" if is_lost else f"it is kept in {self._aside.path}"
+            logger.error("Record %s %.100r of %s is refused (%s): %s", row.table, row.key, row.site, reason, kept)
 
     def _keep(self, rows: list[Row]) -> list[Row]:
         """Write rows to the journal beside; returns those of a form that it does not take. Raises AwayError."""
@@ -178,20 +168,6 @@ class Writer:
         except OSError as error:
             raise AwayError(f"{self._aside.path}: {error}") from error
         return lost
-
-    def _log_aside(self, table: str, reason: str) -> None:
-        if table not in self._tables_aside:
-            self._tables_aside.add(table)
-            self._count("records/db/tables_aside", 1)
-            path = self._aside.path
-            logger.error("The table %s accepts no rows (%s): its records are kept in %s", table, reason, path)
-
-    def _log_refused(self, row: Row, reason: str, *, is_lost: bool) -> None:
-        self._count("records/db/failed", 1)
-        self._logged += 1
-        if self._logged <= MAX_LOGGED:
-            kept = "no file takes it either" if is_lost else f"it is kept in {self._aside.path}"
-            logger.error("Record %s %.100r of %s is refused (%s): %s", row.table, row.key, row.site, reason, kept)
 
     def _log_away(self, reason: str) -> None:
         if not self._is_away:

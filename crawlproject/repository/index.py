@@ -60,9 +60,9 @@ class PageRow(NamedTuple):
 
 
 COLUMNS = PageRow._fields
-REALS = ("fetched_at", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time")
-INTEGERS = ("status", "length", "depth", "offset", "record_length")
-_TYPES = {**dict.fromkeys(REALS, "REAL"), **dict.fromkeys((*INTEGERS, "file"), "INTEGER")}
+_REALS = ("fetched_at", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time")
+_INTEGERS = ("status", "length", "depth", "offset", "record_length", "file")
+_TYPES = dict.fromkeys(_REALS, "REAL") | dict.fromkeys(_INTEGERS, "INTEGER")
 
 _SCHEMA = f"""
 CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, complete INTEGER NOT NULL DEFAULT 0);
@@ -233,7 +233,6 @@ class PageIndex:
         return {name: (bool(complete), pages) for name, complete, pages in found}
 
     def is_complete(self, name: str) -> bool:
-        """Whether a file is fully indexed."""
         row = self._database.execute("SELECT complete FROM files WHERE name = ?", (name,)).fetchone()
         return bool(row and row[0])
 

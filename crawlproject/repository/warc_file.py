@@ -72,7 +72,6 @@ class OpenFile:
         return start
 
     def cut(self, size: int) -> None:
-        """Truncate to ``size`` bytes."""
         os.ftruncate(self._descriptor, size)
         self.size = size
 

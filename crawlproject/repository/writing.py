@@ -44,8 +44,6 @@ ROWS_PER_COMMIT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOptions:
-    """Options for writing a repository."""
-
     directory: Path
     #: Bytes of a file before a new one is started.
     file_size: int
@@ -56,8 +54,6 @@ class RepositoryOptions:
 
 
 class _Packed(NamedTuple):
-    """A page ready to be written."""
-
     row: PageRow  # without file, offset and length
     #: Compressed: response or revisit, request, metadata.
     records: tuple[bytes, ...]
@@ -239,7 +235,6 @@ class Repository:
         """Store the waiting rows.
 
         If the index cannot be written, the rows keep waiting; the failure is counted, and the WARC files are complete.
-        Stat: ``repository/index_failures``.
         """
         try:
             self._index.commit()

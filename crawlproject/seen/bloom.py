@@ -1,4 +1,4 @@
-"""A Bloom filter of keys: "new" is certain, "seen" is not."""
+"""A seen-set that is a Bloom filter alone: "new" is certain, "seen" is not."""
 
 from __future__ import annotations
 
@@ -13,32 +13,47 @@ if TYPE_CHECKING:
 _ERROR_SHARE = 0.1
 
 
-class UrlBloom:
-    """pybloom-live's scalable filter, sized so that the error rate stays below ``error_rate`` at any size.
+class BloomSeenSet:
+    """``SeenUrls``: pybloom-live's scalable filter, whose error rate stays below ``error_rate`` at any size.
 
     About 2.4 bytes per key of ``capacity`` at an error rate of 0.001, allocated at once; it doubles when full.
     Keys are ints: pybloom-live hashes their decimal digits, so an int and its bytes are different keys.
     """
 
     def __init__(self, capacity: int, error_rate: float) -> None:
-        if capacity < 1 or not 0 < error_rate < 1:
-            raise ValueError(
-                f"a Bloom filter of capacity {capacity} and error rate {error_rate}: must be >= 1 and between 0 and 1"
-            )
         from pybloom_live import ScalableBloomFilter  # only crawls with a Bloom filter need it
 
         self._filter = ScalableBloomFilter(capacity, error_rate * _ERROR_SHARE, ScalableBloomFilter.SMALL_SET_GROWTH)
+        #: Expected number of new URLs that were taken for seen, and so never fetched.
+        self.lost = 0.0
 
     def add_new(self, keys: Sequence[int]) -> list[bool]:
-        """Add ``keys``; True for those that are certainly new. O(1) each: 4-7 us."""
-        add = self._filter.add
-        return [not add(key) for key in keys]
+        """Add ``keys``; True for those that are certainly new; others may be new at the filter's error rate.
 
-    def fill(self, keys: Iterable[int]) -> None:
-        """Add ``keys`` without returning answers. O(1) each: 4-7 us."""
+        A new URL is lost with probability f and reported with 1 - f: so f / (1 - f) were lost for each one reported.
+        O(1) each: 4-7 us.
+        """
         add = self._filter.add
-        for key in keys:
-            add(key)
+        answers = [not add(key) for key in keys]
+        if new := sum(answers):
+            rate = self.false_positive_rate
+            self.lost += new * rate / (1.0 - rate)
+        return answers
+
+    def fill(self, keys: Sequence[int]) -> None:
+        """Add ``keys`` of an earlier run; in that run's order, its losses are counted again. O(1) each."""
+        self.add_new(keys)
+
+    def loaded(self, keys: Iterable[int]) -> None:
+        self.add_new(list(keys))
+
+    def dropped(self) -> None:
+        pass
+
+    def counts(self) -> dict[str, float]:
+        """Number of known ``urls``, expected number ``lost``, and the latter's share of both (``loss_rate``)."""
+        met = len(self) + self.lost
+        return {"urls": len(self), "lost": self.lost, "loss_rate": self.lost / met if met else 0.0}
 
     def __contains__(self, key: int) -> bool:
         return key in self._filter

@@ -85,7 +85,6 @@ class ClockCache:
         return len(self._circle)
 
     def clear(self) -> None:
-        """Forget all keys. O(size)."""
         self._places.clear()
         self._circle.clear()
         self._marks = bytearray(self.size)

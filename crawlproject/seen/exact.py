@@ -72,7 +72,6 @@ class MemorySeenSet:
         self._room[number] = room_in(size) - room_in(len(old))
 
     def add(self, keys: Sequence[int]) -> None:
-        """Add ``keys``. O(1) each."""
         self.add_new(keys)
 
     def contains(self, keys: Sequence[int]) -> list[bool]:
@@ -103,7 +102,6 @@ def slot_of(table: array[int], key: int) -> int:
 
 
 def empty_table(slots: int) -> array[int]:
-    """A table of free slots."""
     return array("Q", [0]) * slots
 
 

@@ -3,23 +3,19 @@
 Discrete events.  A connection takes the time to open it, its requests one after another, and the time to close it; slot
 and server are busy throughout.  ``crawlproject.frontier`` makes all decisions; this module only has the web's answers
 and the clock.
-
-Several workers each have a frontier of their own for their own servers, and send each other the links that they find.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from heapq import heappop, heappush
-from math import floor, inf
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
-from crawlproject.frontier.learning.cross_links import CrossLinks, NewShare
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.quality import link_gains
 from crawlproject.simulation.record import Crawl, CrawlOptions
@@ -40,57 +36,33 @@ UNKNOWN, QUEUED, TAKEN = range(3)
 STATUSES = {PAGE: 200, COPY: 200, MOVED: 301, MISSING: 404}
 
 
-@runtime_checkable
-class LinkRater(Protocol):
-    """A ``Quality`` that rates each link by the page it is on, like a spider that yields ``Links`` with qualities."""
-
-    def rate(self, page: int, links: Sequence[int]) -> Sequence[float | None]:
-        """The quality of each of the ``links`` of a fetched ``page``; None for one that is not followed."""
-
-
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
     """Crawl ``web`` from its seeds until nothing is left to fetch.
 
-    The same arguments always give the same crawl.  About 60 us of CPU per page.  Several workers share ``policy`` and
-    ``quality``, which must not depend on the order of calls.  Raises ValueError for more workers than sessions.
+    The same arguments always give the same crawl.  About 60 us of CPU per page.
     """
     options = options or CrawlOptions()
-    if not 1 <= options.workers <= options.sessions:
-        raise ValueError(f"{options.workers} workers for {options.sessions} sessions: each needs at least one")
-    world = _World(web, options)
-    numbers = range(options.workers)
-    workers = [_Worker(number, world, policy, quality, _share_of(number, options)) for number in numbers]
-    for worker in workers:
-        worker.begin()
-    times = [worker.step(0.0) for worker in workers]
-    while (now := min(due := list(map(min, times, world.exchange.due)))) < inf:
-        number = due.index(now)
-        times[number] = workers[number].step(now)
-    return _result(world, workers, options)
+    crawler = _Crawler(_World(web), policy, quality, options)
+    crawler.begin()
+    now = 0.0
+    while now < inf:
+        now = crawler.step(now)
+    return _result(crawler, options)
 
 
-def _result(world: _World, workers: Sequence[_Worker], options: CrawlOptions) -> Crawl:
+def _result(crawler: _Crawler, options: CrawlOptions) -> Crawl:
+    world, dispatcher = crawler.world, crawler.dispatcher
     pages, started, ended = zip(*world.log, strict=True) if world.log else ((), (), ())
-    busy = sum(worker.dispatcher.busy for worker in workers)
     return Crawl(
         web=world.web,
         pages=np.array(pages, dtype=np.int64),
         started=np.array(started, dtype=np.float64),
         ended=np.array(ended, dtype=np.float64),
-        connections=sum(worker.dispatcher.opened for worker in workers),
-        failures=sum(worker.failed for worker in workers),
+        connections=dispatcher.opened,
+        failures=crawler.failed,
         wasted=world.wasted,
-        busy_share=min(1.0, busy / (ended[-1] * options.sessions)) if ended else 0.0,
-        sent=world.exchange.sent,
-        busiest_share=max(worker.fetched for worker in workers) / max(1, len(world.log)),
+        busy_share=min(1.0, dispatcher.busy / (ended[-1] * options.sessions)) if ended else 0.0,
     )
-
-
-def _share_of(worker: int, options: CrawlOptions) -> CrawlOptions:
-    def share(total: int) -> int:
-        return total // options.workers + (worker < total % options.workers)
-
-    return replace(options, sessions=share(options.sessions), parked=share(options.parked))
 
 
 class SlotDispatcher(Dispatcher):
@@ -167,13 +139,13 @@ class _Asked(NamedTuple):
 
 
 class _World:
-    """What all workers share: the web's answers, what was fetched, and the exchange of links.
+    """The web's answers, and what was fetched.
 
     Lists, because numpy is slow at access to single elements.  A sitemap has the number web.pages + its server; it
     differs from a page only in how its response is processed.
     """
 
-    def __init__(self, web: SimulatedWeb, options: CrawlOptions) -> None:
+    def __init__(self, web: SimulatedWeb) -> None:
         has_sitemap = len(web.sitemap_time) > 0
         self.web = web
         self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
@@ -196,44 +168,28 @@ class _World:
         self.met = bytearray(web.servers)
         self.connections = [0] * web.servers
         self.log: list[tuple[int, float, float]] = []
-        workers = options.workers
-        owners = options.owners(web.keys, workers) if workers > 1 else [0] * web.servers
-        self.exchange = Exchange(owners, self.server, workers, options.exchange_interval)
 
 
-class _Worker:
-    """One worker's frontier, sessions and clock; all servers are its own if it is the only one."""
+class _Crawler:
+    """The frontier, its sessions and its clock."""
 
-    def __init__(
-        self,
-        number: int,
-        world: _World,
-        policy: Policy,
-        quality: Quality,
-        options: CrawlOptions,
-    ) -> None:
-        self._number = number
-        self._world = world
+    def __init__(self, world: _World, policy: Policy, quality: Quality, options: CrawlOptions) -> None:
+        self.world = world
         self._web = world.web
         self._urls = world.web.urls
-        self._exchange = world.exchange
         self._quality = quality
         self._options = options
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
         self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         self.dispatcher.max_parked = options.parked
-        self._new_share = NewShare()
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
         self._asked: dict[Session, _Asked] = {}
         self._free_at = 0.0  # end of the processing of all responses received so far
         self._serial = 0
-        self.fetched = 0  # pages
         self.failed = 0  # requests that timed out
 
     def begin(self) -> None:
-        """Queue the seeds on own servers."""
-        seeds = self._web.seeds.tolist()
-        self._discover([page for page in seeds if self._exchange.owner(page) == self._number], 0, 0.0)
+        self._discover(self._web.seeds.tolist(), 0)
 
     def step(self, now: float) -> float:
         """Process what is due by ``now`` and start what may start then; returns the time of the next event."""
@@ -241,8 +197,6 @@ class _Worker:
         while events and events[0][0] <= now:
             _, _, happen, start = heappop(events)
             happen(start, now)
-        if self._exchange.due[self._number] <= now:
-            self._receive(self._exchange.turn(self._number, now))
         while True:
             dispatcher.free_slots(now)
             while now <= self._options.until and (start_now := dispatcher.next(now)) is not None:
@@ -253,32 +207,31 @@ class _Worker:
         return min((time for time in times if time is not None and time > now), default=inf)
 
     def _start(self, start: Start, now: float) -> None:
-        """Send a request and schedule its end."""
         page = start.entry.payload
-        server = self._world.server[page]
-        self._world.state[page] = TAKEN
+        server = self.world.server[page]
+        self.world.state[page] = TAKEN
         if start.session.requests == 1:
             self.dispatcher.opens(start.session, now)
-        if self._world.dead[server]:
+        if self.world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
-        elif self._world.robots_due[server]:
-            self._world.robots_due[server] = False
-            self._ask(start, now, self._world.robots_time[server], self._robots_end)
-        elif self._world.kinds[page] == FORBIDDEN:
+        elif self.world.robots_due[server]:
+            self.world.robots_due[server] = False
+            self._ask(start, now, self.world.robots_time[server], self._robots_end)
+        elif self.world.kinds[page] == FORBIDDEN:
             self.dispatcher.ended(start.session)
         else:
-            self._ask(start, now, self._world.page_time[page], self._page_end)
+            self._ask(start, now, self.world.page_time[page], self._page_end)
 
     def _ask(self, start: Start, now: float, time: float, end: Callable[[Start, float], None]) -> None:
         """Send a request that takes ``time``, longer if it is the first on its connection."""
         session = start.session
-        server = self._world.server[start.entry.payload]
+        server = self.world.server[start.entry.payload]
         connect_time = None
         if not session.carried:
-            draw = min(self._world.connections[server], int(self._web.page_counts[server]) - 1)
-            self._world.connections[server] += 1
+            draw = min(self.world.connections[server], int(self._web.page_counts[server]) - 1)
+            self.world.connections[server] += 1
             connect_time = float(self._web.connect_draws[self._web.first[server] + draw])
-            time += self._world.first_extra[server]
+            time += self.world.first_extra[server]
         due = now + (connect_time or 0.0) + time
         self._asked[session] = _Asked(connect_time, time, due, end)
         self._at(due, self._arrive, start)
@@ -286,7 +239,7 @@ class _Worker:
     def _close_time(self, session: Session) -> float:
         if not session.carried:  # robots.txt disallowed all its requests: it was never opened
             return 0.0
-        return self._options.closing * float(self._web.connect_time[self._world.server_of_key[session.server.key]])
+        return self._options.closing * float(self._web.connect_time[self.world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1
@@ -297,11 +250,10 @@ class _Worker:
         asked = self._asked[start.session]
         page = start.entry.payload
         if asked.end == self._page_end and page < self._web.pages:
-            if self._world.kinds[page] == PAGE and not self._world.errors[page]:
-                self._world.log.append((page, now - asked.time, now))
-                self.fetched += 1
+            if self.world.kinds[page] == PAGE and not self.world.errors[page]:
+                self.world.log.append((page, now - asked.time, now))
             else:
-                self._world.wasted += 1
+                self.world.wasted += 1
         if self._options.cpu_time:
             self._free_at = max(self._free_at, now) + self._options.cpu_time
             self._at(self._free_at, asked.end, start)
@@ -312,7 +264,7 @@ class _Worker:
         """Let the frontier learn from a received response."""
         session = start.session
         asked = self._asked.pop(session)
-        limit = self._world.limit[self._world.server[start.entry.payload]]
+        limit = self.world.limit[self.world.server[start.entry.payload]]
         requests = session.carried + 1
         self._frontier.record(
             Measurement(
@@ -332,22 +284,21 @@ class _Worker:
         """Process a robots.txt and request the page, on the next connection if the server closed this one."""
         self._record(start, now)
         server, page = start.session.server, start.entry.payload
-        delays = self._world.crawl_delay
-        if delays and (delay := delays[self._world.server[page]]):
+        delays = self.world.crawl_delay
+        if delays and (delay := delays[self.world.server[page]]):
             self._frontier.servers.set_crawl_delay(server.key, delay)
-        if self._world.kinds[page] == FORBIDDEN:
+        if self.world.kinds[page] == FORBIDDEN:
             self.dispatcher.ended(start.session)
         elif start.session.ending or now < start.session.ready_at:
-            self._world.state[page] = QUEUED
+            self.world.state[page] = QUEUED
             self.dispatcher.give_back(start)
             self.dispatcher.ended(start.session)
         else:
-            self._ask(start, now, self._world.page_time[page], self._page_end)
+            self._ask(start, now, self.world.page_time[page], self._page_end)
 
     def _page_end(self, start: Start, now: float) -> None:
-        """Process an answer to the request of a page."""
         page, key = start.entry.payload, start.session.server.key
-        kind, errors = self._world.kinds[page], self._world.errors
+        kind, errors = self.world.kinds[page], self.world.errors
         failed = errors[page] > 0
         self._record(start, now, 500 if failed else STATUSES[kind])
         if failed:
@@ -355,7 +306,7 @@ class _Worker:
             self._try_again(start)
         elif kind in (PAGE, COPY):
             self._frontier.page_fetched(key, 0, start.entry.quality)
-            if self._world.has_copies and page < self._web.pages:
+            if self.world.has_copies and page < self._web.pages:
                 self._frontier.servers.learn_content(key, copy=kind == COPY)
         if failed or kind == MISSING:
             pass
@@ -369,7 +320,7 @@ class _Worker:
         """Queue a URL again that answered 500, as Scrapy does; not more than ``RETRIES`` times."""
         entry = start.entry
         if entry.priority > -RETRIES:
-            self._world.state[entry.payload] = QUEUED
+            self.world.state[entry.payload] = QUEUED
             self._frontier.push([entry._replace(priority=entry.priority - 1, place=None)])
 
     def _fail(self, start: Start, now: float) -> None:
@@ -380,149 +331,52 @@ class _Worker:
         self.dispatcher.ended(start.session)
 
     def _parse(self, start: Start, now: float) -> None:
-        """Discover the links of a page."""
         entry = start.entry
         if entry.payload >= self._web.pages:
             self._discover_listed(entry)
             return
-        first, end = self._world.indptr[entry.payload : entry.payload + 2]
-        links = self._world.targets[first:end]
-        if self._world.kinds[entry.payload] == MOVED:
-            self._discover(links, entry.depth, now)
-        elif isinstance(self._quality, LinkRater):
-            self._queue_rated(links, self._quality.rate(entry.payload, links), entry)
+        first, end = self.world.indptr[entry.payload : entry.payload + 2]
+        links = self.world.targets[first:end]
+        if self.world.kinds[entry.payload] == MOVED:
+            self._discover(links, entry.depth)
         else:
-            self._discover(links, entry.depth + 1, now, entry)
+            self._discover(links, entry.depth + 1, entry)
 
-    def _queue_rated(self, links: Sequence[int], qualities: Sequence[float | None], page: Entry) -> None:
-        """Queue the new URLs among the ``links`` of ``page`` with the qualities given; for a single worker."""
-        state, urls, depth = self._world.state, self._urls, page.depth + 1
-        entries = []
-        for link, quality in zip(links, qualities, strict=True):
-            if quality is not None and state[link] == UNKNOWN:
-                state[link] = QUEUED
-                entries.append(Entry(urls[link], quality, 0, depth, link))
-        self._frontier.push(entries, self._web.keys[self._world.server[page.payload]])
-
-    def _discover(self, links: Sequence[int], depth: int, now: float, page: Entry | None = None) -> None:
-        """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued.
-
-        Links to servers of other workers are sent instead.
-        """
-        state, servers, urls, quality = self._world.state, self._world.server, self._urls, self._quality.quality
+    def _discover(self, links: Sequence[int], depth: int, page: Entry | None = None) -> None:
+        """Queue the new URLs among the ``links`` of ``page``, and raise the quality of those that are queued."""
+        state, servers, urls, quality = self.world.state, self.world.server, self._urls, self._quality.quality
         source = None if page is None else servers[page.payload]
         internal, external = (0.0, 0.0) if page is None else link_gains(self._quality, page.quality, len(links))
-        exchange, number = self._exchange, self._number
-        entries, raised, sent = [], [], []
+        entries, raised = [], []
         for link in links:
             gain = internal if servers[link] == source else external
-            if exchange.owner(link) != number:
-                if count := exchange.unsent(number, link, repeats=gain > 0):
-                    sent.append(Entry(urls[link], quality(urls[link], depth) + count * gain, 0, depth, link))
-            elif state[link] == UNKNOWN:
+            if state[link] == UNKNOWN:
                 state[link] = QUEUED
                 entries.append(Entry(urls[link], quality(urls[link], depth) + gain, 0, depth, link))
             elif gain and state[link] == QUEUED:
                 raised.append((urls[link], gain))
         found_on = None if source is None else self._web.keys[source]
-        self._frontier.push(entries, found_on, elsewhere=len(sent) * self._new_share.value)
+        self._frontier.push(entries, found_on)
         self._frontier.raise_quality(raised)
-        exchange.send(number, sent, now)
         for entry in entries:
             self._meet(servers[entry.payload], depth)
-
-    def _receive(self, links: Sequence[Entry]) -> None:
-        """Queue the new URLs among ``links`` of other workers, and raise the quality of those that are queued."""
-        state, base = self._world.state, self._quality.quality
-        entries, raised = [], []
-        for entry in links:
-            if state[entry.payload] == UNKNOWN:
-                state[entry.payload] = QUEUED
-                entries.append(entry)
-            elif state[entry.payload] == QUEUED and (gain := entry.quality - base(entry.url, entry.depth)) > 0:
-                raised.append((entry.url, gain))
-        self._new_share.learn(len(links), len(entries))
-        self._frontier.push(entries)
-        self._frontier.raise_quality(raised)
-        for entry in entries:
-            self._meet(self._world.server[entry.payload], entry.depth)
 
     def _meet(self, server: int, depth: int) -> None:
         """Queue the sitemap of ``server``, if it has one, when its first URL is discovered."""
         times = self._web.sitemap_time
-        if self._world.met[server]:
+        if self.world.met[server]:
             return
-        self._world.met[server] = True
+        self.world.met[server] = True
         if len(times) and times[server]:
             url = f"{self._web.keys[server]}/#sitemap"  # not a page's URL: canonical URLs have no fragment
             self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
 
     def _discover_listed(self, sitemap: Entry) -> None:
-        web, state, urls, worth = self._web, self._world.state, self._urls, self._quality.quality
-        server, depth = self._world.server[sitemap.payload], sitemap.depth
+        web, state, urls, worth = self._web, self.world.state, self._urls, self._quality.quality
+        server, depth = self.world.server[sitemap.payload], sitemap.depth
         listed = np.flatnonzero((web.server == server) & web.collectable).tolist()
         new = [page for page in listed if state[page] == UNKNOWN]
         for page in new:
             state[page] = QUEUED
         entries = [Entry(urls[page], worth(urls[page], depth), 0, depth, page) for page in new]
         self._frontier.push(entries, web.keys[server], from_sitemap=True)
-
-
-class Exchange:
-    """Each worker sends what it found for others, and reads what they sent to it, every ``interval`` seconds.
-
-    A link waits for its sender's turn and then for its receiver's; the turns of the workers are spread evenly over the
-    interval.  ``owners``: worker of each server; ``servers``: server of each page.
-    """
-
-    def __init__(self, owners: Sequence[int], servers: Sequence[int], workers: int, interval: float) -> None:
-        self._owners = owners
-        self._servers = servers
-        self._interval = interval
-        self._outboxes: list[list[Entry]] = [[] for _ in range(workers)]
-        self._inboxes: list[list[Entry]] = [[] for _ in range(workers)]
-        self._found: list[dict[int, int]] = [{} for _ in range(workers)]  # state of each page
-        self._links = [CrossLinks() for _ in range(workers)]
-        #: Time of each worker's next turn; inf if it has nothing to send or read.
-        self.due = [inf] * workers
-        #: Links sent so far.
-        self.sent = 0
-
-    def owner(self, page: int) -> int:
-        """The worker of the page's server."""
-        return self._owners[self._servers[page]]
-
-    def unsent(self, worker: int, page: int, *, repeats: bool) -> int:
-        """How many links to ``page`` the ``worker``, which has found one more, sends as one now; 0: none.
-
-        Without ``repeats`` only the first is sent.
-        """
-        found = self._found[worker]
-        state = found.get(page, 0)
-        if state and not repeats:
-            return 0
-        found[page], count = self._links[worker].found(state)
-        return count
-
-    def send(self, worker: int, entries: Sequence[Entry], now: float) -> None:
-        """Put ``entries``, whose payloads are pages, into the outbox of ``worker``. O(entries)."""
-        if entries:
-            self._outboxes[worker] += entries
-            self._plan(worker, now)
-
-    def turn(self, worker: int, now: float) -> list[Entry]:
-        """Send the outbox of ``worker``; returns the contents of its inbox. O(entries)."""
-        outbox, self._outboxes[worker] = self._outboxes[worker], []
-        inbox, self._inboxes[worker] = self._inboxes[worker], []
-        self.due[worker] = inf
-        self.sent += len(outbox)
-        for entry in outbox:
-            owner = self.owner(entry.payload)
-            self._inboxes[owner].append(entry)
-            self._plan(owner, now)
-        return inbox
-
-    def _plan(self, worker: int, now: float) -> None:
-        if self.due[worker] == inf:
-            phase = self._interval * worker / len(self.due)
-            self.due[worker] = phase + (floor((now - phase) / self._interval) + 1) * self._interval

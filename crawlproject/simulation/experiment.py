@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from itertools import product
@@ -56,41 +56,35 @@ class _Task:
 
 
 def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
-    """Run all trials in ``jobs`` processes; returns them by web, quality, policy and workers in the order given.
+    """Run all trials in ``jobs`` processes; returns them by web, quality and policy in the order given.
 
     The bound and breadth-first are computed once for each web and quality.  Raises ValueError or OSError for an invalid
     graph, file of scores or policy.
     """
     policies = tuple(dict.fromkeys((BREADTH_FIRST, *experiment.policies)))
     grounds = list(dict.fromkeys(product(experiment.webs, experiment.qualities)))
-    asked = dict.fromkeys(product(dict.fromkeys(experiment.policies), dict.fromkeys(experiment.workers)))
-    alone = dict.fromkeys((policy, 1) for policy in policies)
-    keys = [(*ground, *crawl) for ground in grounds for crawl in ((None, 1), *(alone | asked))]
-    tasks = [
-        _Task(web, quality, policy, replace(experiment.options, workers=workers), experiment.knowledge)
-        for web, quality, policy, workers in keys
-    ]
+    keys = [(*ground, policy) for ground in grounds for policy in (None, *policies)]
+    tasks = [_Task(*key, experiment.options, experiment.knowledge) for key in keys]
     done = dict(zip(keys, in_parallel(_perform, tasks, jobs), strict=True))
     trials = []
     for web, quality in grounds:
-        ground = cast("Ground", done[web, quality, None, 1])
-        outcomes = {crawl: cast("Outcome", done[web, quality, *crawl]) for crawl in (*alone, *asked)}
-        reference = Reference.of(outcomes[BREADTH_FIRST, 1], ground.bound, ground.total)
-        t80 = {crawl: outcome.curve.time_of(0.8) for crawl, outcome in outcomes.items()}
+        ground = cast("Ground", done[web, quality, None])
+        outcomes = {policy: cast("Outcome", done[web, quality, policy]) for policy in policies}
+        reference = Reference.of(outcomes[BREADTH_FIRST], ground.bound, ground.total)
+        t80 = {policy: outcome.curve.time_of(0.8) for policy, outcome in outcomes.items()}
         trials += [
             Trial(
                 web=web,
                 quality=quality,
-                policy=crawl[0],
-                workers=crawl[1],
-                outcome=outcomes[crawl],
+                policy=policy,
+                outcome=outcomes[policy],
                 ground=ground,
                 reference=reference,
-                score=Score.of(outcomes[crawl], reference),
-                t80_breadth_first=t80[crawl] / t80[BREADTH_FIRST, 1],
-                t80_capacity=t80[crawl] / t80.get(("capacity", 1), nan),
+                score=Score.of(outcomes[policy], reference),
+                t80_breadth_first=t80[policy] / t80[BREADTH_FIRST],
+                t80_capacity=t80[policy] / t80.get("capacity", nan),
             )
-            for crawl in asked
+            for policy in dict.fromkeys(experiment.policies)
         ]
     return trials
 

@@ -36,8 +36,6 @@ from crawlproject.urls.server_key import server_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.simulation.flawed_web import Flaws
-
 LINK_ARRAYS = ("links", "indices", "targets")
 SERVER_ARRAYS = ("host", "server")
 CANDIDATES = 16  # pages tried as the start: those with the highest PageRank, and as many with the most links
@@ -57,7 +55,6 @@ class GraphSpec:
     per_server: int | None = None
     dead_share: float = 0.0
     sitemap_share: float = 0.0
-    flaws: Flaws | None = None
 
 
 @dataclass(frozen=True)

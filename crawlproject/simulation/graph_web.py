@@ -6,7 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from crawlproject.simulation.flawed_web import add_flaws
 from crawlproject.simulation.graph import GraphSpec, LinkGraph, load
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
@@ -27,8 +26,7 @@ def build(spec: GraphSpec) -> SimulatedWeb:
 
     Raises OSError and ValueError as ``load``, and ValueError for a start that is not in the graph.
     """
-    web = drawn(*_part(spec.path, spec.starts, spec.per_server), spec)
-    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
+    return drawn(*_part(spec.path, spec.starts, spec.per_server), spec)
 
 
 def drawn(graph: LinkGraph, starts: int, spec: GraphSpec) -> SimulatedWeb:

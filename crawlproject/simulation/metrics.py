@@ -96,10 +96,6 @@ class Outcome:
     failures: int
     #: Share of all slots' time that connections were open.
     busy_share: float
-    #: Links that workers sent each other, for each page.
-    sent: float
-    #: Share of the pages that the worker with the most pages fetched.
-    busiest_share: float
 
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
@@ -109,8 +105,6 @@ class Outcome:
             connections=crawl.connections,
             failures=crawl.failures,
             busy_share=crawl.busy_share,
-            sent=crawl.sent / max(1, len(crawl.pages)),
-            busiest_share=crawl.busiest_share,
         )
 
 
@@ -152,8 +146,6 @@ class Score:
     connections: int
     failures: int
     busy_share: float
-    sent: float
-    busiest_share: float
 
     @classmethod
     def of(cls, outcome: Outcome, reference: Reference) -> Score:
@@ -176,6 +168,4 @@ class Score:
             connections=outcome.connections,
             failures=outcome.failures,
             busy_share=outcome.busy_share,
-            sent=outcome.sent,
-            busiest_share=outcome.busiest_share,
         )

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from crawlproject.frontier.politeness import Politeness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
-
-#: (Keys of all servers, number of workers) -> worker of each server.
-Owners: TypeAlias = "Callable[[Sequence[str], int], list[int]]"
-
-
-def in_turn(keys: Sequence[str], workers: int) -> list[int]:
-    """Owners: servers 0, n, 2n, ... belong to worker 0 of n."""
-    return [number % workers for number in range(len(keys))]
-
 
 #: Politeness without waits.
 NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
@@ -48,11 +37,6 @@ class CrawlOptions:
     timeout: float = 15.0
     #: No request starts later than this.
     until: float = inf
-    #: Number of workers, which share ``sessions`` and ``parked`` equally.
-    workers: int = 1
-    owners: Owners = in_turn
-    #: How often workers send each other links.
-    exchange_interval: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,10 +55,6 @@ class Crawl:
     wasted: int
     #: Share of the time of all slots in which connections were open, until the last page.
     busy_share: float
-    #: Links that workers sent each other.
-    sent: int = 0
-    #: Share of the pages that the worker with the most pages fetched.
-    busiest_share: float = 1.0
 
     @property
     def full_time(self) -> float:

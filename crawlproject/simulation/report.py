@@ -47,16 +47,11 @@ COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
     ("conns", "connections", fmean, "6.0f"),
     ("busy", "busy_share", fmean, "5.2f"),
 )
-#: The same for crawls by several workers.
-WORKER_COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
-    ("sent", "sent", fmean, "5.2f"),
-    ("most", "busiest_share", fmean, "5.3f"),
-)
 
 
 @dataclass(frozen=True)
 class CurveSet:
-    """Curves of one web and quality, or their means over webs, by ``Trial.name`` and for the bound.
+    """Curves of one web and quality, or their means over webs, by policy and for the bound.
 
     Values at 0 and at the end of each of ``SAMPLES`` equal parts of time or of pages.
     """
@@ -81,7 +76,7 @@ def rows(trials: Iterable[Trial]) -> list[Row]:
     """A row for each trial; the unit T is in seconds."""
     result: list[Row] = []
     for trial in trials:
-        row = _head(trial.web, trial.quality, trial.policy) | {"workers": trial.workers} | asdict(trial.score)
+        row = _head(trial.web, trial.quality, trial.policy) | asdict(trial.score)
         row |= {"t80_breadth_first": trial.t80_breadth_first, "t80_capacity": trial.t80_capacity}
         result.append(row | {"unit": trial.reference.unit})
     return result
@@ -92,12 +87,12 @@ def _head(web: WebSpec, quality: str, policy: str) -> Row:
 
 
 def summary(trials: Sequence[Trial]) -> list[Row]:
-    """Mean, minimum and maximum of each column over the webs, for each quality, policy and number of workers."""
-    groups: dict[tuple[str, str, int], list[Row]] = {}
+    """Mean, minimum and maximum of each column over the webs, for each quality and policy."""
+    groups: dict[tuple[str, str], list[Row]] = {}
     for trial, row in zip(trials, rows(trials), strict=True):
-        groups.setdefault((trial.quality, trial.policy, trial.workers), []).append(row)
+        groups.setdefault((trial.quality, trial.policy), []).append(row)
     result: list[Row] = []
-    for (quality, policy, _), group in groups.items():
+    for (quality, policy), group in groups.items():
         columns = [name for name, value in group[0].items() if name != "seed" and not isinstance(value, str)]
         for statistic, reduce in (("mean", fmean), ("min", min), ("max", max)):
             values = {name: _over_webs(reduce, [float(row[name]) for row in group]) for name in columns}
@@ -113,13 +108,12 @@ def _over_webs(reduce: Callable[[list[float]], float], values: list[float]) -> f
 def text(trials: Sequence[Trial]) -> str:
     """The text to print: the webs, and for each quality a table of means over them."""
     lines = [_web_line(trial) for trial in {trial.web: trial for trial in trials}.values()]
-    columns = COLUMNS + (WORKER_COLUMNS if any(trial.workers > 1 for trial in trials) else ())
-    first = max(20, *(len(name) + 1 for trial in trials for name in (trial.name, trial.quality)))
+    first = max(20, *(len(name) + 1 for trial in trials for name in (trial.policy, trial.quality)))
     for quality in dict.fromkeys(trial.quality for trial in trials):
-        lines += ["", f"{quality:{first}}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in columns)]
-        for name in dict.fromkeys(trial.name for trial in trials):
-            group = rows(trial for trial in trials if (trial.quality, trial.name) == (quality, name))
-            cells = [_cell([float(row[column]) for row in group], reduce, form) for _, column, reduce, form in columns]
+        lines += ["", f"{quality:{first}}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in COLUMNS)]
+        for name in dict.fromkeys(trial.policy for trial in trials):
+            group = rows(trial for trial in trials if (trial.quality, trial.policy) == (quality, name))
+            cells = [_cell([float(row[column]) for row in group], reduce, form) for _, column, reduce, form in COLUMNS]
             lines.append(f"{name:{first}}" + " ".join(cells))
     return "\n".join(lines)
 
@@ -152,7 +146,7 @@ def curves(trials: Sequence[Trial]) -> CurveSet:
         counts = curve.counts(times * trial.reference.unit)
         evenly = np.round(np.linspace(0, ground.collectable, SAMPLES + 1)).astype(np.int64)
         by_pages = curve.shares_of_first(evenly)
-        found[trial.name].append((counts / ground.collectable, curve.shares_of_first(counts), by_pages))
+        found[trial.policy].append((counts / ground.collectable, curve.shares_of_first(counts), by_pages))
     for trial in {trial.web: trial for trial in trials}.values():
         ground, seconds = trial.ground, times * trial.reference.unit
         quality = bound_shares(ground.bound, ground.total, seconds)
@@ -170,7 +164,6 @@ def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
 
 
 def write_rows(lines: Sequence[Row], path: Path) -> None:
-    """Write a CSV file with the columns of the first row."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(lines[0]))
         writer.writeheader()

@@ -8,11 +8,9 @@ determines the end of a crawl.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crawlproject.simulation.flawed_web import add_flaws
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.times import (
     SYNTHETIC,
@@ -28,9 +26,6 @@ from crawlproject.simulation.times import (
     draw_speeds,
 )
 from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, compressed, ranges
-
-if TYPE_CHECKING:
-    from crawlproject.simulation.flawed_web import Flaws
 
 # Work-bound webs
 SERVER_SIGMA = 0.45  # sizes are log-normal
@@ -63,7 +58,6 @@ class SyntheticSpec:
     seed_count: int = 5
     dead_share: float = 0.0
     sitemap_share: float = 0.0
-    flaws: Flaws | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.seed_count <= self.servers <= self.pages:
@@ -80,7 +74,7 @@ def build(spec: SyntheticSpec) -> SimulatedWeb:
     times = draw_page_times(SYNTHETIC, speeds, server, size, spec.seed)
     cut = np.ones(spec.servers) if spec.tail else _cut(times, speeds, server, limits)
     indptr, targets = _links(spec, counts, server)
-    web = SimulatedWeb(
+    return SimulatedWeb(
         server=server,
         indptr=indptr,
         targets=targets,
@@ -96,7 +90,6 @@ def build(spec: SyntheticSpec) -> SimulatedWeb:
             SYNTHETIC, replace(speeds, think=speeds.think * cut), counts, spec.sitemap_share, spec.seed
         ),
     )
-    return web if spec.flaws is None else add_flaws(web, spec.flaws, spec.seed)
 
 
 def _server_sizes(spec: SyntheticSpec, think: FloatArray) -> IntArray:

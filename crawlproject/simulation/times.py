@@ -92,7 +92,6 @@ def chance(seed: int, purpose: str) -> np.random.Generator:
 
 
 def draw_speeds(model: TimeModel, servers: int, seed: int) -> Speeds:
-    """Draw the speeds of ``servers`` servers."""
     rng = chance(seed, "speeds")
     if model.connect_range is None:
         connect = rng.lognormal(np.log(model.connect_median), model.connect_sigma, servers)

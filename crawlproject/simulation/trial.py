@@ -36,8 +36,6 @@ class Experiment:
     qualities: tuple[str, ...] = ("pagerank",)
     #: Names of ``POLICIES`` or paths of classes.
     policies: tuple[str, ...] = tuple(POLICIES)
-    #: Numbers of workers that share the sessions of ``options``.
-    workers: tuple[int, ...] = (1,)
     options: CrawlOptions = field(default_factory=CrawlOptions)
     knowledge: Knowledge = field(default_factory=Knowledge)
 
@@ -63,12 +61,11 @@ class Ground:
 
 @dataclass(frozen=True)
 class Trial:
-    """One policy's crawl of one web, by one or more workers."""
+    """One policy's crawl of one web."""
 
     web: WebSpec
     quality: str
     policy: str
-    workers: int
     outcome: Outcome
     ground: Ground
     reference: Reference
@@ -76,8 +73,3 @@ class Trial:
     #: Time to 80% of the quality, relative to breadth-first's and to capacity's (nan if that was not run).
     t80_breadth_first: float
     t80_capacity: float
-
-    @property
-    def name(self) -> str:
-        """The policy, and the number of workers if there are several."""
-        return self.policy if self.workers == 1 else f"{self.policy} x{self.workers}"

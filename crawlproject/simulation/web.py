@@ -95,7 +95,6 @@ class SimulatedWeb:
 
     @cached_property
     def page_counts(self) -> IntArray:
-        """Pages of each server."""
         return np.bincount(self.server, minlength=self.servers).astype(np.int64)
 
     @cached_property

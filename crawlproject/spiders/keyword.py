@@ -66,8 +66,6 @@ class KeywordSpider(WebSpider):
     Pages that are linked from the start are level 2, and so on; all pages of a level are read before the first of the
     next one, up to ``-a levels=5``.  The arguments of ``web`` that set limits hold.  Yields an item for each line with
     the keyword: ``url``, ``level``, ``line``, ``text``.  Closing reasons: ``keyword_found``, ``keyword_not_found``.
-    Stats: ``keyword/pages``, ``keyword/levels`` (begun), ``keyword/lines_found``, ``keyword/saved``,
-    ``keyword/not_saved``, ``keyword/links_lost``.
     """
 
     name = "keyword"
@@ -100,7 +98,6 @@ class KeywordSpider(WebSpider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """See ``WebSpider``. Raises ValueError."""
         if job_dir(crawler.settings):
             raise ValueError("JOBDIR: a keyword search cannot be resumed, it starts at level 1")
         spider = super().from_crawler(crawler, *args, **kwargs)

@@ -54,8 +54,6 @@ class SavedPages:
     """Writes pages to a folder; a failure costs one line in the log, and no more pages are saved.
 
     The page that failed leaves no file.
-
-    Stats: ``keyword/saved``, ``keyword/not_saved`` (pages).
     """
 
     def __init__(self, folder: Path, stats: StatsCollector) -> None:
@@ -69,7 +67,6 @@ class SavedPages:
             self._end(error)
 
     def save(self, response: Response, level: int, found: int) -> None:
-        """Save a page. O(size)."""
         if self._has_failed:
             self._stats.inc_value("keyword/not_saved")
             return

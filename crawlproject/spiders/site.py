@@ -28,8 +28,7 @@ class SiteSpider(WebSpider):
     """``scrapy crawl site -a rules=FILE`` or ``-a rules=FOLDER``: records of one site or of many, by rules.
 
     Each page is read by the rules of its domain.  ``-a seeds=...`` replaces the seeds of the rules; ``allowed`` and the
-    limits are those of ``web``.  Yields a ``Record`` for each record.  Stats: ``site/not_followed`` (links that the
-    rules do not follow), ``records/*``.
+    limits are those of ``web``.  Yields a ``Record`` for each record.
     """
 
     name = "site"

@@ -71,9 +71,6 @@ class TopicSpider(WebSpider):
 
     ``-a tunnel=N``: links of pages below the topic's threshold are followed N steps further (default 1); seeds count as
     above it.  All arguments of ``web`` hold.  Yields a ``TopicPage`` for each page at or above the threshold.
-    Stats: ``topic/pages``, ``topic/relevant``, ``topic/harvest_rate`` (relevant / pages), ``topic/harvest_rate/N``
-    (after the first N pages), ``topic/bad_examples``, ``topic/terms_never_found``, ``topic/learned`` (links learned
-    from).
     """
 
     name = "topic"
@@ -107,7 +104,6 @@ class TopicSpider(WebSpider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """See ``WebSpider``. Raises ValueError."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.with_text = True
         crawler.signals.connect(spider._opened, signals.spider_opened)
@@ -242,7 +238,6 @@ class TopicSpider(WebSpider):
             self._state.save(self._learned)
 
     def _closed(self) -> None:
-        """On ``spider_closed``."""
         self._log_harvest()
         if self.fetched and not self.relevant:
             said = (

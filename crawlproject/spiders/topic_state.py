@@ -38,7 +38,6 @@ class Learned:
 
     @classmethod
     def nothing(cls) -> Self:
-        """Before the first page."""
         from crawlproject.content.relevance.model import LinkModel
 
         return cls(LinkModel())
@@ -48,7 +47,6 @@ class TopicStateFile:
     """The file in ``folder``, for the topic with these ``settings``: another topic's is not used.
 
     ``sources``: what learned terms and threshold depend on besides.
-    Stats: ``topic/state_damaged``, ``topic/state_failed`` (not written).
     """
 
     def __init__(self, folder: Path, settings: Mapping[str, Any], sources: Any, stats: StatsCollector) -> None:

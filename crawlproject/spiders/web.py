@@ -113,8 +113,6 @@ class WebSpider(Spider):
     that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  The arguments in ``LIMITS`` set limits.  Any
     other argument is an error; in a subclass without ``known_arguments``, only if it looks like a misspelling.  Yields
     a ``Page`` for each page fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
-    Stats: ``web/pages``, ``web/nofollow_pages``, ``web/truncated_pages`` (with more links than the limit),
-    ``web/skipped/content_type``, ``web/bad_seeds``.
     """
 
     name = "web"

@@ -30,8 +30,6 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StoreLabel:
-    """The owner of a store."""
-
     #: Name of the spider.
     spider: str
     #: How URLs are sorted within a server: ``quality`` or ``arrival``.
@@ -100,7 +98,6 @@ class StoreDirectory:
         return self._lock is not None and not os.fstat(self._lock).st_nlink
 
     def release(self) -> None:
-        """Unlock the store."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -34,8 +34,6 @@ LOADED_AT_ONCE = 1000
 
 
 class Part(Protocol):
-    """A part of a store."""
-
     def write_to(self, batch: Batch) -> None:
         """Add all changes since the last ``written`` to ``batch``."""
 

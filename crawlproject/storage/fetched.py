@@ -41,7 +41,6 @@ class FetchedPage(NamedTuple):
     payload: bytes | None = None
 
     def encode(self) -> bytes:
-        """As bytes. O(size)."""
         etag = self.etag if len(self.etag) <= MAX_ETAG else b""
         modified = self.modified if len(self.modified) <= MAX_MODIFIED else b""
         quality = min(self.quality, MAX_QUALITY)

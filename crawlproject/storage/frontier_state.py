@@ -51,7 +51,6 @@ class ServerRecord(NamedTuple):
 
     @staticmethod
     def encode(key: str, state: dict[str, Any]) -> bytes:
-        """As bytes. O(size)."""
         return _to_json({"key": key, **state}).encode("ascii")
 
     @classmethod
@@ -126,7 +125,6 @@ class DiskFrontierStore:
 
     @property
     def count(self) -> int:
-        """Number of servers."""
         return len(self._servers)
 
     def server(self, number: int) -> Server | None:

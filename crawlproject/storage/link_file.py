@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 from contextlib import suppress
+from errno import ENOSPC
 from typing import IO, TYPE_CHECKING
 
 from crawlproject.storage.replacing import last_line
@@ -25,8 +27,7 @@ class LinkRecord:
     """Writes a line ``URL<TAB>link<TAB>link...`` for each page whose links came as ``Links``; URLs are canonical.
 
     Compressed if the file's name ends in ``.gz``: each write is a gzip member, so that a killed crawl leaves a whole
-    file.  A resumed crawl appends, after a part of a line is removed; after a part of a gzip member, which a full disk
-    leaves, readers of this project go on with the next one.
+    file.  A resumed crawl appends, after a part of a line is removed.
     If the disk is full, recording stops and the crawl continues.  Raises ValueError if the file cannot be opened.
     """
 
@@ -34,11 +35,11 @@ class LinkRecord:
         self._stats = stats
         self._pages = 0
         self._lines: list[bytes] = []
-        self._size = 0
+        self._size = self._length = 0
         self._is_gzip = path.suffix == ".gz"
         self._file: IO[bytes] | None = None
         try:
-            self._file = path.open("ab")
+            self._file = path.open("ab", buffering=0)
             if path.is_file() and not self._is_gzip:
                 with path.open("rb") as file:
                     self._file.truncate(last_line(file))
@@ -46,7 +47,6 @@ class LinkRecord:
             raise ValueError(f"LINKS_FILE={str(path)!r}: {error}") from error
 
     def add(self, page: str, links: Iterable[str]) -> None:
-        """Write a page's line. O(its length)."""
         if self._file is None:
             return
         line = "\t".join((page, *links)).encode("utf-8", "replace") + b"\n"
@@ -59,8 +59,8 @@ class LinkRecord:
             except OSError as error:
                 logger.error("LINKS_FILE: no more links are recorded: %s", error)
                 self._stats.inc_value("frontier/links/record_failed")
-                with suppress(OSError):
-                    self._file.close()
+                with suppress(OSError), self._file:
+                    self._file.truncate(self._length)  # a part of a gzip member would hide those after it
                 self._file = None
 
     def close(self) -> None:
@@ -79,5 +79,7 @@ class LinkRecord:
         self._lines.clear()
         self._size = 0
         if data:
-            file.write(gzip.compress(data, 6) if self._is_gzip else data)
-            file.flush()
+            self._length = file.tell() if file.seekable() else 0
+            data = gzip.compress(data, 6) if self._is_gzip else data
+            if file.write(data) < len(data):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))

@@ -71,7 +71,6 @@ class Batch:
         self.raw = WriteBatch(raw_mode=True)
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        """Set a key. O(size)."""
         self.raw.put(key, value, self._handles[table])
 
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
@@ -144,7 +143,6 @@ class Rocks:
         return value
 
     def get_many(self, table: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values of ``keys``."""
         with self._errors("cannot be read"):
             values: Any = self._tables[table].get(list(keys))
         return list(values)

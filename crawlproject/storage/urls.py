@@ -193,7 +193,6 @@ class Recent:
         return value
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Cache a value. O(1) amortised."""
         if len(self._young) >= self._half:
             self._young, self._old = {}, self._young
         self._young[key] = value

@@ -162,7 +162,6 @@ class _Found:
         self._pictures: list[str] = []
 
     def read(self, parser: LexborHTMLParser) -> None:
-        """Read the next part."""
         head: list[_Element] = []
         nodes = parser.css(_SELECTOR)
         tags = [node.tag for node in nodes]

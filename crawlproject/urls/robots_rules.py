@@ -93,7 +93,6 @@ class Rules:
         self.too_many = False
 
     def add(self, pattern: bytes, *, allows: bool) -> None:
-        """Add a rule. O(len(pattern))."""
         length = len(pattern) if pattern.isascii() else len(_NON_ASCII.sub(b"%XX", pattern))
         verdict = 2 * length + allows
         to_the_end = pattern.endswith(b"$")

@@ -45,15 +45,8 @@ _of_date = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TrapRules:
-    """Rules for canonical URLs; 0 or False switches a rule off.
+    """Rules for canonical URLs. ``years``: first and last plausible year of a calendar page; None: any."""
 
-    ``years``: first and last plausible year of a calendar page, or None.
-    """
-
-    max_segments: int = MAX_SEGMENTS
-    repeats: bool = True
-    max_parameters: int = MAX_PARAMETERS
-    nested_urls: bool = True
     years: tuple[int, int] | None = None
 
     def reason(self, url: str) -> str | None:
@@ -63,39 +56,15 @@ class TrapRules:
         """
         slashes = url.count("/")
         if slashes >= _MIN_SLASHES:
-            reason = self._of_path(url, slashes)
+            reason = _of_path(url, slashes)
             if reason is not None:
                 return reason
         mark = url.find("?", 8)
         if mark >= 0:
-            reason = self._of_query(url, mark)
+            reason = _of_query(url, mark)
             if reason is not None:
                 return reason
         return "calendar" if self.years is not None and self._is_far(url, mark) else None
-
-    def _of_path(self, url: str, slashes: int) -> str | None:
-        end = url.find("?", 8)
-        segments = (url if end < 0 else url[:end]).split("/")
-        del segments[:3]
-        if self.max_segments and slashes > self.max_segments and sum(map(bool, segments)) > self.max_segments:
-            return "path_depth"
-        if self.repeats and len(segments) - len(set(segments)) >= _REPEATED and _is_repetitive(segments):
-            return "repeated_path"
-        return None
-
-    def _of_query(self, url: str, mark: int) -> str | None:
-        query = url[mark + 1 :]
-        if self.max_parameters or self.repeats:
-            parameters = query.replace(";", "&").split("&")
-            if self.max_parameters and len(parameters) > self.max_parameters:
-                return "parameters"
-            if self.repeats and len(parameters) - len(set(parameters)) >= _REPEATED and "" not in parameters:
-                return "repeated_parameters"
-        if self.nested_urls and "http" in query:
-            nested = _nested(url, mark)
-            if nested is not None and (nested[1].lower() == _host(url) or _nested_twice(query)):
-                return "nested_url"
-        return None
 
     def _is_far(self, url: str, mark: int) -> bool:
         assert self.years is not None
@@ -109,6 +78,31 @@ class TrapRules:
             dates = [*_of_year(url, mark), *_of_date(url, mark)]
             return any(not first <= int(found[1]) <= last and not _is_month(found[1], first, last) for found in dates)
         return False
+
+
+def _of_path(url: str, slashes: int) -> str | None:
+    end = url.find("?", 8)
+    segments = (url if end < 0 else url[:end]).split("/")
+    del segments[:3]
+    if slashes > MAX_SEGMENTS and sum(map(bool, segments)) > MAX_SEGMENTS:
+        return "path_depth"
+    if len(segments) - len(set(segments)) >= _REPEATED and _is_repetitive(segments):
+        return "repeated_path"
+    return None
+
+
+def _of_query(url: str, mark: int) -> str | None:
+    query = url[mark + 1 :]
+    parameters = query.replace(";", "&").split("&")
+    if len(parameters) > MAX_PARAMETERS:
+        return "parameters"
+    if len(parameters) - len(set(parameters)) >= _REPEATED and "" not in parameters:
+        return "repeated_parameters"
+    if "http" in query:
+        nested = _nested(url, mark)
+        if nested is not None and (nested[1].lower() == _host(url) or _nested_twice(query)):
+            return "nested_url"
+    return None
 
 
 def leads_back(url: str, page: str) -> bool:

@@ -51,6 +51,8 @@ class UrlPatterns:
         written = list(patterns)
         if len(written) > MAX_PATTERNS:
             raise ValueError(f"{len(written)} patterns: at most {MAX_PATTERNS} can be used")
+        #: Whether a URL has matched one of them.
+        self.has_matched = False
         self._search = _searching(map(_expression, written))
         self._search_readable = _searching(_expression(one) for one in written if _is_readable(one))
 
@@ -61,9 +63,11 @@ class UrlPatterns:
         """Whether the canonical ``url`` matches one of the patterns."""
         if self._search is None:
             return False
-        if self._search(url) is not None:
-            return True
-        return self._search_readable is not None and self._search_readable(_readable(url)) is not None
+        matches = self._search(url) is not None or (
+            self._search_readable is not None and self._search_readable(_readable(url)) is not None
+        )
+        self.has_matched = self.has_matched or matches
+        return matches
 
 
 def _searching(expressions: Iterable[str]) -> Callable[[str], object] | None:

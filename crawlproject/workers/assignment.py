@@ -13,13 +13,8 @@ from hashlib import shake_128
 from struct import unpack
 from typing import TYPE_CHECKING
 
-from crawlproject.workers.partitions import Partitions
-
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-#: Partitions of a crawl unless a setting says otherwise.
-PARTITIONS = 256
 
 #: For each partition a score for each worker.
 Scores = list[tuple[int, ...]]
@@ -33,18 +28,6 @@ def assign(partitions: int, workers: Collection[str]) -> list[str]:
     if not workers:
         raise ValueError("no workers")
     return list(_assign(partitions, tuple(sorted(set(workers)))))
-
-
-def owners_of_servers(keys: Sequence[str], workers: int, partitions: int = PARTITIONS) -> list[int]:
-    """Which of ``workers`` workers owns each server, for simulated crawls. O(keys + partitions * workers).
-
-    Raises ValueError for more workers than partitions, or an invalid number of partitions.
-    """
-    if workers > partitions:
-        raise ValueError(f"{workers} workers for {partitions} partitions: each needs at least one")
-    names = [f"{worker:04}" for worker in range(workers)]
-    owners, of = assign(partitions, names), Partitions(partitions).of
-    return [int(owners[of(key)]) for key in keys]
 
 
 @lru_cache(maxsize=8)

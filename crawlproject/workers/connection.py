@@ -133,7 +133,6 @@ class RedisConnector:
         return client  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        """Close all clients made by ``client``."""
         while self._open:
             await self._open.pop().aclose()
 

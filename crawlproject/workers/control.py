@@ -193,8 +193,6 @@ class Control:
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
         self._part = 1.0  # of ALL_MESSAGES, ALL_BYTES: less after a timeout
-        self._extra: list[tuple[Any, ...]] = []  # commands for it
-        self._along: list[Any] | None = None  # their answers
         self._memory_at = -inf  # when its policy was seen
         self._is_wary = False  # it was a wrong one: nothing is written before another look
         #: Round trips so far.
@@ -271,32 +269,19 @@ class Control:
         return {name: float(number) for name, number in texts(answer).items()}
 
     async def set_running(self, crawl: str) -> None:
-        """Say that the crawl is running."""
         await self._scripts([(STATE, [self._keys.meta], [crawl, "running"])])
 
     async def set_ended(self, crawl: str, mark: str) -> bool:
         """Say that the crawl has ended; False if the operator has acted since his action with this ``mark``."""
         return bool((await self._scripts([(STATE, [self._keys.meta], [crawl, "ended", mark])]))[0])
 
-    async def order(
-        self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None], at: float = 0.0
-    ) -> tuple[int, float]:
-        """Change the operator's orders; ``action``: see ``ORDER``; ``at``: when it was given first, on Redis's clock.
-
-        Returns its number and time; (0, 0) if it is another crawl.
-        """
+    async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
+        """Change the operator's orders; ``action``: see ``ORDER``. Returns its number; 0 if it is another crawl."""
         keys = self._keys
         pairs = [text for name, value in changes.items() for text in (name, value or "")]
         used = (keys.meta, keys.orders, keys.actions)
-        given = crawl, *action, round(at * 1000)
-        ((number, time),) = await self.commands([("EVAL", ORDER, len(used), *used, *given, *pairs)])
-        return number, time / 1000
-
-    async def actions(self, count: int) -> tuple[str, list[bytes]]:
-        """The mark of the operator's last action, and the last ``count`` rows of the list."""
-        keys = self._keys
-        mark, rows = await self.commands([("HGET", keys.meta, "actions"), ("LRANGE", keys.actions, -count, -1)])
-        return (mark or b"").decode("ascii", "replace"), rows
+        number: int = (await self.commands([("EVAL", ORDER, len(used), *used, crawl, *action, *pairs)]))[0]
+        return number
 
     async def orders(self) -> tuple[str, dict[str, str]]:
         """The mark of the operator's last action, and the orders after it.
@@ -329,7 +314,6 @@ class Control:
     # partitions
 
     async def records(self, partitions: Sequence[int]) -> list[Record]:
-        """The fields of ``partitions``."""
         answers = await self.commands([("HGETALL", self._keys.m(partition)) for partition in partitions])
         return [self._record(*pair) for pair in zip(partitions, answers, strict=True)]
 
@@ -392,7 +376,7 @@ class Control:
         size = 1 if self._is_cluster else AT_ONCE  # partitions of a script: in a cluster, all its keys are of one
         scripts = [*map(self._append, _batches(messages, size)), *map(self._commit, _batches(commits, size))]
         wanted, self._wanted = self._wanted, {}
-        answers = await self._run_along(scripts, self._reads(wanted))
+        answers = await self._run_in_parts(scripts, self._reads(wanted))
         if wanted:
             self._read = self._found(wanted, answers[len(scripts) :])
         results = chain.from_iterable(answers[ceil(len(messages) / size) : len(scripts)])
@@ -412,32 +396,18 @@ class Control:
             [self.id, *chain.from_iterable(each.arguments(encoded[id(each.extra)]) for each in commits)],
         )
 
-    def read_along(self, last: Mapping[int, bytes], commands: Sequence[tuple[Any, ...]] = ()) -> None:
-        """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less.
-
-        The first of both that is a round trip also carries out ``commands``; then ``along_answers`` has their answers.
-        """
+    def read_along(self, last: Mapping[int, bytes]) -> None:
+        """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less."""
         self._wanted, self._read = self._some(last), None
-        self._extra, self._along = list(commands), None
 
-    def along_answers(self) -> list[Any] | None:
-        """The answers, or errors, to the commands for ``read_along``; None if there was no round trip. Once only."""
-        answers, self._along = self._along, None
-        return answers
-
-    async def _run_along(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Like ``_run``, with the commands for ``read_along`` at the end, whose errors are not raised."""
-        extra, self._extra = self._extra, []
+    async def _run_in_parts(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
         try:
-            answers = await self._run([], scripts, [*reads, *extra], free=len(extra))
+            answers = await self._run([], scripts, reads)
         except TimeoutError:
             self._part = max(LEAST, self._part / 4)
             raise
         self._part = min(1.0, 2 * self._part)
-        end = len(answers) - len(extra)
-        if extra and answers:
-            self._along = answers[end:]
-        return answers[:end]
+        return answers
 
     async def messages(self, last: Mapping[int, bytes]) -> Inboxes:
         """Ids and contents of the messages after the id ``last`` in each inbox.
@@ -447,7 +417,7 @@ class Control:
         found, self._read, self._wanted = self._read, None, {}
         if found is None:
             some = self._some(last)
-            found = self._found(some, await self._run_along([], self._reads(some)))
+            found = self._found(some, await self._run_in_parts([], self._reads(some)))
         return {partition: messages for partition, messages in found.items() if partition in last}
 
     def _some(self, last: Mapping[int, bytes]) -> dict[int, bytes]:
@@ -517,7 +487,6 @@ class Control:
         return self._keys.j(partition)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._redis.aclose()
 
     # internal
@@ -545,7 +514,6 @@ class Control:
         return [keys.meta, keys.workers, keys.dead, keys.info, keys.members]
 
     async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The answers to ``commands``."""
         return await self._run(commands, [])
 
     async def _scripts(self, scripts: Sequence[Script], *commands: tuple[Any, ...]) -> list[Any]:
@@ -557,12 +525,11 @@ class Control:
         commands: Sequence[tuple[Any, ...]],
         scripts: Sequence[Script],
         last: Sequence[tuple[Any, ...]] = (),
-        free: int = 0,
         patience: float = 1,
     ) -> list[Any]:
         """Send all in one pipeline in this order; raises the first error after all answers have arrived.
 
-        Errors among the last ``free`` answers are returned.  ``patience``: times the timeout that it may take.
+        ``patience``: times the timeout that it may take.
         """
         if not commands and not scripts and not last:
             return []
@@ -572,7 +539,7 @@ class Control:
             if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
                 await self._load_scripts()
                 answers = await self._pipeline(commands, scripts, last)
-        for answer in answers[: len(answers) - free]:
+        for answer in answers:
             if isinstance(answer, Exception):
                 if isinstance(answer, ReadOnlyError) and isinstance(self._redis, Redis):
                     await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved

@@ -77,7 +77,7 @@ class LocalCopy:
         self._servers.clock_error = age + MILLISECOND
 
     def clock_set(self, seconds: float) -> None:
-        """See ``Copy``. O(servers)."""
+        """Redis's clock was set forward, or back if negative: store the rests of servers by it. O(servers)."""
         self._servers.clock_set(seconds)
 
     def on_frontier_clock(self, redis_time: float) -> float:
@@ -85,7 +85,6 @@ class LocalCopy:
         return redis_time - self._servers.clock_offset
 
     def partition_of_url(self, url: str) -> int:
-        """The partition of a URL's server."""
         return self._partitions.of_url(url)
 
     def partitions_of(self, urls: Iterable[str]) -> set[int]:
@@ -97,7 +96,6 @@ class LocalCopy:
         return found
 
     def number(self, key: str) -> int | None:
-        """The number of a server by its key."""
         return self._servers.number(key)
 
     def arrivals(self) -> dict[str, int]:
@@ -119,7 +117,6 @@ class LocalCopy:
         return self._rows.get(partition, 0)
 
     def server_count(self, partition: int) -> int:
-        """Servers of ``partition``."""
         first = self._partitions.first_number(partition)
         return self._next.get(partition, self._ends.get(partition, first)) - first
 
@@ -234,7 +231,6 @@ class LocalCopy:
                 yield Entry(url_of(path, server.key), quality, priority, depth, payload)
 
     def close(self) -> None:
-        """Throw the copy away."""
         self._store.close()
 
     def _number_of(self, key: str) -> int | None:
@@ -254,7 +250,6 @@ class ReadCopy(LocalCopy):
 
     @property
     def url_rows(self) -> DiskUrlRows:
-        """The queued URLs."""
         return self._servers.rows
 
     def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:

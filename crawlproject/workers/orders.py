@@ -1,8 +1,8 @@
 """This worker's copy of the operator's orders, which Redis holds for all workers of the crawl.
 
-Orders are a small map of texts, such as ``"delay example.org": "30.0"``.  An action changes it in one step, and is a
-numbered row in a list of the last ``KEPT`` ones.  A worker applies the rows that it has not applied yet; one that has
-missed rows, or joins, compares its copy with the map.
+Orders are a small map of texts, such as ``"delay example.org": "30.0"``.  An action changes it in one step; its number
+and id are the mark of the last one.  A worker that sees another mark reads the map, and applies what differs from its
+copy.  So all obey what Redis has, also if it has lost its last second.  The last ``KEPT`` actions are shown to people.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,16 +30,11 @@ logger = logging.getLogger(__name__)
 KEPT, MAX_ROW = 1000, 10_000
 #: Digits of an action's number.
 MAX_DIGITS = 18
-#: Rows read in addition to those that the last beat announced.
-SLACK = 16
-#: Actions of this worker that it sends again if Redis loses them.
-MAX_OWN = 100
 
 #: Applies all orders that are in force when the worker joins.
 Restore = Callable[[Mapping[str, str]], Awaitable[None]]
-#: Applies one order: its name, its value (None: it is no longer in force), the worker at whose console it was given;
-#: "" if it was this one, or is not known.
-Apply = Callable[[str, str | None, str], Awaitable[None]]
+#: Applies one order: its name, its value (None: it is no longer in force).
+Apply = Callable[[str, str | None], Awaitable[None]]
 
 
 class Action(NamedTuple):
@@ -49,7 +43,7 @@ class Action(NamedTuple):
     number: int
     #: Nobody had it before.
     id: str
-    #: When it was given, also if Redis has lost it since: Redis's clock, seconds.
+    #: When it was given: Redis's clock, seconds.
     at: float
     #: Id of the worker at whose console it was given.
     by: str
@@ -80,18 +74,17 @@ class SharedOrders:
     def __init__(self) -> None:
         #: Number of the last action that was applied here.
         self.number = 0
-        #: Actions that could not be read, and orders that could not be applied.
+        #: Orders that could not be applied.
         self.bad = 0
         self._id = ""  # of that action
         self._orders: dict[str, str] = {}
-        self._own: deque[Action] = deque(maxlen=MAX_OWN)
         self._control: Control | None = None
         self._crawl = ""
         self._announced: str | None = None  # by the last beat
         self._restore: Restore | None = None
         self._apply: Apply | None = None
         self._is_known = False
-        self._is_behind = False  # the last beat announced an action that is not applied yet
+        self._is_behind = False  # there are orders that are not applied yet
         self._wake: Callable[[], None] = _nothing
         self._applying = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -130,134 +123,56 @@ class SharedOrders:
 
         Raises ConnectionError, in one line, if Redis does not answer: it may have changed them or not.
         """
-        if self._control is None:
+        control = self._control
+        if control is None:
             raise ConnectionError("this worker has not joined the crawl yet")
+        text = json.dumps({"by": control.id, "changes": changes}, separators=(",", ":"))
         try:
-            action = await self._send(Action(0, token_hex(6), 0.0, self._control.id, changes))
+            number = await control.order(self._crawl, (token_hex(6), text, KEPT), changes)
         except AWAY as error:
             raise ConnectionError(reason_of(error)) from error
+        if not number:
+            raise ConnectionError("Redis has lost this crawl")
         await self._follow()
-        return action.number
+        return number
 
     def announced(self, mark: str) -> None:
         """A beat has reported the mark of the last action in Redis. O(1)."""
         self._announced = mark
-        if self._apply is None or (self._is_known and self._is_applied(mark)):
+        if self._apply is None or (self._is_known and _parsed(mark) == (self.number, self._id)):
             return
         self._is_behind = True
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._follow())
 
-    def _is_applied(self, mark: str) -> bool:
-        """Whether nothing is to be applied if ``mark`` is that of the last action in Redis. O(own actions)."""
-        return _parsed(mark) == (self.number, self._id) and not any(self._unseen())
-
-    def _unseen(self) -> Iterator[Action]:
-        return (action for action in self._own if action.number > self.number)
-
     async def _follow(self) -> None:
-        """Apply what is new; if Redis does not answer, the next beat tries again."""
+        """Obey the orders in Redis; if it does not answer, the next beat tries again."""
         with suppress(*AWAY):
             async with self._applying:
-                if self._apply is None:  # not begun, or closed
+                if self._apply is None or self._control is None:  # not begun, or closed; not joined
                     return
-                if self._is_known:
-                    await self._catch_up()
-                else:
-                    await self._begin()
-                if self._is_behind and self._is_known:
-                    self._is_behind = False
-                    self._wake()
+                is_first = not self._is_known and self._announced == ""
+                mark, orders = ("", {}) if is_first else await self._control.orders()
+                self._is_behind = True
+                if not self._is_known:
+                    await self._begin(orders)
+                for order in {**self._orders, **orders}:
+                    if self._orders.get(order) != orders.get(order):
+                        await self._change(order, orders.get(order))
+                self.number, self._id = _parsed(mark)
+                self._is_known, self._is_behind = True, False
+                self._wake()
 
-    async def _begin(self) -> None:
-        control, restore = self._control, self._restore
-        if control is None or restore is None:
-            return
-        mark, orders = ("", {}) if self._announced == "" else await control.orders()
+    async def _begin(self, orders: dict[str, str]) -> None:
+        assert self._restore is not None
         try:
-            await restore(orders)
+            await self._restore(orders)
             self._orders = orders
         except Exception:
             self.bad += 1
             logger.exception("The orders of the console cannot be restored together: each is applied separately")
-            for order, value in orders.items():
-                await self._change(order, value, "")
-        self.number, self._id = _parsed(mark)
-        self._is_known = True
 
-    async def _catch_up(self) -> None:
-        assert self._control is not None
-        missed = _parsed(self._announced or "")[0] - self.number
-        mark, rows = await self._control.actions(min(KEPT, max(missed, 0) + SLACK))
-        if self._is_applied(mark):
-            return
-        actions = [Action.read(row) for row in rows]
-        missed = max(0, _parsed(mark)[0] - self.number)
-        if bad := actions[max(0, len(actions) - missed) :].count(None):
-            self.bad += bad
-            logger.error("Actions of the console that cannot be read: %d; the orders in force are obeyed", bad)
-        news = self._after_own(actions)
-        if news is None:
-            await self._compare()
-        for action in news or ():
-            for order, value in action.changes.items():
-                await self._change(order, value, "" if action.by == self._control.id else action.by)
-            self.number, self._id = action.number, action.id
-
-    def _after_own(self, actions: Sequence[Action | None]) -> list[Action] | None:
-        """Those after the last one that was applied; None if that is not known, or an own one is missing."""
-        ids = ["" if action is None else action.id for action in actions]
-        if any(action.id not in ids for action in self._unseen()):
-            return None
-        if self._id in ids:
-            start = ids.index(self._id) + 1
-        elif not self.number and actions and actions[0] is not None and actions[0].number == 1:
-            start = 0
-        else:
-            return None
-        found = [action for action in actions[start:] if action is not None]
-        return found if len(found) == len(actions) - start else None
-
-    async def _compare(self) -> None:
-        """Rows are missing, because Redis has lost writes or there were too many: go by the orders themselves."""
-        assert self._control is not None
-        await self._give_lost()
-        mark, orders = await self._control.orders()
-        for order in {**self._orders, **orders}:
-            if self._orders.get(order) != orders.get(order):
-                await self._change(order, orders.get(order), "")
-        self.number, self._id = _parsed(mark)
-
-    async def _give_lost(self) -> None:
-        """Give those actions again that this worker has given and Redis has lost, except what was ordered later."""
-        assert self._control is not None
-        mark, rows = await self._control.actions(KEPT)
-        found = [action for action in map(Action.read, rows) if action is not None]
-        kept = {action.id for action in found}
-        oldest = _parsed(mark)[0] - KEPT
-        if len(found) < len(rows):  # damaged, not lost
-            return
-        for action in sorted(self._own, key=lambda action: action.at):
-            if action.id not in kept and action.number > oldest:
-                later = {order for other in found if other.at > action.at for order in other.changes}
-                changes = {order: value for order, value in action.changes.items() if order not in later}
-                if changes:
-                    logger.warning("Redis has lost an order of the console: it is sent again")
-                    await self._send(action._replace(id=token_hex(6), changes=changes))
-                with suppress(ValueError):  # there were ``MAX_OWN``
-                    self._own.remove(action)
-
-    async def _send(self, action: Action) -> Action:
-        """Returns it with its number. Raises what a call to Redis raises, or ConnectionError."""
-        assert self._control is not None
-        text = json.dumps({"by": action.by, "changes": action.changes}, separators=(",", ":"))
-        number, at = await self._control.order(self._crawl, (action.id, text, KEPT), action.changes, action.at)
-        if not number:
-            raise ConnectionError("Redis has lost this crawl")
-        self._own.append(sent := action._replace(number=number, at=at))
-        return sent
-
-    async def _change(self, order: str, value: str | None, by: str) -> None:
+    async def _change(self, order: str, value: str | None) -> None:
         if self._apply is None:  # closed meanwhile
             return
         if value is None:
@@ -265,7 +180,7 @@ class SharedOrders:
         else:
             self._orders[order] = value
         try:
-            await self._apply(order, value, by)
+            await self._apply(order, value)
         except ValueError as error:  # another one may be of use
             self.bad += 1
             logger.error("An order of the console cannot be applied: %.200r: %.200s", order, error)

@@ -84,95 +84,41 @@ class Crawl(Protocol):
 
 
 class Copy(Protocol):
-    """The local copy of the owned partitions; implemented in ``local``."""
+    """The local copy of the owned partitions: ``local.LocalCopy``, which says what each method does."""
 
-    def follow_clock(self, redis_time: float, age: float) -> None:
-        """Store times on Redis's clock, which showed ``redis_time`` at most ``age`` seconds ago."""
-
-    def clock_set(self, seconds: float) -> None:
-        """Redis's clock was set forward, or back if negative: store the rests of servers by it."""
-
-    def on_frontier_clock(self, redis_time: float) -> float:
-        """A time of Redis's clock on the frontier's."""
-
-    def partition_of_url(self, url: str) -> int:
-        """The partition of a URL's server."""
-
-    def partitions_of(self, urls: Iterable[str]) -> set[int]:
-        """The partitions of the servers of ``urls``; URLs without one have none."""
-
-    def number(self, key: str) -> int | None:
-        """The number of a server by its key."""
-
-    def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]:
-        """Partition -> numbers of those servers that belong to it, in order."""
-
-    def keys_of(self, partition: int) -> list[str]:
-        """Keys of the servers of ``partition``."""
-
-    def rows(self, partition: int) -> int:
-        """URLs of ``partition`` stored, as of the last ``commit``."""
-
-    def server_count(self, partition: int) -> int:
-        """Servers of ``partition``."""
-
-    def arrivals(self) -> dict[str, int]:
-        """Highest and lowest arrival number so far, for the next owner of a partition."""
-
-    def state(self) -> bytes:
-        """The state learned from all servers."""
-
-    def learn(self, state: bytes) -> None:
-        """Begin with what other workers learned. Raises ValueError for anything but the result of ``state``."""
-
-    def commit(self) -> dict[int, Tables]:
-        """Write all changes to the scratch store; returns them by partition. O(changes)."""
-
-    def entries(self, tables: Tables) -> Iterator[Entry]:
-        """The URLs that ``tables``, changes of a partition, add to it."""
-
-    def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]:
-        """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
-
-    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
-        """Write rows of a partition that is being loaded. O(rows)."""
-
-    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]:
-        """Put the servers written by ``write`` into the frontier; yields the keys of those of each step.
-
-        ``rows`` and ``server_count`` are right from the call on.
-        """
-
-    def close_partition(self, partition: int) -> None:
-        """Number no further server of ``partition``; ``unload`` follows."""
-
-    def unload(self, partition: int) -> Iterator[None]:
-        """Drop a partition whose servers are held and have no session, in steps of some milliseconds."""
+    def follow_clock(self, redis_time: float, age: float) -> None: ...
+    def clock_set(self, seconds: float) -> None: ...
+    def on_frontier_clock(self, redis_time: float) -> float: ...
+    def partition_of_url(self, url: str) -> int: ...
+    def partitions_of(self, urls: Iterable[str]) -> set[int]: ...
+    def number(self, key: str) -> int | None: ...
+    def numbers(self, keys: Iterable[str]) -> dict[int, list[int]]: ...
+    def keys_of(self, partition: int) -> list[str]: ...
+    def rows(self, partition: int) -> int: ...
+    def server_count(self, partition: int) -> int: ...
+    def arrivals(self) -> dict[str, int]: ...
+    def state(self) -> bytes: ...
+    def learn(self, state: bytes) -> None: ...
+    def commit(self) -> dict[int, Tables]: ...
+    def entries(self, tables: Tables) -> Iterator[Entry]: ...
+    def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]: ...
+    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None: ...
+    def restore(self, partition: int, extra: Mapping[str, Any]) -> Iterator[list[str]]: ...
+    def close_partition(self, partition: int) -> None: ...
+    def unload(self, partition: int) -> Iterator[None]: ...
 
 
 class Journal(Protocol):
-    """The changes that Redis does not have yet; implemented in ``writer``."""
+    """The changes that Redis does not have yet: ``writer.Writer``, which says what each method does."""
 
     #: Partitions of which the local copy still has rows: they cannot be taken again yet.
     dropped: dict[int, Part]
 
-    def unsent_partitions(self) -> set[int]:
-        """Partitions with changes, or with pages that are done and not acknowledged. O(such pages)."""
-
-    async def send(self) -> None:
-        """Make a cut and send it. Raises what a call to Redis raises."""
-
-    def lose(self, part: Part) -> None:
-        """Another worker owns ``part``: drop it, and send it what Redis does not have yet."""
-
-    def drop(self, part: Part) -> None:
-        """Forget ``part``, which has no connection open; ``unload`` then removes its rows. O(1)."""
-
-    def give_away(self, part: Part) -> None:
-        """``drop`` it after its release. O(its changes of the last seconds)."""
-
-    async def unload(self) -> None:
-        """Remove dropped partitions from the frontier and the local store, in steps."""
+    def unsent_partitions(self) -> set[int]: ...
+    async def send(self) -> None: ...
+    def lose(self, part: Part) -> None: ...
+    def give_away(self, part: Part) -> None: ...
+    async def unload(self) -> None: ...
 
 
 class StartUrlKey(Protocol):
@@ -188,11 +134,5 @@ class StartUrlKey(Protocol):
     async def remove_stored(self) -> None:
         """Remove those that are queued: Redis has all there is. Raises what a call to Redis raises."""
 
-    def ahead(self) -> Sequence[tuple[Any, ...]]:
-        """Commands whose answers ``move`` needs."""
-
-    async def move(self, answers: Sequence[Any] | None = None, *, at_once: bool = True) -> bool:
-        """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises.
-
-        ``answers``: to ``ahead``, if the commands were sent; ``at_once``: the rest may cost a round trip.
-        """
+    async def move(self) -> bool:
+        """Move start URLs into the crawl; returns whether any wait. Raises what a call to Redis raises."""

@@ -213,19 +213,18 @@ return {'ok'}
 """
 )
 
-#: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, time (0: now), then order, value ("":
-#: none), ...  Change the operator's orders and add the action to the list; returns its number and time, {0, 0} if it is
-#: another crawl.  Number and id are the mark of the last action in meta: a number may come twice if Redis loses writes,
-#: an id does not, so orders after the same mark are the same.  It is rare, and sent as it is: not in ``ALL``.
+#: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, then order, value ("": none), ...
+#: Change the operator's orders and add the action to the list; returns its number, 0 if it is another crawl.
+#: Number and id are the mark of the last action in meta: a number may come twice if Redis loses writes, an id does not,
+#: so orders after the same mark are the same.  It is rare, and sent as it is: not in ``ALL``.
 ORDER = (
     _NOW
     + """
 local meta = redis.call('HMGET', KEYS[1], 'crawl', 'actions')
-if meta[1] ~= ARGV[1] then return {0, 0} end
+if meta[1] ~= ARGV[1] then return 0 end
 if not meta[2] then redis.call('DEL', KEYS[2], KEYS[3]) end
 local number = string.match(meta[2] or '0', '^%d+') + 1
-if ARGV[5] ~= '0' then now = tonumber(ARGV[5]) end
-for i = 6, #ARGV, 2 do
+for i = 5, #ARGV, 2 do
     if ARGV[i + 1] == '' then
         redis.call('HDEL', KEYS[2], ARGV[i])
     else
@@ -235,7 +234,7 @@ end
 redis.call('RPUSH', KEYS[3], number .. ' ' .. ARGV[2] .. ' ' .. now .. ' ' .. ARGV[3])
 redis.call('LTRIM', KEYS[3], '-' .. ARGV[4], -1)
 redis.call('HSET', KEYS[1], 'actions', number .. ' ' .. ARGV[2])
-return {number, now}
+return number
 """
 )
 

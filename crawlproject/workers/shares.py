@@ -97,7 +97,6 @@ class Shares:
         await self._write_snapshot()
 
     async def stop(self) -> None:
-        """Stop loading."""
         for task in self._loading:
             task.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)

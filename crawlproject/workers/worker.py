@@ -27,7 +27,7 @@ from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.ports import StartUrlKey
@@ -405,7 +405,7 @@ class Worker:
         await self._beat_once()  # a Redis started again gets what it has lost before anything is acknowledged
         await self._replay()
         could_start = self.may_start()
-        self.control.read_along(self._receiver.inboxes(), self._start_urls_ahead())
+        self.control.read_along(self._receiver.inboxes())
         await self._writer.send()
         if not could_start:
             self._crawl.wake()
@@ -433,18 +433,13 @@ class Worker:
                 self._lost_since = min(since, self._lost_since)
                 raise
 
-    def _start_urls_ahead(self) -> Sequence[tuple[Any, ...]]:
-        """Commands that save a round trip if they are part of another one."""
-        return () if self.start_urls is None else self.start_urls.ahead()
-
     async def _move_start_urls(self) -> bool:
         """Whether start URLs wait, if this worker moves them, or has to know it: has the crawl ended?"""
         source = self.start_urls
         if source is None or not (source.partition in self.parts or self._has_ended or self._is_idle()):
             return False
-        is_hungry = self._crawl.is_hungry()
-        are_waiting = await source.move(self.control.along_answers(), at_once=is_hungry)
-        if are_waiting and is_hungry and source.partition in self.parts:
+        are_waiting = await source.move()
+        if are_waiting and self._crawl.is_hungry() and source.partition in self.parts:
             self._tick_soon()
         return are_waiting
 

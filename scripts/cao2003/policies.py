@@ -13,13 +13,12 @@ from crawlproject.frontier import POLICIES
 from crawlproject.simulation.crawl import CrawlOptions
 from crawlproject.simulation.experiment import Experiment, run
 from crawlproject.simulation.metrics import SAMPLES, Curve
-from crawlproject.simulation.plots import figures
 from crawlproject.simulation.report import CurveSet, curves
 from crawlproject.simulation.synthetic import SyntheticSpec
 from testbed.crawl import Conditions, crawl
 from testbed.web import WebSpec
 
-from .figure import Result, Row
+from .figure import Result, Row, line_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,20 +56,34 @@ def figure(quality: str, plan: Plan) -> Result:
         crawled, drawn = _simulated(quality, kind, plan)
         table += _rows(f"simulated, {kind}", crawled)
         data += _points(f"simulated, {kind}", drawn)
-        plots |= {f"{name}-{kind}-{plot}": figure for plot, figure in figures(drawn, quality).items()}
+        plots |= _plots(f"{name}-{kind}", drawn, quality)
     notes = list(NOTES)
     if plan.real is not None:
         real = _real(quality, plan.real, plan.seed)
         drawn = _curve_set(real)
         table += _rows("real", [real])
         data += _points("real", drawn)
-        plots |= {f"{name}-real-{plot}": figure for plot, figure in figures(drawn, quality).items()}
+        plots |= _plots(f"{name}-real", drawn, quality)
         size = plan.real
         notes.append(
             f"Real: {size.servers} servers, {size.pages:,} pages, {size.sessions} connections; T = {real.unit:.1f} s."
         )
     title = f"Figure {NUMBERS[quality]}: policies with {quality} quality"
     return Result(name, title, table, notes, {name: data, f"{name}-table": table}, plots)
+
+
+def _plots(name: str, drawn: CurveSet, quality: str) -> dict[str, Figure]:
+    time, pages, worth = "time, in full times of breadth-first", "share of the pages", f"share of the {quality}"
+    shares = np.linspace(0, 1, SAMPLES + 1)
+    found = {
+        "pages-over-time": (drawn.times, drawn.pages, (time, pages)),
+        "quality-over-time": (drawn.times, drawn.quality, (time, worth)),
+        "quality-over-pages": (shares, drawn.by_pages, (pages, worth)),
+    }
+    return {
+        f"{name}-{plot}": line_plot({policy: (x, y) for policy, y in lines.items()}, labels, "-")
+        for plot, (x, lines, labels) in found.items()
+    }
 
 
 def _simulated(quality: str, kind: str, plan: Plan) -> tuple[list[Crawled], CurveSet]:

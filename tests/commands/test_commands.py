@@ -42,15 +42,15 @@ def refused(*arguments: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_simulate_prints_a_table_and_writes_files(tmp_path: Path) -> None:
-    """All policies by default; CSV files and plots where asked for."""
+    """All policies by default; CSV files where asked for."""
     out = tmp_path / "new" / "folder"
     done = scrapy("simulate", *SMALL, "--quality", "pagerank,zipf", "--output", str(out), "--jobs", "1")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     policies = ["breadth-first", "performance", "quality", "capacity", "prefix"]
     assert [line.split()[0] for line in lines[2:8]] == ["pagerank", *policies]
-    assert {path.suffix for path in out.iterdir()} == {".csv", ".png"}
-    assert lines[-1].startswith(f"in {out}: table.csv, summary.csv, curves.csv, ")
+    assert {path.suffix for path in out.iterdir()} == {".csv"}
+    assert lines[-1].startswith(f"in {out}: table.csv, summary.csv, curves.csv")
     assert done.stderr == ""
 
 
@@ -69,27 +69,14 @@ def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
 
 
 def test_simulate_takes_every_option() -> None:
-    """Estimated quality, politeness, dead servers, sitemaps, flaws, delays."""
+    """Estimated quality, politeness, dead servers, sitemaps, delays."""
     options = ["--web", "tail", "--policy", "prefix,capacity", "--quality", "uniform", "--estimate", "in-links"]
     options += ["--politeness", "request", "--delay-factor", "2", "--min-delay", "0.1", "--max-delay", "30"]
-    options += ["--dead", "0.1", "--sitemaps", "0.5", "--flaws", "--parse-delay", "0.05", "--jobs", "1"]
+    options += ["--dead", "0.1", "--sitemaps", "0.5", "--parse-delay", "0.05", "--jobs", "1"]
     done = scrapy("simulate", *SMALL, *options)
     assert done.returncode == 0, done.stderr
     assert "web tail, seed 1: 20 servers, 300 pages (" in done.stdout
     assert "t80/cap" in done.stdout
-
-
-def test_simulate_by_several_workers(tmp_path: Path) -> None:
-    """A line of the table for each number of workers."""
-    options = ("--policy", "prefix", "--workers", "1,3", "--jobs", "2", "--output", str(tmp_path))
-    done = scrapy("simulate", *SMALL, *options)
-    assert done.returncode == 0, done.stderr
-    heading, one, three = done.stdout.splitlines()[2:5]
-    assert heading.split()[-2:] == ["sent", "most"]
-    assert (one.split()[:2][0], one.split()[-2:]) == ("prefix", ["0.00", "1.000"])
-    assert three.startswith("prefix x3 ")
-    assert float(three.split()[-2]) > 0
-    assert 1 / 3 <= float(three.split()[-1]) < 1
 
 
 def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
@@ -125,9 +112,6 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--web README.md --servers 5", "--servers 5: for --web work and tail only"),
         ("--times heritrix", "--times heritrix: for a graph from a file only"),
         ("--pages 5", "--pages 5: fewer than --servers 500"),
-        ("--workers 2,x", "--workers: must be a whole number >= 1, not 'x'"),
-        ("--workers 65", "--workers 65: more than --sessions 64"),
-        ("--workers 257 --sessions 300", "--workers 257: more than 256 partitions"),
         ("--error 1 --estimate depth", "--error 1: for --estimate known only"),
         ("--min-delay 70", "--min-delay 70: above --max-delay 60"),
         ("--output README.md/x", "--output README.md/x: Not a directory"),

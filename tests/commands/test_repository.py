@@ -1,6 +1,5 @@
 """``scrapy repository``, as it is typed."""
 
-import csv
 import gzip
 import shutil
 import subprocess
@@ -69,28 +68,10 @@ def test_get_prints_the_newest_body(repository: Path) -> None:
     assert answer == b"HTTP/1.1 404 Status\r\nContent-Type: text/html\r\n\r\ngone"
 
 
-def test_export_writes_a_table(repository: Path, tmp_path: Path) -> None:
-    """The same rows as CSV and as Parquet."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    for option in ("csv", "parquet"):
-        done = scrapy("export", repository, f"--{option}", tmp_path / option)
-        assert done.returncode == 0, done.stderr
-    with (tmp_path / "csv").open(encoding="utf-8", newline="") as lines:
-        read = list(csv.DictReader(lines))
-    table = parquet.read_table(tmp_path / "parquet").to_pylist()
-    assert [row["url"] for row in table] == [row["url"] for row in read]
-    assert [row["quality"] for row in table] == [2.5, 2.5, 2.5, None]
-    assert [float(row["quality"] or "nan") for row in read][:3] == [2.5] * 3
-    assert {row["fetched_at"].isoformat(timespec="milliseconds") for row in table} == {
-        row["fetched_at"] for row in read
-    }
-    assert all(row["file"].endswith(".warc.gz") and row["offset"] > 0 for row in table)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected ls, get, export, index, got nothing"),
+        ([], "expected ls, get, index, got nothing"),
         (["get"], "get: expected a URL and a directory"),
         (["ls"], "no directory given, and REPOSITORY_DIR is not set"),
         (["ls", "/nowhere"], "/nowhere: not a repository: there is no index.sqlite"),
@@ -104,12 +85,9 @@ def test_wrong_arguments_are_told(arguments: list[str], message: str) -> None:
     assert done.returncode != 0
 
 
-def test_what_is_not_there_is_told(repository: Path, tmp_path: Path) -> None:
-    """A URL that was not fetched, a format that was not named, a place that cannot be written."""
+def test_url_that_was_not_fetched_is_told(repository: Path) -> None:
     done = scrapy("get", "http://a.example/other", repository)
     assert (done.returncode, b"no page of 'http://a.example/other'" in done.stderr) == (1, True)
-    assert b"expected either --csv FILE or --parquet FILE" in scrapy("export", repository).stderr
-    assert b"--csv /nowhere/x: No such file" in scrapy("export", repository, "--csv", "/nowhere/x").stderr
 
 
 @pytest.mark.long

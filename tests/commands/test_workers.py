@@ -30,7 +30,7 @@ from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_crawl import WorkerOptions, numbered
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
-from crawlproject.commands.worker_view import Progress, WorkerView, counted, read_info, summary
+from crawlproject.commands.worker_view import Progress, WorkerView, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
 from crawlproject.workers.keys import Keys
@@ -825,7 +825,6 @@ def test_summary_adds_the_stats() -> None:
     counted_by_redis = summary({"workers/total/frontier/urls": 66}, (20, 50), 2, 10.0)
     assert "; 20 pages in this run, 50 in the whole crawl (2.0/s); 66 URLs still queued; " in counted_by_redis
     assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
-    assert [counted(1, "worker"), counted(2, "worker")] == ["1 worker", "2 workers"]
 
 
 def test_options_are_explained() -> None:

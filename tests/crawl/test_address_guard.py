@@ -135,8 +135,7 @@ def test_name_that_changes_its_address_is_judged_by_the_new_one(web: HostileWeb,
     web.answers["/"] = (200, {"Connection": "close"}, "public")
     rebinding = web.url("/", "rebinding.test")
     urls = [rebinding, f"{rebinding}?2"] if path == "second" else [rebinding, web.url("/"), f"{rebinding}?2"]
-    lifetimes = {"FRONTIER_DNS_MIN_TTL": 0, "FRONTIER_DNS_MAX_TTL": 0}
-    result = run(web, f"{SPIDERS}.AfterwardsSpider", urls, **lifetimes, ROBOTSTXT_OBEY=False)
+    result = run(web, f"{SPIDERS}.AfterwardsSpider", urls, DNSCACHE_ENABLED=False, ROBOTSTXT_OBEY=False)
     outcomes = {item["told"]: item.get("status") or item["failed"] for item in result.items}
     assert outcomes[rebinding] == 200
     assert outcomes[f"{rebinding}?2"] == "AddressRefused"
@@ -178,8 +177,7 @@ def test_retry_is_judged_again(web: HostileWeb) -> None:
         web,
         f"{SPIDERS}.ToldSpider",
         [url],
-        FRONTIER_DNS_MIN_TTL=0,
-        FRONTIER_DNS_MAX_TTL=0,
+        DNSCACHE_ENABLED=False,
         FRONTIER_MIN_BACKOFF=0.01,
         FRONTIER_MAX_BACKOFF=0.02,
         ROBOTSTXT_OBEY=False,

@@ -39,7 +39,7 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
         }
         seeds = ["http://x.invalid", refused, "http://10.0.0.1", *(site.url(f"{n}/") for n in (1, 2, 3))]
         crawl = ["crawl", "web", "-s", "ROBOTSTXT_MAX_FAILURES=2", "-s", "FRONTIER_MIN_BACKOFF=0.1", *ON_LOOPBACK]
-        crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}", "-s", "FRONTIER_DNS_FAILURE_TTL=0"]
+        crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}"]
         all_fail = [*crawl, "-s", "DOWNLOAD_VERIFY_CERTIFICATES=True", "-a", f"seeds={','.join(seeds)}"]
         some_fail = [*crawl, "-s", "MONITOR_INTERVAL=0.5", "-s", "RETRY_TIMES=1", "-a", f"seeds={site.url('4/')}"]
         failed = run_python("-m", "scrapy", *all_fail, env=environment())

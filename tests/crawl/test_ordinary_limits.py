@@ -126,7 +126,7 @@ def test_each_server_gets_one_request_at_a_time() -> None:
     assert ours.site.most_at_once(1, 2, 3) > 1
 
 
-@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}, OWN_HANDLER])
+@pytest.mark.parametrize("more", [{}, OWN_HANDLER])
 def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     """DOWNLOAD_DELAY holds by the servers' log; meanwhile the only session goes to the other server."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 1, "FRONTIER_MAX_SESSIONS": 1, **more}  # longer than opening a connection
@@ -138,7 +138,7 @@ def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     assert sum(one != other for one, other in pairwise(turns)) >= 4  # 1 if one server were finished before the other
 
 
-@pytest.mark.parametrize("more", [{}, {"SERVER_TIMING_ENABLED": False}, OWN_HANDLER])
+@pytest.mark.parametrize("more", [{}, OWN_HANDLER])
 def test_download_delay_holds_after_failures(more: dict[str, Any]) -> None:
     """A server that breaks every connection is not requested faster."""
     settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False, **more}

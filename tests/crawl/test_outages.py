@@ -160,7 +160,7 @@ def test_an_outage_of_the_name_servers_costs_no_server() -> None:
         names.find = find
         urls = [f"http://{host}:{origin.rpartition(':')[2]}/" for host, origin in zip(hosts, site.origins, strict=True)]
         site.script = {"/": page("/a"), "/a": page("/b"), "/b": page(*urls)}  # first the names of all seeds
-        own = {"FRONTIER_DNS_SERVERS": names.address, "FRONTIER_DNS_FAILURE_TTL": 0, "FRONTIER_MAX_FAILURES": 3}
+        own = {"FRONTIER_DNS_SERVERS": names.address, "FRONTIER_MAX_FAILURES": 3}
         result = crawl(WEB, settings=ONE | NO_NETWORK | own, seeds=",".join(urls[:4]))
     assert sorted(site.places()) == PLACES
     assert result.stat("frontier/outages") == 1

@@ -48,7 +48,7 @@ def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) ->
             done = run_on(
                 site,
                 "StartUrlsSpider",
-                settings=settings(tmp_path, SEEN_SET=kind, SEEN_BLOOM_CAPACITY=1000, CLOSESPIDER_PAGECOUNT=stop),
+                settings=settings(tmp_path, SEEN_SET=kind, CLOSESPIDER_PAGECOUNT=stop),
                 addon=False,
             )
             assert not done.has_errors()

@@ -19,9 +19,9 @@ from crawlproject.frontier import BestPrefix, Frontier, Politeness
 from crawlproject.frontier.quality import QUALITIES
 from crawlproject.links import Links
 from crawlproject.options.following import LinkOptions
-from crawlproject.simulation.link_file import GzipLines
 from crawlproject.urls import LinkFilter, UrlPatterns
 from tests.backends.worker import ListExchange
+from tests.storage.full_disk import full_disk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,20 +150,17 @@ def test_links_are_recorded(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 9, 30])
-@pytest.mark.parametrize("name", ["links.tsv", "links.tsv.gz"])
-def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, name: str, lost: int) -> None:
-    """A part of a line is removed before the next run appends; after a part of a gzip member, the next one is read."""
-    path = tmp_path / name
+def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, lost: int) -> None:
+    """A part of a line is removed before the next run appends."""
+    path = tmp_path / "links.tsv"
     for run in range(3):
-        sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
+        sut = intake(LINKS_FILE=path.name, JOBDIR=str(tmp_path))
         for number in range(250):
             find(sut, links("/x", page=f"http://a.example/{run}/{number}"))
         sut.close()
         if run < 2:
             os.truncate(path, path.stat().st_size - lost)
-    raw = path.read_bytes()
-    written = b"\n".join(GzipLines(raw)) if name.endswith(".gz") else raw
-    lines = [line for line in written.decode().split("\n") if line]
+    lines = path.read_text().splitlines()
     assert all(re.fullmatch(r"http://a\.example/\d/\d+\thttp://a\.example/x", line) for line in lines)
     assert 750 - 2 * 100 <= len(lines) <= 750
 
@@ -183,6 +180,18 @@ def test_full_disk_ends_only_the_link_record() -> None:
     assert sut._stats.get_value("frontier/links/record_failed") == 1
 
 
+def test_full_disk_leaves_whole_members(tmp_path: Path) -> None:
+    """What a later run appends is read after them."""
+    sut = intake(LINKS_FILE="links.tsv.gz", JOBDIR=str(tmp_path))
+    with full_disk(2_000):
+        for number in range(1000):
+            find(sut, links(f"/{number}-{hash(str(number))}", page=f"http://a.example/{number}"))
+    sut.close()
+    lines = gzip.decompress((tmp_path / "links.tsv.gz").read_bytes()).splitlines()
+    assert 0 < len(lines) < 1000
+    assert sut._stats.get_value("frontier/links/record_failed") == 1
+
+
 def test_patterns_do_not_apply_to_seeds() -> None:
     """Not even if it ends like a file; links are filtered."""
     crawler = get_crawler()
@@ -194,6 +203,18 @@ def test_patterns_do_not_apply_to_seeds() -> None:
         "http://a.example/a.pdf"
     ]
     assert [entry.url for entry in find(sut, links("/b.pdf", "/docs/c.pdf")).entries] == ["http://a.example/docs/c.pdf"]
+
+
+@pytest.mark.parametrize(("links_to", "said"), [("/docs/a", ["LINKS_EXCLUDE"]), ("/x?print=1", ["LINKS_INCLUDE"])])
+def test_patterns_that_match_no_link_are_named(links_to: str, said: list[str], caplog: Any) -> None:
+    """At the end of a crawl, once each."""
+    crawler = get_crawler()
+    patterns = LinkFilter(include=UrlPatterns(["/docs/"]), exclude=UrlPatterns(["*?print="]))
+    seen = SeenDupeFilter.from_crawler(crawler)
+    sut = LinkIntake(seen, patterns, QUALITIES["in-links"](), crawler.stats, LinkOptions.of(crawler))
+    find(sut, links(links_to))
+    sut.close()
+    assert [record.getMessage().split()[0] for record in caplog.records] == said
 
 
 def test_links_to_servers_of_other_workers_are_sent_once() -> None:

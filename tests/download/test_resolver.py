@@ -24,7 +24,7 @@ from crawlproject.download.timing import Timing
 from crawlproject.options.network import NetworkOptions
 from testbed.dns import Name, NameServer, Zone
 
-OPTIONS = NetworkOptions.from_settings(Settings({"FRONTIER_DNS_MIN_TTL": 10, "FRONTIER_DNS_MAX_TTL": 1000}))
+OPTIONS = NetworkOptions.from_settings(Settings())
 
 #: Seconds that no look-up takes even on a very busy machine.
 PATIENCE = 60.0
@@ -150,9 +150,9 @@ def test_a_waiting_request_that_is_given_up_does_not_end_the_look_up_of_others()
     play({"a.test": Name(("A 192.0.2.1",), delay=0.02)}, story)
 
 
-@pytest.mark.parametrize(("ttl", "lifetime"), [(0, 10), (60, 60), (5000, 1000)])
+@pytest.mark.parametrize(("ttl", "lifetime"), [(0, 300), (600, 600), (500_000, 86_400)])
 def test_answer_is_kept_for_its_ttl_within_bounds(ttl: int, lifetime: float) -> None:
-    """Below FRONTIER_DNS_MIN_TTL it is that, above FRONTIER_DNS_MAX_TTL that; then a changed address is seen."""
+    """Below MIN_TTL it is that, above MAX_TTL that; then a changed address is seen."""
 
     async def story(scene: Scene) -> None:
         assert await scene.addresses("a.test") == ["192.0.2.1"]
@@ -165,9 +165,9 @@ def test_answer_is_kept_for_its_ttl_within_bounds(ttl: int, lifetime: float) -> 
 
 
 @pytest.mark.parametrize("rcode", ["NXDOMAIN", "NOERROR"])
-@pytest.mark.parametrize(("ttl", "lifetime"), [(5, 30), (60, 60), (50_000, 1000)])
+@pytest.mark.parametrize(("ttl", "lifetime"), [(5, 30), (60, 60), (50_000, 3600)])
 def test_a_missing_name_is_kept_for_the_ttl_of_its_zone_within_bounds(rcode: str, ttl: int, lifetime: float) -> None:
-    """Below FRONTIER_DNS_FAILURE_TTL it is that, above FRONTIER_DNS_MAX_TTL that."""
+    """Below six times FRONTIER_MIN_BACKOFF it is that, above MAX_NEGATIVE_TTL that."""
 
     async def story(scene: Scene) -> None:
         await scene.failure("a.test")
@@ -186,13 +186,13 @@ def test_ttl_of_a_chain_is_that_of_its_shortest_link() -> None:
     """CNAME -> CNAME -> A: the answer holds as long as all of them do."""
     zone = {
         "a.test": Name(("CNAME b.test.",), ttl=500),
-        "b.test": Name(("CNAME c.test.",), ttl=20),
+        "b.test": Name(("CNAME c.test.",), ttl=400),
         "c.test": Name(("A 192.0.2.3",), ttl=500),
     }
 
     async def story(scene: Scene) -> None:
         assert await scene.addresses("a.test") == ["192.0.2.3"]
-        scene.now[0] = 20
+        scene.now[0] = 400
         assert await scene.addresses("a.test") == ["192.0.2.3"]
         assert scene.server.questions("a.test") == 2
 
@@ -222,7 +222,7 @@ def test_chain_that_runs_in_a_circle_fails() -> None:
     ],
 )
 def test_failure_is_counted_and_kept_for_its_own_time(name: Name, kind: str) -> None:
-    """FRONTIER_DNS_FAILURE_TTL (30 s): until then nobody is asked again."""
+    """Six times FRONTIER_MIN_BACKOFF, 30 s: until then nobody is asked again."""
 
     async def story(scene: Scene) -> None:
         assert await scene.failure("a.test") == kind
@@ -436,10 +436,10 @@ def test_prefetched_name_is_there_when_it_is_needed() -> None:
         while scene.resolver.in_flight:
             await asyncio.sleep(0)
         assert await scene.addresses("a.test") == ["192.0.2.1"]
-        scene.resolver.prefetch("a.test", until=59)
+        scene.resolver.prefetch("a.test", until=299)
         assert not scene.resolver.in_flight
-        scene.now[0] = 45
-        scene.resolver.prefetch("a.test", until=75)
+        scene.now[0] = 225
+        scene.resolver.prefetch("a.test", until=375)
         assert scene.resolver.in_flight
         assert await scene.addresses("a.test") == ["192.0.2.1"]
         assert (scene.stat("dns/prefetched"), scene.stat("dns/waited"), scene.stat("dns/cached")) == (2, 0, 2)

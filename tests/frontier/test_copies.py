@@ -58,17 +58,6 @@ def test_policies_that_do_not_look_at_quality_do_not_look_at_copies(policy: type
     assert frontier.policy.rank(frontier.server(A)) == before
 
 
-def test_copies_are_counted_where_they_do_not_count() -> None:
-    """Switched off: counted, but without effect."""
-    frontier = two_servers(BestPrefix)
-    frontier.servers.penalizes_copies = False
-    for _ in range(100):
-        frontier.servers.learn_content(A, copy=True)
-    server = frontier.server(A)
-    assert (server.pages, server.copies, server.worth) == (100, 100, 1.0)
-    assert first_server(frontier) == A
-
-
 def test_a_demoted_server_comes_last() -> None:
     """Whatever its URLs are worth; copies lower its rank further."""
     frontier = two_servers(BestPrefix, best=9.0)

@@ -11,7 +11,6 @@ from typing import Any
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, MAX_SAMPLES, Run, Sample, Series, head, row
-from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import VERSION, write_snapshot
 
@@ -57,31 +56,31 @@ def samples(count: int, seconds: float, pages: int) -> list[Sample]:
     return found
 
 
-def server(number: int, **values: Any) -> list[Any]:
+def server(number: int, **values: Any) -> dict[str, Any]:
     """A row of the table of servers."""
     row = {
         "server": f"http://server-{number:04}.example",
         "pages": 5000 - number,
-        "quality": 12.5 + number,
-        "queued": 10 * number,
+        "gathered": 12.5 + number,
+        "urls": 10 * number,
         "rank": 1.0 / (1 + number),
         "state": "resting",
-        "reason": "polite wait",
+        "error": "polite wait",
         "failures": number % 3,
-        "best": 2.5,
+        "quality": 2.5,
         "batch": 10,
-        "connect": 0.123,
-        "respond": 0.456,
+        "connect_time": 0.123,
+        "response_time": 0.456,
         "bonus": 1.5,
         "worth": 0.9,
         "urgency": 1.0,
-        "session": 3.5,
+        "session_time": 3.5,
         "copies": number % 10,
     }
-    return list((row | values).values())
+    return row | values
 
 
-def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
+def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
     """All that the report reads."""
     counts = [round(1000 / (1 + abs(place - 18))) for place in range(len(TIME_BOUNDS) + 1)]
     stats = {
@@ -95,9 +94,8 @@ def snapshot(servers: list[list[Any]], **values: Any) -> dict[str, Any]:
     }
     found = {
         "version": VERSION,
-        "columns": SERVER_COLUMNS,
         "servers": servers,
-        "rest": {"servers": 99_000, "pages": 400_000, "quality": 1e5, "queued": 7},
+        "rest": {"servers": 99_000, "pages": 400_000, "gathered": 1e5, "urls": 7},
         "guarded": 3,
         "doubted": 12,
         "mirrors": 1,

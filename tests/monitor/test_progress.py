@@ -84,17 +84,16 @@ def test_the_panel_tells_what_a_person_asks() -> None:
 def test_a_narrow_terminal_gets_whole_words() -> None:
     """Nothing of what a person asks is cut at 40 columns."""
     assert text(FIGURES, 39) == (
-        "Pages 12,345 in this run\n"
-        "   161.5/s now, 20.6/s mean, 1.3 MB/s\n"
-        "   for 10 min\n"
+        "Pages 12,345 in this run, 161.5/s now,\n"
+        "      20.6/s mean, 1.3 MB/s, for 10 min\n"
         "Connections 37 of 64, 1,204 servers: 12\n"
-        "   ready, 40 resting, 37 leased, 3\n"
-        "   given up\n"
+        "            ready, 40 resting, 37\n"
+        "            leased, 3 given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
         "Quality 63% of what is known\n"
         "Failures status 404: 12, timeout: 3\n"
         "Held back by politeness: 40 of 89\n"
-        "   servers rest\n"
+        "             servers rest\n"
         "Queue fetched in about 25 min"
     )
 

@@ -16,7 +16,9 @@ import pytest
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
-from crawlproject.monitor.metrics import MAX_STATS, MAX_VALUES, METRICS, StatsMetrics, metric_of
+from crawlproject.monitor.load import STATES
+from crawlproject.monitor.metrics import MAX_STATS, MAX_VALUES, METRICS, StatsMetrics, gauge_name, metric_of
+from crawlproject.monitor.stat_names import SECTIONS
 from testbed.children import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import QUICK
@@ -26,7 +28,8 @@ from tests.waiting import until
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
 DASHBOARD = json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-NAMES = {metric.full_name for metric in METRICS}
+STATS = re.findall(r"(?:monitor|workers)/[\w/]+", SECTIONS) + [f"monitor/servers/{state}" for state in STATES]
+NAMES = {metric.full_name for metric in METRICS} | {gauge_name(stat) for stat in STATS}
 METRIC = re.compile(r"\b(?:crawlproject|scrapy)_\w+")
 LABELS = re.compile(r"(\w+)\{([^}]*)\}")
 
@@ -40,8 +43,8 @@ def collected(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_names_are_distinct() -> None:
-    """Of metrics, and of the stats that they show."""
-    assert len(NAMES) == len(METRICS)
+    """Of counters, and of the stats that they show."""
+    assert len({each.full_name for each in METRICS}) == len(METRICS)
     assert len({each.stat for each in METRICS}) == len(METRICS)
 
 

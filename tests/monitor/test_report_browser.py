@@ -97,7 +97,7 @@ def test_values_of_a_chart_and_other_colours(running: Any, report: Path) -> None
 
 def test_what_strangers_send_does_nothing(running: Any, tmp_path: Path) -> None:
     """No script of theirs runs, no image is asked for, and it is shown as text."""
-    rows = [server(number, server=text, reason=text) for number, text in enumerate(HOSTILE)]
+    rows = [server(number, server=text, error=text) for number, text in enumerate(HOSTILE)]
     folder = write(tmp_path, samples(20, 60.0, 100), snapshot(rows, settings=dict.fromkeys(HOSTILE, HOSTILE[0])))
     page, errors = opened(running, write_report(folder).path, 390)
     page.wait_for_timeout(200)

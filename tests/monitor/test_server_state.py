@@ -12,9 +12,7 @@ from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
-from crawlproject.monitor.metrics import METRICS
 from crawlproject.monitor.series.snapshot import server_row
-from crawlproject.monitor.series.snapshot_file import COLUMNS
 from crawlproject.monitor.server_state import STATES, shown_state, state_reason
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
     servers = [frontier.servers[key] for key in KEYS]
     assert [shown_state(server) for server in servers] == expected
     assert [row(server, 0.0)["state"] for server in servers] == expected
-    assert [server_row(server, frontier)[COLUMNS.index("state")] for server in servers] == expected
+    assert [server_row(server, frontier)["state"] for server in servers] == expected
     for server, state in zip(servers, expected, strict=True):
         assert found(frontier, state) == [server]
 
@@ -80,11 +78,9 @@ def test_the_reason_of_a_state(frontier: Frontier) -> None:
 
 
 def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
-    """And of the metrics, the console's filters, and ``scrapy frontier --state``."""
+    """And of the console's filters, and ``scrapy frontier --state``."""
     assert STATES.keys() >= set(ServerState)
     terms = {word for line in GLOSSARY.read_text().splitlines() for word in line.split("|")[1:2]}
     words = {word.strip() for term in terms for word in term.split(",")}
     assert words >= STATES.keys()
     assert set(FILTERS) >= STATES.keys() >= set(command.STATES)
-    gauges = {metric.name.removeprefix("crawlproject_servers_").replace("_", " ") for metric in METRICS}
-    assert gauges & STATES.keys() == STATES.keys() - {"blocked", "full", "left"}

@@ -4,14 +4,11 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.options.duplicates import DuplicateOptions
-from crawlproject.options.scheduling import FrontierOptions
 
 
 def test_without_settings_the_defaults_hold() -> None:
     """Without settings all is on."""
-    expected = DuplicateOptions(
-        exact=True, near=True, follow="near", threshold=0.95, near_pages=65_536, mirror_factor=0.1
-    )
+    expected = DuplicateOptions(exact=True, near=True, follow="near", threshold=0.95, near_pages=65_536)
     assert DuplicateOptions.from_settings(Settings()) == expected
 
 
@@ -32,18 +29,9 @@ def test_settings_are_read_as_text_too() -> None:
         ("DUPLICATES_THRESHOLD", "95%", "number"),
         ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
         ("DUPLICATES_NEAR_PAGES", 0, "whole number >= 1"),
-        ("DUPLICATES_MIRROR_FACTOR", 0, "above 0 and at most 1"),
     ],
 )
 def test_wrong_values_are_refused(name: str, value: object, allowed: str) -> None:
     """By name, value and choices."""
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: .*{allowed}"):
         DuplicateOptions.from_settings(Settings({name: value}))
-
-
-def test_penalty_of_copies() -> None:
-    """On by default; anything but True and False is refused."""
-    assert FrontierOptions.from_settings(Settings()).copies_penalty
-    assert not FrontierOptions.from_settings(Settings({"FRONTIER_COPIES_PENALTY": "0"})).copies_penalty
-    with pytest.raises(ValueError, match="FRONTIER_COPIES_PENALTY='some': must be True or False"):
-        FrontierOptions.from_settings(Settings({"FRONTIER_COPIES_PENALTY": "some"}))

@@ -33,15 +33,14 @@ def test_without_settings_the_defaults_hold() -> None:
 
 @pytest.mark.parametrize("group", ["server", "domain"])
 def test_new_frontier_has_the_settings(group: str) -> None:
-    """Policy, politeness, groups, and whether copies count."""
-    settings = {"FRONTIER_POLICY": "capacity", "FRONTIER_MIN_DELAY": 7, "FRONTIER_COPIES_PENALTY": False}
+    """Policy, politeness, groups."""
+    settings = {"FRONTIER_POLICY": "capacity", "FRONTIER_MIN_DELAY": 7}
     options = FrontierOptions.from_settings(Settings(settings | {"FRONTIER_POLITENESS_GROUP": group}))
     frontier = options.new_frontier()
     frontier.push([Entry("http://a.example.org/"), Entry("http://b.example.org/")])
     one, other = frontier.servers
     assert isinstance(frontier.policy, CapacityBased)
     assert frontier.politeness is options.politeness
-    assert not frontier.servers.penalizes_copies
     assert (one.group is not None and one.group is other.group) is (group == "domain")
 
 

@@ -7,7 +7,7 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import BloomSeenSet, ClockCache, MemorySeenSet, SeenSet
+from crawlproject.seen import BloomSeenSet, MemorySeenSet, SeenSet
 
 
 def options(**settings: object) -> SeenOptions:
@@ -16,15 +16,14 @@ def options(**settings: object) -> SeenOptions:
 
 
 def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, a cache of 2^16 keys; a bloom, where it is alone, for 10 million."""
-    assert options() == SeenOptions("exact", 2**16, 0.001, 0, None)
-    assert options(SEEN_SET="bloom").bloom_capacity == 10_000_000
+    """No setting is needed: exact, a cache of 2^16 keys."""
+    assert options() == SeenOptions("exact", 2**16, 0.001, None)
 
 
 def test_settings_are_read_as_text_too() -> None:
     """The command line gives every value as text."""
-    given = options(SEEN_SET="bloom", SEEN_BLOOM_ERROR="0.01", SEEN_BLOOM_CAPACITY="1000", JOBDIR="a/job")
-    assert (given.kind, given.bloom_error, given.bloom_capacity) == ("bloom", 0.01, 1000)
+    given = options(SEEN_SET="bloom", SEEN_BLOOM_ERROR="0.01", JOBDIR="a/job")
+    assert (given.kind, given.bloom_error) == ("bloom", 0.01)
     assert given.directory == Path("a/job")
     assert not Path("a/job").exists()
 
@@ -38,7 +37,6 @@ def test_settings_are_read_as_text_too() -> None:
         ({"SEEN_BLOOM_ERROR": 0}, r"SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
         ({"SEEN_BLOOM_ERROR": "1"}, r"SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
         ({"SEEN_BLOOM_ERROR": "x"}, r"SEEN_BLOOM_ERROR='x': must be a number >= 0"),
-        ({"SEEN_BLOOM_CAPACITY": 0, "SEEN_SET": "bloom"}, r"SEEN_BLOOM_CAPACITY=0: must be a whole number >= 1"),
     ],
 )
 def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
@@ -50,21 +48,18 @@ def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> 
 
 
 def test_seen_set_without_a_store() -> None:
-    """Exact, or a bloom of the size and error asked for."""
+    """Exact, or a bloom."""
     assert isinstance(options().in_memory(), SeenSet)
-    bloom = options(SEEN_SET="bloom", SEEN_BLOOM_CAPACITY=100).in_memory()
+    bloom = options(SEEN_SET="bloom").in_memory()
     assert isinstance(bloom, BloomSeenSet)
 
 
-def test_seen_set_over_a_store_has_cache_and_bloom() -> None:
-    """As set; a size of 0 leaves them out."""
-    chosen = options(SEEN_CACHE_SIZE=7, SEEN_BLOOM_CAPACITY=10)
-    cache = chosen.cache()
-    assert isinstance(cache, ClockCache)
-    assert cache.size == 7
-    seen = chosen.over(MemorySeenSet())
+def test_seen_set_over_a_store_has_a_cache() -> None:
+    """Of the size set; 0 leaves it out."""
+    seen = options(SEEN_CACHE_SIZE=1).over(MemorySeenSet())
     assert seen.add_new([1, 1, 2]) == [True, False, True]
-    assert seen.counts() == {"urls": 2, "cache_hits": 1, "bloom_new": 2, "store_lookups": 0}
-    bare = options(SEEN_CACHE_SIZE=0, SEEN_BLOOM_CAPACITY=0).over(MemorySeenSet())
+    assert seen.add_new([1]) == [False]
+    assert seen.counts() == {"urls": 2, "cache_hits": 1, "store_lookups": 3}
+    bare = options(SEEN_CACHE_SIZE=0).over(MemorySeenSet())
     bare.add_new([1, 1])
-    assert bare.counts() == {"urls": 1, "cache_hits": 0, "bloom_new": 0, "store_lookups": 2}
+    assert bare.counts() == {"urls": 1, "cache_hits": 0, "store_lookups": 2}

@@ -24,22 +24,13 @@ def test_without_settings_the_defaults_hold() -> None:
 
 def test_settings_are_read_as_text_too() -> None:
     """As the command line gives them."""
-    options = TrapOptions.from_settings(
-        Settings({"TRAPS_YEARS_BACK": "0", "TRAPS_REPEATS": "False", "GUARD_MAX_SAME": "7", "GUARD_ENABLED": "0"})
-    )
-    assert options.rules == TrapRules(repeats=False)
+    options = TrapOptions.from_settings(Settings({"GUARD_MAX_SAME": "7", "GUARD_ENABLED": "0"}))
     assert (options.limits.max_same, options.is_guarded) == (7, False)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("TRAPS_MAX_SEGMENTS", -1),
-        ("TRAPS_MAX_PARAMETERS", "many"),
-        ("TRAPS_REPEATS", "perhaps"),
-        ("TRAPS_NESTED_URLS", "perhaps"),
-        ("TRAPS_YEARS_AHEAD", 1.5),
-        ("TRAPS_YEARS_BACK", -5),
         ("GUARD_ENABLED", "perhaps"),
         ("GUARD_MAX_SAME", -1),
         ("GUARD_MAX_WAITING", None.__class__),

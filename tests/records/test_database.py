@@ -199,48 +199,16 @@ def broken(ask: Query, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["view", "column", "constraint"])
 def test_table_that_takes_nothing_stops_no_other(database: tuple[Database, Query], kind: str) -> None:
-    """It is set aside, with what it says; without a place for its rows nothing counts as written."""
+    """All of its rows are refused, with what it says."""
     books, ask = database
     broken(ask, kind)
     rows = [one for key in map(str, range(12)) for one in (row(key, a=1), row(key, table="broken", a=1))]
-    with pytest.raises(AwayError):
-        books.write(rows)
-    aside: list[Row] = []
-    reasons: set[str] = set()
-
-    def keep(some: list[Row], reason: str) -> None:
-        aside.extend(some)
-        reasons.add(reason)
-
-    books.set_aside = keep
-    assert books.write(rows) == []
-    assert books.write([row("x", table="broken"), row("x")]) == []
-    assert [one.key for one in aside] == [*map(str, range(12)), "x"]
-    assert len(reasons) == 1
+    refused = books.write(rows)
+    assert all(one.table == "broken" for one, _ in refused)
+    refused += books.write([row("x", table="broken"), row("x")])
+    assert [one.key for one, _ in refused] == [*map(str, range(12)), "x"]
+    assert len({reason for _, reason in refused}) == 1
     assert ask("SELECT count(*) FROM book") == [(13,)]
-
-
-def test_nothing_is_set_aside_twice_while_the_database_is_away(
-    database: tuple[Database, Query], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same rows come again until it answers."""
-    books, ask = database
-    broken(ask, "view")
-    aside: list[Row] = []
-    books.set_aside = lambda some, _: aside.extend(some)
-    assert books.write([row("0", table="broken")]) == []
-    rows = [row("1", table="broken"), row("1")]
-
-    def away(*_: object) -> None:
-        raise AwayError("no connection")
-
-    with monkeypatch.context() as broken_off:
-        broken_off.setattr(books, "_try", away)
-        for _ in range(3):
-            with pytest.raises(AwayError):
-                books.write(rows)
-    assert books.write(rows) == []
-    assert [one.key for one in aside] == ["0", "1"]
 
 
 @pytest.mark.parametrize("count", [1, 9, 12])
@@ -267,9 +235,8 @@ def test_rows_refused_by_a_constraint_wait_for_the_next_crawl(
     refused = [row(str(number), table="broken", a=number) for number in range(count)]
     crawl([*refused, row("1")])
     assert (tmp_path / "j.aside").read_bytes().count(b"\n") == count
-    kind = "aside" if count >= 10 else "failed"
     assert counts["records/db/written"] == 1
-    assert counts[f"records/db/{kind}"] == count
+    assert counts["records/db/failed"] == count
     ask("DROP TABLE broken")
     crawl([])
     assert ask("SELECT a FROM broken ORDER BY a") == [(number,) for number in range(count)]
@@ -306,7 +273,7 @@ def test_missing_permission_is_of_one_table(postgres: RunningPostgres, tmp_path:
         return left
 
     assert crawl([row("1", table="secret"), row("1", table="open"), row("2", table="secret")]) == 2
-    assert counts == {"records/db/written": 1, "records/db/aside": 2, "records/db/tables_aside": 1}
+    assert counts == {"records/db/written": 1, "records/db/failed": 2}
     postgres.query("DROP TABLE secret")
     assert crawl([row("2", table="open")]) == 0
     assert postgres.query("SELECT (SELECT count(*) FROM secret), (SELECT count(*) FROM open)") == [(2, 2)]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.seen import ClockCache, SeenSet, UrlBloom
+from crawlproject.seen import ClockCache, SeenSet
 from tests.seen.stores import ListStore
 
 STEPS = st.lists(
@@ -12,11 +12,11 @@ STEPS = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
-@given(STEPS, st.booleans(), st.booleans())
-def test_keys_loaded_and_dropped(steps: list[tuple[str, list[int]]], is_cached: bool, has_bloom: bool) -> None:
+@given(STEPS, st.booleans())
+def test_keys_loaded_and_dropped(steps: list[tuple[str, list[int]]], is_cached: bool) -> None:
     """No key that was dropped counts as seen, and none that was loaded as new."""
     store = ListStore()
-    seen = SeenSet(store, cache=ClockCache(4) if is_cached else None, bloom=UrlBloom(100, 0.01) if has_bloom else None)
+    seen = SeenSet(store, cache=ClockCache(4) if is_cached else None)
     model: set[int] = set()
     for name, keys in steps:
         if name == "add":

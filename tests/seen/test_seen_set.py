@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from crawlproject.seen import (
     BloomSeenSet,
     ClockCache,
-    MemorySeenSet,
     SeenSet,
-    UrlBloom,
 )
 
 from .conftest import BATCHES, PROPERTY, hashed, model_answers
@@ -24,19 +22,12 @@ def caches() -> st.SearchStrategy[ClockCache | None]:
     return st.one_of(st.none(), st.builds(ClockCache, st.integers(1, 6)))
 
 
-def blooms() -> st.SearchStrategy[UrlBloom | None]:
-    """Very small and mostly wrong, good, or none."""
-    return st.one_of(st.none(), st.builds(UrlBloom, st.integers(1, 4), st.sampled_from([0.01, 0.9, 0.999])))
-
-
 @PROPERTY
-@given(batches=BATCHES, cache=caches(), bloom=blooms())
-def test_exact_whatever_stands_before_the_store(
-    batches: list[list[int]], cache: ClockCache | None, bloom: UrlBloom | None
-) -> None:
+@given(batches=BATCHES, cache=caches())
+def test_exact_whatever_stands_before_the_store(batches: list[list[int]], cache: ClockCache | None) -> None:
     """Never new twice, never seen at first; every test is counted once."""
     store = ListStore()
-    seen = SeenSet(store, cache=cache, bloom=bloom)
+    seen = SeenSet(store, cache=cache)
     assert [seen.add_new(batch) for batch in batches] == model_answers(batches)
     keys = list(chain.from_iterable(batches))
     assert all(key in seen for key in keys)
@@ -47,49 +38,37 @@ def test_exact_whatever_stands_before_the_store(
     assert sum(counts.values()) == len(keys)
 
 
-def test_bloom_that_is_nearly_always_wrong_loses_nothing() -> None:
-    """2,000 keys into a filter for 1 key with error rate 0.999: most look-ups are useless, none is wrong."""
-    store = MemorySeenSet()
-    seen = SeenSet(store, bloom=UrlBloom(1, 0.999))
-    keys = [hashed(number) for number in range(2_000)]
-    assert seen.add_new(keys) == [True] * 2_000
-    assert seen.counts()["store_lookups"] > 300
-    assert seen.add_new(keys) == [False] * 2_000
-
-
-def test_each_part_answers_for_the_next() -> None:
-    """New keys: the Bloom filter. Recently seen: the cache. Seen long ago: the store."""
+def test_the_cache_answers_for_the_store() -> None:
+    """Recently seen: the cache. New, or seen long ago: the store."""
     store = ListStore()
-    seen = SeenSet(store, cache=ClockCache(2), bloom=UrlBloom(100, 0.001))
+    seen = SeenSet(store, cache=ClockCache(2))
     assert seen.add_new([1, 2, 2, 3]) == [True, True, False, True]
-    assert (store.keys, store.asked) == ([1, 2, 3], [])
+    assert (store.keys, store.asked) == ([1, 2, 3], [1, 2, 3])
     assert seen.add_new([3, 1]) == [False, False]
-    assert store.asked == [1]
-    assert seen.counts() == {"urls": 3, "cache_hits": 2, "bloom_new": 3, "store_lookups": 1}
+    assert store.asked == [1, 2, 3, 1]
+    assert seen.counts() == {"urls": 3, "cache_hits": 2, "store_lookups": 4}
 
 
 def test_asking_adds_nothing() -> None:
-    """``in`` reports added keys, even if a Bloom filter would be wrong."""
-    seen = SeenSet(ListStore(), cache=ClockCache(2), bloom=UrlBloom(1, 0.999))
+    """``in`` reports added keys only."""
+    seen = SeenSet(ListStore(), cache=ClockCache(2))
     assert 5 not in seen
     assert seen.add_new([5]) == [True]
     assert 5 in seen
 
 
 def test_store_of_an_earlier_run() -> None:
-    """Its keys are not new, although cache and Bloom filter start empty."""
+    """Its keys are not new, although the cache starts empty."""
     for cache in (None, ClockCache(9)):
-        seen = SeenSet(ListStore([1, 2]), cache=cache, bloom=UrlBloom(9, 0.001))
+        seen = SeenSet(ListStore([1, 2]), cache=cache)
         assert seen.add_new([2, 3, 1]) == [False, True, False]
 
 
 @PROPERTY
-@given(batches=BATCHES, cache=caches(), bloom=blooms())
-def test_urls_are_answered_as_their_keys(
-    batches: list[list[int]], cache: ClockCache | None, bloom: UrlBloom | None
-) -> None:
+@given(batches=BATCHES, cache=caches())
+def test_urls_are_answered_as_their_keys(batches: list[list[int]], cache: ClockCache | None) -> None:
     """Whichever of both is asked; two URLs with one key are one page, whether or not they are cached."""
-    seen = SeenSet(ListStore(), cache=cache, bloom=bloom)
+    seen = SeenSet(ListStore(), cache=cache)
     answers = []
     for number, batch in enumerate(batches):
         spelled = [f"{key}{'/' * (place % 2)}" for place, key in enumerate(batch)]
@@ -119,7 +98,7 @@ def test_only_urls_that_are_not_cached_need_a_key() -> None:
 def test_failing_store_makes_no_key_seen() -> None:
     """Keys that could not be stored are new the next time."""
     store = ListStore()
-    seen = SeenSet(store, cache=ClockCache(100), bloom=UrlBloom(100, 0.01))
+    seen = SeenSet(store, cache=ClockCache(100))
     seen.add_new([1])
     store.fails = True
     with pytest.raises(OSError, match="disk full"):
@@ -132,8 +111,7 @@ def test_failing_store_makes_no_key_seen() -> None:
 @given(batches=BATCHES)
 def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
     """It loses URLs but fetches none twice; a good one, as here, loses none."""
-    for bloom, is_exact in ((UrlBloom(2, 0.9), False), (UrlBloom(1_000, 1e-9), True)):
-        seen = BloomSeenSet(bloom)
+    for seen, is_exact in ((BloomSeenSet(2, 0.9), False), (BloomSeenSet(1_000, 1e-9), True)):
         answers = [seen.add_new(batch) for batch in batches]
         for answer, right in zip(chain(*answers), chain(*model_answers(batches)), strict=True):
             assert answer == right or (right and not is_exact)
@@ -143,7 +121,7 @@ def test_bloom_alone_is_never_new_twice(batches: list[list[int]]) -> None:
 
 def test_bloom_alone_knows_how_many_it_loses() -> None:
     """20,000 URLs, each found three times, into a filter that loses one in 30: the estimate is within 15%."""
-    seen = BloomSeenSet(UrlBloom(5_000, 0.3))
+    seen = BloomSeenSet(5_000, 0.3)
     new = 0
     for start in range(0, 20_000, 50):
         page = [hashed(number) for number in range(start, start + 50)]
@@ -157,19 +135,19 @@ def test_bloom_alone_knows_how_many_it_loses() -> None:
 def test_keys_of_an_earlier_run_are_not_counted_as_tests() -> None:
     """They are seen, and ``urls`` has them."""
     for cache in (None, ClockCache(9)):
-        seen = SeenSet(ListStore(), cache=cache, bloom=UrlBloom(100, 0.001))
+        seen = SeenSet(ListStore(), cache=cache)
         seen.fill([1, 2])
-        assert seen.counts() == {"urls": 2, "cache_hits": 0, "bloom_new": 0, "store_lookups": 0}
+        assert seen.counts() == {"urls": 2, "cache_hits": 0, "store_lookups": 0}
         assert seen.add_new([1, 3, 2]) == [False, True, False]
 
 
 def test_bloom_alone_knows_again_what_it_lost() -> None:
     """Filled in the order of the earlier run it has the same size and error rate."""
-    first = BloomSeenSet(UrlBloom(100, 0.5))
+    first = BloomSeenSet(100, 0.5)
     keys = [hashed(number) for number in range(1_000)]
     found = [key for key in keys if first.add_new([key])[0]]
-    again = BloomSeenSet(UrlBloom(100, 0.5))
+    again = BloomSeenSet(100, 0.5)
     again.fill(found)
     assert len(again) == len(first) < 1_000
     assert not any(again.add_new(keys))
-    assert BloomSeenSet(UrlBloom(1, 0.5)).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}
+    assert BloomSeenSet(1, 0.5).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}

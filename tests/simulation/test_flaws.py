@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES, BreadthFirst
-from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
-from crawlproject.simulation.flawed_web import Flaws, add_flaws
-from crawlproject.simulation.metrics import Curve, collectable_quality
+from crawlproject.simulation.metrics import collectable_quality
 from crawlproject.simulation.record import NO_WAIT
-from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, SimulatedWeb
 from tests.simulation.webs import Host, Page, make_web, webs
 
@@ -90,48 +87,3 @@ def test_every_page_that_can_be_collected_is_collected(
     options = CrawlOptions(count, NO_WAIT, linger=0.1, cpu_time=0.02)
     crawl = simulate(flawed, POLICIES[policy](), KnownWorth(flawed), options)
     assert sorted(crawl.pages.tolist()) == np.flatnonzero(flawed.collectable).tolist()
-
-
-def test_flaws_have_their_shares() -> None:
-    """Exact shares; homes and seeds are pages; some servers have far more than others."""
-    spec = SyntheticSpec(servers=100, pages=4000)
-    whole = build(spec)
-    web = build(replace(spec, flaws=Flaws()))
-    counts = np.bincount(web.kinds, minlength=5)
-    assert [counts[kind] for kind in (COPY, MOVED, MISSING, FORBIDDEN)] == [200, 200, 200, 120]
-    homes = np.unique(web.server, return_index=True)[1]
-    assert not web.kinds[homes].any()
-    assert (web.errors > 0).sum() == pytest.approx(40, abs=20)
-    moved = np.flatnonzero(web.kinds == MOVED)
-    assert (np.diff(web.indptr)[moved] == 1).all()
-    assert (web.kinds[web.targets[web.indptr[moved]]] == PAGE).all()
-    plain = np.flatnonzero(web.kinds == PAGE)[:50]
-    for page in plain:
-        assert web.targets[slice(*web.indptr[page : page + 2])].tolist() == (
-            whole.targets[slice(*whole.indptr[page : page + 2])].tolist()
-        )
-    share = np.bincount(web.server, web.kinds == MISSING) / web.page_counts
-    assert share.max() > 4 * share.mean()
-    assert (web.crawl_delay > 0).sum() == 3
-    assert (web.robots_time <= np.bincount(web.server, web.page_time) / web.page_counts).all()
-
-
-def test_no_crawl_beats_the_bound_with_flaws() -> None:
-    web = build(SyntheticSpec(servers=40, pages=600, flaws=Flaws()))
-    curve = Curve.of(simulate(web, POLICIES["prefix"](), KnownWorth(web), CrawlOptions(8)))
-    bound, total = bound_of(web, 8), collectable_quality(web)
-    assert all(curve.at(time) * total <= bound.at(time) + 1e-9 for time in np.linspace(0.1, curve.times[-1], 50))
-    assert curve.shares[-1] == pytest.approx(1.0)
-
-
-def test_too_many_flaws_are_refused() -> None:
-    with pytest.raises(ValueError, match="at most"):
-        Flaws(missing=0.5, moved=0.5)
-
-
-def test_same_seed_same_flaws() -> None:
-    web = build(SyntheticSpec(servers=10, pages=100))
-    one, same, other = (add_flaws(web, Flaws(), seed) for seed in (1, 1, 2))
-    assert one.kinds.tolist() == same.kinds.tolist()
-    assert one.targets.tolist() == same.targets.tolist()
-    assert one.kinds.tolist() != other.kinds.tolist()

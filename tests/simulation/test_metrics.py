@@ -54,18 +54,17 @@ def test_pages_by_time_and_quality_by_pages() -> None:
 
 def test_score_by_hand() -> None:
     """T = 4 s, breadth-first's area 1.6, the bound's 2.6: nauc 2.1 / 2.6, gap (2.1 - 1.6) / (2.6 - 1.6)."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, busy_share=0.9, sent=0.5, busiest_share=0.6)
+    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, busy_share=0.9)
     score = Score.of(outcome, Reference(unit=4.0, breadth_first=1.6, bound=2.6))
     assert (score.q10, score.q20, score.q30, score.q50) == (0, 0, 0.5, 0.8)
     assert (score.t50, score.t80, score.t90) == (0.25, 0.5, 1.0)
     assert (score.nauc, score.gap) == pytest.approx((2.1 / 2.6, 0.5))
     assert (score.full_time, score.connections, score.failures, score.busy_share) == (1.0, 3, 1, 0.9)
-    assert (score.sent, score.busiest_share) == (0.5, 0.6)
 
 
 def test_gap_where_breadth_first_leaves_no_room() -> None:
     """Nothing to be measured in."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=1, failures=0, busy_share=1.0, sent=0.0, busiest_share=1.0)
+    outcome = Outcome(STEPS, full_time=4.0, connections=1, failures=0, busy_share=1.0)
     assert isnan(Score.of(outcome, Reference(4.0, 2.1, 2.1)).gap)
     assert Score.of(outcome, Reference(4.0, 2.1, 2.2)).gap == 0
 

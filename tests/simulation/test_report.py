@@ -1,4 +1,4 @@
-"""Results as a table, as CSV files and as plots."""
+"""Results as a table, and as CSV files."""
 
 import csv
 from dataclasses import replace
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crawlproject.simulation import plots, report
+from crawlproject.simulation import report
 from crawlproject.simulation.crawl import CrawlOptions
 from crawlproject.simulation.experiment import Experiment, Trial, run
 from crawlproject.simulation.graph_web import GraphSpec
@@ -113,14 +113,3 @@ def test_means_of_curves_over_webs(trials: list[Trial]) -> None:
     half = np.searchsorted(both.times, 0.5)
     shares = [trial.outcome.curve.at(both.times[half] * trial.reference.unit) for trial in pagerank[1::2]]
     assert both.quality["prefix"][half] == pytest.approx(np.mean(shares))
-
-
-def test_plots_are_drawn_for_each_quality(trials: list[Trial], tmp_path: Path) -> None:
-    """Three PNG files each, without a display."""
-    written = plots.write(trials, tmp_path)
-    assert sorted(path.name for path in written) == sorted(
-        f"{name}-{quality}.png"
-        for name in ("pages-over-time", "quality-over-time", "quality-over-pages")
-        for quality in ("pagerank", "zipf")
-    )
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)

@@ -320,31 +320,6 @@ def test_what_was_read_is_forgotten_with_the_next_wish(with_two: Any) -> None:
     with_two(test)
 
 
-@pytest.mark.parametrize("with_commits", [False, True])
-def test_commands_that_go_along(with_two: Any, client: redis.Redis, with_commits: bool) -> None:
-    """With whatever is sent or read next, once; their errors are answers, and spoil nothing else."""
-    client.rpush("urls", "a", "b")
-    commands = [("LRANGE", "urls", 0, 0), ("SCARD", "urls")]
-
-    async def test(one: Control, _: Control) -> None:
-        await one.take({7: Record()})
-        calls = one.calls
-        one.read_along({7: b""}, commands)
-        if with_commits:
-            await one.send([(7, b"first")], [commit(1, 1)])
-        assert len(await one.messages({7: b""})) == with_commits
-        assert one.calls == calls + 1
-        found = one.along_answers()
-        assert found is not None
-        assert found[0] == [b"a"]
-        assert isinstance(found[1], redis.ResponseError)
-        assert one.along_answers() is None
-        await one.messages({7: b""})
-        assert one.along_answers() is None
-
-    with_two(test)
-
-
 def test_snapshot_replaces_the_journal_up_to_its_base(with_two: Any, client: redis.Redis) -> None:
     async def test(one: Control, other: Control) -> None:
         await one.take({7: Record()})

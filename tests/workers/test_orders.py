@@ -12,7 +12,6 @@ import pytest
 import redis.asyncio
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from crawlproject.workers import orders
 from crawlproject.workers.control import Control
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.orders import Action, SharedOrders
@@ -56,7 +55,6 @@ class Worker:
         self.copy.open(self.control, "c1")
         self.restored: Mapping[str, str] | None = None
         self.applied: list[tuple[str, str | None]] = []
-        self.by: list[str] = []
 
     async def begin(self) -> None:
         await self.copy.begin(self._restore, self._apply)
@@ -71,9 +69,8 @@ class Worker:
     async def _restore(self, found: Mapping[str, str]) -> None:
         self.restored = dict(found)
 
-    async def _apply(self, order: str, value: str | None, by: str) -> None:
+    async def _apply(self, order: str, value: str | None) -> None:
         self.applied.append((order, value))
-        self.by.append(by)
         if order == "bad":
             raise ValueError(order)
 
@@ -113,7 +110,7 @@ def run(model: RedisModel, test: Callable[[Callable[[], Awaitable[Worker]]], Awa
 
 
 def test_an_order_reaches_all_workers_also_those_that_join(redis_server: RunningRedis) -> None:
-    """In the order in which they were given; the giver obeys at once, the others with their next beat."""
+    """The giver obeys at once, the others with their next beat."""
 
     async def test() -> None:
         def client() -> Any:
@@ -128,13 +125,12 @@ def test_an_order_reaches_all_workers_also_those_that_join(redis_server: Running
         assert await one.copy.give({"paused": "1"}) == 1
         assert await one.copy.give({"block a.example": "1"}) == 2
         assert await other.copy.give({"paused": None}) == 3
-        assert other.applied == [("paused", "1"), ("block a.example", "1"), ("paused", None)]
-        assert other.by == [one.control.id, one.control.id, ""]
+        assert other.applied == [("block a.example", "1")]
         assert one.applied == [("paused", "1"), ("block a.example", "1")]
         for _ in range(2):  # the second tells what was applied after the first
             await other.beat()
             await one.beat()
-        assert one.applied == other.applied
+        assert one.orders == other.orders == {"block a.example": "1"}
         third = Worker(client())
         await third.beat()
         await third.begin()
@@ -149,180 +145,42 @@ def test_an_order_reaches_all_workers_also_those_that_join(redis_server: Running
     asyncio.run(test())
 
 
-def test_a_worker_that_has_missed_too_many_compares(model: RedisModel) -> None:
-    """What was undone meanwhile is undone here."""
+def test_a_worker_that_has_missed_some_obeys_those_in_force(model: RedisModel) -> None:
+    """What was ordered and undone meanwhile it never applies."""
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
         one, other = await join(), await join()
         await one.copy.give({"block a.example": "1"})
         await other.beat()
-        await one.copy.give({"block a.example": None})
-        for number in range(5):
-            await one.copy.give({"sessions": str(number)})
-        assert len(model.data[KEYS.actions]) == 3
+        await one.copy.give({"block a.example": None, "block b.example": "1"})
+        await one.copy.give({"block b.example": None})
+        await one.copy.give({"sessions": "4"})
         await other.beat()
         assert other.orders == one.orders == {"sessions": "4"}
-        assert len(other.applied) == 3
-        assert other.copy.number == 7
-
-    with mock.patch.object(orders, "KEPT", 3):
-        run(model, test)
-
-
-def test_what_redis_has_lost_is_given_again(model: RedisModel) -> None:
-    """By the worker at whose console it was given. What no living worker has given is undone: Redis has the truth."""
-    clock = model.clock  # type: ignore[attr-defined]
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other, third = await join(), await join(), await join()
-        await one.copy.give({"sessions": "8"})
-        clock[0] = 10.0
-        await one.copy.give({"block a.example": "1"})
-        await third.copy.give({"paused": "1"})
-        await one.beat()
-        await other.beat()
-        assert other.orders == {"sessions": "8", "block a.example": "1", "paused": "1"}
-        model.restart(lost=1.0)
-        for worker in (other, one, other):
-            await worker.beat()
-        assert one.orders == other.orders == {"sessions": "8", "block a.example": "1"}
-        assert (await read_workers(one.control, KEYS))["actions"][0]["changes"] == {"block a.example": "1"}
-        await other.copy.give({"paused": "1"})
-        model.restart(lost=0.0)
-        for worker in (one, other, third):
-            await worker.beat()
-        assert one.orders == other.orders == third.orders == {"sessions": "8", "block a.example": "1", "paused": "1"}
-        assert model.data[KEYS.meta][b"actions"].split()[0] == b"4"  # the third's again, and another one's since then
+        assert other.applied == [("block a.example", "1"), ("block a.example", None), ("sessions", "4")]
+        assert other.copy.number == 4
 
     run(model, test)
 
 
-def test_a_lost_order_is_given_again_if_redis_was_away_meanwhile(model: RedisModel) -> None:
-    """As often as it takes."""
+def test_all_obey_what_redis_has_after_it_has_lost_writes(model: RedisModel) -> None:
+    """Also if the numbers of what was lost are used again, and by the worker at whose console it was given."""
     clock = model.clock  # type: ignore[attr-defined]
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
+        crew = [await join() for _ in range(3)]
+        await crew[0].copy.give({"sessions": "8"})
         clock[0] = 10.0
-        await one.copy.give({"block a.example": "1"})
-        model.restart(lost=1.0)
-        with mock.patch.object(one.control, "order", side_effect=RedisConnectionError):
-            await one.beat()
-        for worker in (one, other):
-            await worker.beat()
-        assert one.orders == other.orders == {"block a.example": "1"}
-        assert len(one.copy._own) == 1
-
-    run(model, test)
-
-
-def test_a_lost_order_is_not_given_again_over_a_later_one(model: RedisModel) -> None:
-    """Of the same server; whether what was lost came before or after others."""
-    clock = model.clock  # type: ignore[attr-defined]
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        await one.copy.give({"block b.example": "1"})
-        clock[0] = 10.0
-        await one.copy.give({"block a.example": "1"})
-        await one.copy.give({"block b.example": None})
-        await other.beat()
-        model.restart(lost=1.0)
-        clock[0] = 11.0
-        await other.copy.give({"block a.example": None})
-        for worker in (one, other):
-            await worker.beat()
-        assert one.orders == other.orders == {}
-        assert model.data.get(KEYS.orders, {}) == {}
-
-    run(model, test)
-
-
-@pytest.mark.parametrize("has_new_order", [False, True])
-def test_an_order_given_again_hides_no_other_loss(redis_server: RunningRedis, has_new_order: bool) -> None:
-    """A worker that has applied it sees it again, and that what came before it is missing; whatever its number is."""
-
-    async def test() -> None:
-        crew = [Worker(redis.asyncio.Redis.from_url(redis_server.url)) for _ in range(3)]
-        one, other, _ = crew
-        await one.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await crew[0].copy.give({"block a.example": "1"})
         for worker in crew:
             await worker.beat()
-            await worker.begin()
-        redis_server.client().save()
-        await one.copy.give({"block a.example": "1"})
-        await other.copy.give({"paused": "1"})
-        for worker in crew:
-            await worker.beat()
-            await worker.client.connection_pool.disconnect()
-        redis_server.kill()
-        redis_server.start()  # with the file of before
-        expected = {"block a.example": "1", "paused": "1"}
-        if has_new_order:  # takes the place of the first one
-            fourth = Worker(redis.asyncio.Redis.from_url(redis_server.url))
-            crew.append(fourth)
-            await fourth.beat()
-            await fourth.begin()
-            await fourth.copy.give({"sessions": "3"})
-            expected["sessions"] = "3"
-        for worker in (other, *crew, *crew):
-            await worker.beat()
-        assert [worker.orders for worker in crew] == [expected] * len(crew)
-        assert (await one.control.orders())[1] == expected
-        for worker in crew:
-            await worker.client.aclose()
-
-    asyncio.run(test())
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_of_two_lost_orders_the_later_one_holds(model: RedisModel, first: int) -> None:
-    """Whichever worker notices the loss first; a crawl that was resumed last does not stay paused."""
-    clock = model.clock  # type: ignore[attr-defined]
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        crew = [await join(), await join()]
-        clock[0] = 10.0
-        await crew[0].copy.give({"paused": "1"})
-        clock[0] = 11.0
-        await crew[1].copy.give({"paused": None})
-        for again in (12.0, 13.0):  # also if what was given again is lost
-            model.restart(lost=3.0)
-            clock[0] = again
-            for number in (first, 1 - first, first):
-                await crew[number].beat()
-            assert [worker.orders for worker in crew] == [{}, {}]
-            assert model.data.get(KEYS.orders, {}) == {}
-
-    run(model, test)
-
-
-@pytest.mark.parametrize(
-    ("later", "expected"),
-    [
-        ([], {"paused": "1"}),
-        ([{"sessions": "3"}], {"paused": "1", "sessions": "3"}),
-        ([{"paused": "1"}, {"paused": None}], {}),
-    ],
-)
-def test_an_order_lost_before_its_worker_has_read_it_is_given_again(
-    model: RedisModel, later: list[dict[str, str | None]], expected: dict[str, str]
-) -> None:
-    """Redis ended right after it was given; its number has been used again, or not."""
-    clock = model.clock  # type: ignore[attr-defined]
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        clock[0] = 10.0
-        with mock.patch.object(one.control, "actions", side_effect=RedisConnectionError):
-            await one.copy.give({"paused": "1"})
+            assert worker.orders == {"sessions": "8", "block a.example": "1"}
         model.restart(lost=1.0)
-        clock[0] = 11.0
-        for changes in later:
-            await other.copy.give(changes)
-        for worker in (one, other):
+        await crew[1].copy.give({"paused": "1"})
+        for worker in crew:
             await worker.beat()
-        assert one.orders == other.orders == expected
+            assert worker.orders == {"sessions": "8", "paused": "1"}
+            assert worker.copy.number == 2
 
     run(model, test)
 
@@ -444,24 +302,19 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
     assert "cannot be restored together" in caplog.text
 
 
-@pytest.mark.usefixtures("no_collection")
-def test_damaged_rows(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
-    """The orders themselves count; the table of the last actions leaves them out. Each costs one line and one stat."""
+def test_rows_that_cannot_be_read_are_not_shown(model: RedisModel) -> None:
+    """The orders themselves count."""
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
         one, other = await join(), await join()
         await one.copy.give({"paused": "1"})
+        await one.copy.give({"sessions": "2"})
+        model.data[KEYS.actions][-1] = b"2 id 5 []"
         await other.beat()
-        for number, row in enumerate(BAD, 2):
-            await one.copy.give({"sessions": str(number)})
-            model.data[KEYS.actions][-1] = row
-            await other.beat()
-            assert other.orders == {"paused": "1", "sessions": str(number)}
-            assert other.copy.bad == number - 1
+        assert other.orders == {"paused": "1", "sessions": "2"}
         assert [each["number"] for each in (await read_workers(one.control, KEYS))["actions"]] == [1]
 
     run(model, test)
-    assert caplog.text.count("Actions of the console that cannot be read: 1;") == len(BAD)
 
 
 BAD = [

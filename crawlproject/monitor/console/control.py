@@ -137,7 +137,6 @@ class Control:
         return await self._order(PAUSED, "1")
 
     async def resume(self) -> dict[str, Any]:
-        """End the pause."""
         return await self._order(PAUSED, None)
 
     async def stop(self) -> dict[str, Any]:
@@ -146,7 +145,6 @@ class Control:
         return await self._order(STOPPED, token_hex(6))
 
     async def limit_sessions(self, limit: Any) -> dict[str, Any]:
-        """Allow ``limit`` open sessions, instead of FRONTIER_MAX_SESSIONS."""
         limit = checked_limit(limit)
         return await self._order(SESSIONS, str(limit), limit=limit)
 
@@ -161,12 +159,10 @@ class Control:
         return await self._order(f"{BLOCK} {name}", "1", name=name)
 
     async def unblock(self, name: Any) -> dict[str, Any]:
-        """Undo ``block``."""
         name = _name(name)
         return await self._order(f"{BLOCK} {name}", None, name=name)
 
     async def release(self, name: Any) -> dict[str, Any]:
-        """Stop the guard from judging a server, or the servers of a domain."""
         name = _name(name)
         return await self._order(f"{RELEASE} {name}", "1", name=name)
 
@@ -185,9 +181,8 @@ class Control:
             raise UnavailableError(f"refused, Redis does not answer (repeat it when it does): {error}") from error
         return self._done(words, is_kept=True, number=number, **values)
 
-    async def _apply(self, order: str, value: str | None, by: str = "") -> None:
-        """Obey an order that was given here, or at the console of the worker ``by``. Raises ValueError for a wrong
-        one."""
+    async def _apply(self, order: str, value: str | None) -> None:
+        """Obey an order that was given here, or at the console of another worker. Raises ValueError for a wrong one."""
         kind, name = split_order(order)
         crawl, orders = self._crawl, self._book.orders
         if kind == DELAY:
@@ -203,7 +198,7 @@ class Control:
         crawl.pause(on=orders.paused)
         if kind == SESSIONS:
             self._limit(self._setting if orders.sessions is None else orders.sessions[0])
-        logger.info("By the operator%s: %s", f", at worker {by}" if by else "", in_words(order, value))
+        logger.info("By the operator: %s", in_words(order, value))
         crawl.wake()  # the crawl may continue, or end
         if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)

@@ -46,7 +46,6 @@ class Console:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Reads the settings ``CONSOLE_*``; raises ValueError if one is invalid."""
         return cls(crawler, ConsoleOptions.of(crawler))
 
     def _opened(self) -> Awaitable[None] | None:

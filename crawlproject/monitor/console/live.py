@@ -99,7 +99,6 @@ class AnswerLog:
         self._by_server: OrderedDict[str, deque[tuple[float, Measurement]]] = OrderedDict()
 
     def observe(self, measurement: Measurement) -> None:
-        """Remember an answer or a failure."""
         key = measurement.server_key
         answers = self._by_server.get(key)
         if answers is None:

@@ -65,7 +65,6 @@ class CrawlRoom:
         }
 
     def state(self) -> dict[str, Any]:
-        """Figures, orders, names for the page."""
         spider = self.crawler.spider
         return {
             "spider": "" if spider is None else spider.name,
@@ -107,7 +106,6 @@ class CrawlRoom:
         }
 
     def history(self) -> dict[str, Any]:
-        """The points of the charts."""
         return {"names": ["at", *CHARTED], "interval": self.charts.interval, "points": self.charts.points}
 
     async def servers(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -116,7 +114,6 @@ class CrawlRoom:
             return await find(self.crawl.frontier, Query.parse(dict(given)))
 
     async def workers(self) -> dict[str, Any]:
-        """All workers of the crawl."""
         async with self._looking:  # one question to Redis at a time, whoever asks
             if CLOCK() - self._looked_at >= FRESH:
                 found = await self.crawl.workers() or {"workers": None}

@@ -64,7 +64,6 @@ class ConsoleService:
         return True
 
     async def stop(self) -> None:
-        """End the streams, then the server."""
         if self._ticking is not None:
             self._ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -51,7 +51,6 @@ class Progress:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured if there is nothing to show."""
         choice, stream = ReportOptions.of(crawler).progress, sys.stderr
         is_terminal = _is_terminal(stream)
         if choice == "off" or (choice == "auto" and not is_terminal) or cls._in_use:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 #: Kinds of failures named in the panel.
 MAX_KINDS = 6
 
-#: Lines of a topic at most, and columns by which those after the first are indented.
-MAX_LINES, INDENT = 5, 2
+#: Lines of a topic at most.
+MAX_LINES = 5
 
 
 class Topic(NamedTuple):
@@ -80,36 +80,23 @@ def printable(text: str) -> str:
 
 
 def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
-    """(Label, text) of each line, at most ``width`` columns with a blank between: as many parts in a line as fit.
+    """(Label, text) of each line, at most ``width`` columns with a blank between, broken between words.
 
-    A part that is longer than a line is broken between words; a topic takes at most ``MAX_LINES``.
+    Only a word that is longer than a line is cut; a topic takes at most ``MAX_LINES``.
     """
-    from rich.cells import cell_len, set_cell_size  # a character may be two columns wide, or none
+    from rich.console import Console
+    from rich.text import Text
 
-    def cut(text: str, room: int) -> str:
-        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
-
-    found = []
+    console, found = Console(width=max(1, width)), []
     for label, parts in topics(figures):
-        indent = " " * min(INDENT, len(label))
-        first, later = (max(1, width - len(start) - 1) for start in (label, indent))
-        rows = [""]
-        for part in parts:
-            words = [part] if cell_len(part) <= (later if rows[-1] else first) else part.split(" ")
-            for separator, word in zip((", ", *" " * (len(words) - 1)), words, strict=True):
-                room = later if len(rows) > 1 else first
-                joined = f"{rows[-1]}{separator}{word}" if rows[-1] else word
-                if rows[-1] and cell_len(joined) > room:
-                    rows.append(word)
-                else:
-                    rows[-1] = joined
+        room = max(1, width - len(label) - 1)
+        rows = list(Text(", ".join(parts)).wrap(console, room, overflow="ellipsis"))
         if len(rows) > MAX_LINES:
-            rows[MAX_LINES - 1 :] = [f"{rows[MAX_LINES - 1]} …"]
-        for number, row in enumerate(rows):
-            found.append((indent, cut(row, later)) if number else (label, cut(row, first)))
+            rows[MAX_LINES - 1].append(" …").truncate(room, overflow="ellipsis")
+        for number, row in enumerate(rows[:MAX_LINES]):
+            found.append((" " * len(label) if number else label, row.plain.rstrip()))
     return found
 
 
 def one_line(figures: Figures) -> str:
-    """All of it, for a log."""
     return "; ".join(f"{label.lower()} {', '.join(parts)}" for label, parts in topics(figures))

@@ -92,7 +92,6 @@ class Facts:
 
     @property
     def end(self) -> Sample:
-        """The last sample."""
         return self.samples[-1]
 
     @property
@@ -192,7 +191,6 @@ def written_time(seconds: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def summary(facts: Facts) -> list[str]:
-    """Plain sentences."""
     end, stats = facts.end, facts.stats
     seconds = max(1.0, end["elapsed"])
     began = written_time(facts.began, "%Y-%m-%d %H:%M")
@@ -316,7 +314,6 @@ HELD_ADVICE = (
 
 
 def advice(facts: Facts) -> list[str]:
-    """Advice: settings to change."""
     found = []
     held, in_use, limit = facts.held_back(), facts.in_use(), median(each["session_limit"] for each in facts.samples)
     polite = held.get(REASONS["politeness"], 0.0) + held.get(REASONS["one"], 0.0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.monitor.report.facts import COUNTS, Facts
 from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number, number_of
-from crawlproject.monitor.series.snapshot_file import COLUMNS as SERVER_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,8 +35,6 @@ SILENT, TAKEN_OVER = 5.0, 30.0
 
 @dataclass(frozen=True)
 class Worker:
-    """One worker's files, as read."""
-
     name: str
     series: Series
     #: Empty if there is none that can be read.
@@ -174,15 +171,13 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
     rows = _servers(found)
     rest = {
         name: sum(number_of(_dict(each, "rest").get(name)) for each in found)
-        for name in ("servers", "pages", "quality", "queued")
+        for name in ("servers", "pages", "gathered", "urls")
     }
     rest["servers"] += len(rows[MAX_SERVERS:])
-    for name in ("pages", "quality", "queued"):
-        place = SERVER_COLUMNS.index(name)
-        rest[name] += sum(number_of(row[place]) for row in rows[MAX_SERVERS:])
+    for name in ("pages", "gathered", "urls"):
+        rest[name] += sum(number_of(row.get(name)) for row in rows[MAX_SERVERS:])
     shortest, longest = ([each[name] for each in found if is_number(each.get(name))] for name in _WAITS)
     return {
-        "columns": list(SERVER_COLUMNS),
         "servers": rows[:MAX_SERVERS],
         "rest": rest,
         **{name: sum(number_of(each.get(name)) for each in found) for name in SUMMED},
@@ -199,20 +194,17 @@ _WAITS = ("shortest_wait", "longest_wait")
 _MAXIMA = ("/max", "/longest", "_max", "/max_open", "/commit_time")
 
 
-def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Their rows, most pages first; of a server that has moved from one worker to another, the row with most pages."""
-    pages = SERVER_COLUMNS.index("pages")
-    rows: dict[str, list[Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for snapshot in snapshots:
         listed = snapshot.get("servers")
-        if snapshot.get("columns") != list(SERVER_COLUMNS) or not isinstance(listed, list):
-            continue
-        for row in listed[:MAX_SERVERS]:
-            if isinstance(row, list) and len(row) == len(SERVER_COLUMNS):
-                known = rows.get(str(row[0]))
-                if known is None or number_of(row[pages]) > number_of(known[pages]):
-                    rows[str(row[0])] = row
-    return sorted(rows.values(), key=lambda row: -number_of(row[pages]))
+        for row in listed[:MAX_SERVERS] if isinstance(listed, list) else ():
+            if isinstance(row, dict):
+                known = rows.get(str(row.get("server")))
+                if known is None or number_of(row.get("pages")) > number_of(known.get("pages")):
+                    rows[str(row.get("server"))] = row
+    return sorted(rows.values(), key=lambda row: -number_of(row.get("pages")))
 
 
 def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row
 from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories, worker_facts
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
-from crawlproject.monitor.series.snapshot_file import COLUMNS, read_snapshot
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
+from crawlproject.monitor.series.snapshot_file import read_snapshot
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
 
@@ -38,13 +38,12 @@ MAX_TEXT, MAX_ROWS, POINTS = 200, 1000, 400
 #: Modules of the page, those first that others need.
 SCRIPTS = ("format.js", "tables.js", "charts.js", "report.js")
 
-#: Columns of a server in a snapshot -> their names in the console's API.
-SERVER = {
-    **{name: name for name in ("server", "pages", "rank", "state", "failures", "batch", "bonus", "worth", "urgency")},
-    **{"quality": "gathered", "queued": "urls", "reason": "error", "best": "quality", "connect": "connect_time"},
-    **{"respond": "response_time", "session": "session_time", "copies": "copies"},
-}
-TEXTS = frozenset(("server", "state", "reason"))
+#: Columns of a server.
+TEXTS = ("server", "state", "error")
+NUMBERS = (
+    *("pages", "gathered", "urls", "rank", "failures", "quality", "batch", "connect_time", "response_time"),
+    *("bonus", "worth", "urgency", "session_time", "copies"),
+)
 
 #: Kind of times in the snapshot -> its name.
 TIMES = {"connect": "connect", "response": "response", "waits": "wait between two requests to a server"}
@@ -60,7 +59,7 @@ def page(
     facts = Facts.of(series, snapshot, workers)
     whole, run = (f" ({scope})" if scope else "" for scope in facts.scopes)
     rows = snapshot.get("servers")
-    known = rows if isinstance(rows, list) and snapshot.get("columns") == list(COLUMNS) else []
+    known = rows if isinstance(rows, list) else []
     data = {
         "charts": f"Over time{whole}",
         "servers_title": f"Servers{whole}",
@@ -75,7 +74,7 @@ def page(
             _settings(snapshot, run),
             *([_part(f"The other servers{whole}", [_rest(snapshot.get("rest"))])] if known else []),
         ],
-        "servers": [_server(row) for row in known[:MAX_ROWS] if isinstance(row, list) and len(row) == len(COLUMNS)],
+        "servers": [_server(row) for row in known[:MAX_ROWS] if isinstance(row, dict) and "server" in row],
     }
     told = "".join(f'<p class="note" role="note">{text(problem)}</p>' for problem in problems)
     told += f"<section><h2>Summary</h2><p>{' '.join(map(text, summary(facts)))}</p></section>"
@@ -239,16 +238,14 @@ def _copies(facts: Facts) -> dict[str, str]:
     return {name: f"{count:,.0f}" for name, count in counts.items()}
 
 
-def _server(row: Sequence[Any]) -> dict[str, Any]:
-    return {
-        SERVER[name]: str(value)[:MAX_TEXT] if name in TEXTS else number_of(value)
-        for name, value in zip(COLUMNS, row, strict=True)
-    }
+def _server(row: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {name: str(row.get(name))[:MAX_TEXT] for name in TEXTS}
+    return texts | {name: number_of(row.get(name)) for name in NUMBERS}
 
 
 def _rest(rest: object) -> str:
     given = rest if isinstance(rest, dict) else {}
-    servers, pages, quality, queued = (number_of(given.get(name)) for name in ("servers", "pages", "quality", "queued"))
+    servers, pages, quality, queued = (number_of(given.get(name)) for name in ("servers", "pages", "gathered", "urls"))
     if not servers:
         return "None: the table has all."
     return (

@@ -62,7 +62,6 @@ class Series:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``REPORT_DIR`` and ``JOBDIR``."""
         directory = ReportOptions.of(crawler).report_directory
         if directory is None:
             raise NotConfigured

@@ -104,7 +104,6 @@ class Series:
         self.interval *= 2
 
     def lines(self) -> Iterator[str]:
-        """The file's lines."""
         for run in self.runs:
             yield head(run.at, self.interval)
             yield from map(row, run.samples)
@@ -116,7 +115,6 @@ def head(at: float, interval: float) -> str:
 
 
 def row(sample: Sample) -> str:
-    """The line of a sample."""
     numbers = [sample.get(name, 0) for name in COLUMNS]
     return json.dumps([round(each, 2) if isinstance(each, float) else each for each in numbers]) + "\n"
 

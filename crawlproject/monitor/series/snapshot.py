@@ -11,7 +11,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.forecast import TOP
 from crawlproject.monitor.series.samples import HELD_BACK
-from crawlproject.monitor.series.snapshot_file import COLUMNS, VERSION
+from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.options.all_settings import DEFAULTS
 
@@ -34,7 +34,6 @@ USER_INFO = re.compile(r"://[^/\s]{0,200}@")
 
 
 def sample_of(figures: Figures) -> Sample:
-    """The sample of these figures."""
     words = figures.held_back.split(" ", 2)
     word = " ".join(words[: 2 if words[0] == "the" else 1]).rstrip(":")
     return {
@@ -64,28 +63,28 @@ def sample_of(figures: Figures) -> Sample:
     }
 
 
-def server_row(server: Server, frontier: Frontier) -> list[Any]:
-    """The values of ``COLUMNS``; times in seconds. About 10 µs."""
+def server_row(server: Server, frontier: Frontier) -> dict[str, Any]:
+    """What the table of the report shows, by its names in the console's API; times in seconds. About 10 µs."""
     urls, estimates = server.urls, server.estimates
-    return [
-        server.key[:MAX_TEXT],
-        server.fetched,
-        _short(server.gathered),
-        len(urls),
-        _short(frontier.policy.rank(server)) if urls else 0,
-        shown_state(server),
-        _reason(server)[:MAX_TEXT],
-        server.failures,
-        _short(urls.best_quality),
-        server.expected_pages,
-        _short(estimates.connect_time),
-        _short(estimates.response_time),
-        _short(server.bonus),
-        _short(server.worth),
-        _short(server.urgency),
-        _short(server.expected_time) if urls else 0,
-        server.copies,
-    ]
+    return {
+        "server": server.key[:MAX_TEXT],
+        "pages": server.fetched,
+        "gathered": _short(server.gathered),
+        "urls": len(urls),
+        "rank": _short(frontier.policy.rank(server)) if urls else 0,
+        "state": shown_state(server),
+        "error": _reason(server)[:MAX_TEXT],
+        "failures": server.failures,
+        "quality": _short(urls.best_quality),
+        "batch": server.expected_pages,
+        "connect_time": _short(estimates.connect_time),
+        "response_time": _short(estimates.response_time),
+        "bonus": _short(server.bonus),
+        "worth": _short(server.worth),
+        "urgency": _short(server.urgency),
+        "session_time": _short(server.expected_time) if urls else 0,
+        "copies": server.copies,
+    }
 
 
 def _reason(server: Server) -> str:
@@ -98,17 +97,15 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
     frontier, times = crawl.frontier, crawl.times
     top = survey.top if survey is not None else list(frontier.servers)[:TOP]
     rows = [server_row(server, frontier) for server in top if frontier.server(server.key) is server]
-    named = COLUMNS.index("pages"), COLUMNS.index("quality"), COLUMNS.index("queued")
-    sums = [sum(row[place] for row in rows) for place in named]
+    pages, gathered, urls = (sum(row[name] for row in rows) for name in ("pages", "gathered", "urls"))
     rest = {
         "servers": len(frontier.servers) - len(rows),
-        "pages": max(0, frontier.quality.pages - sums[0]),
-        "quality": max(0.0, frontier.quality.gathered - sums[1]),
-        "queued": max(0, len(frontier) + frontier.blocked - sums[2]),
+        "pages": max(0, frontier.quality.pages - pages),
+        "gathered": max(0.0, frontier.quality.gathered - gathered),
+        "urls": max(0, len(frontier) + frontier.blocked - urls),
     }
     return {
         "version": VERSION,
-        "columns": COLUMNS,
         "servers": rows,
         "rest": rest,
         "guarded": 0 if survey is None else survey.guarded,

@@ -13,31 +13,10 @@ if TYPE_CHECKING:
 
 FILE_NAME = "snapshot.json"
 
-VERSION = 1
+VERSION = 2
 
 #: Largest file that is read.
 MAX_BYTES = 8_000_000
-
-#: Columns of a server's row.
-COLUMNS = (
-    "server",
-    "pages",
-    "quality",
-    "queued",
-    "rank",
-    "state",
-    "reason",
-    "failures",
-    "best",
-    "batch",
-    "connect",
-    "respond",
-    "bonus",
-    "worth",
-    "urgency",
-    "session",
-    "copies",
-)
 
 
 def write_snapshot(path: Path, snapshot: Mapping[str, Any]) -> None:

@@ -90,7 +90,7 @@ class Obeyed:
         self.orders = dict(orders)
         self._wake()
 
-    async def apply(self, order: str, value: str | None, by: str) -> None:
+    async def apply(self, order: str, value: str | None) -> None:
         """See ``SharedOrders.begin``."""
         await self._take_time()
         self._simulation.note(f"obeys {order}: {value}")

@@ -412,10 +412,10 @@ def _switch(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 def _order(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     meta, orders, actions = keys
-    crawl, name, action, length, at, *changes = arguments
+    crawl, name, action, length, *changes = arguments
     fields = redis.hash_of(meta)
     if fields.get(b"crawl") != crawl:
-        return [0, 0]
+        return 0
     if b"actions" not in fields:
         redis.do_del(orders, actions)
     number = int(fields.get(b"actions", b"0").split()[0]) + 1
@@ -424,11 +424,10 @@ def _order(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
             redis.hset_one(orders, order, value)
         else:
             redis.hdel(orders, order)
-    time = int(at) or redis.time_ms()
-    redis.do_rpush(actions, b"%d %s %d %s" % (number, name, time, action))
+    redis.do_rpush(actions, b"%d %s %d %s" % (number, name, redis.time_ms(), action))
     redis.do_ltrim(actions, -int(length), -1)
     redis.hset(meta, actions=b"%d %s" % (number, name))
-    return [number, time]
+    return number
 
 
 _BY_NAME: dict[str, Script] = {

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Makes the pictures of README.md from crawls of an emulated web on loopback: docs/images/.
+
+    scripts/pictures.py [--servers 200] [--pages 3000] [--seed 7] [--out docs/images]
+
+quality.svg   share of the quality (PageRank) gathered over time, by this project, breadth-first, and Scrapy with the
+              settings of its page on broad crawls.  All have 64 connections, one to a server, without further waits,
+              and know no page's quality beforehand.  Prints the table.
+panel.svg     the panel in a terminal, in the middle of a polite crawl
+console.png   the console, at the same time
+
+Needs the extras ``simulation`` and ``render``, Chromium, and ``pip install pyte``.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.bench_throughput import BROAD, STOCK
+from testbed.bench import ROOT, WEB, WEB_SPIDER, command_line, crawl
+from testbed.crawl import crawl_command
+from testbed.web import WebSpec, quality_over_time, running_web, value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Curve = list[tuple[float, float]]
+
+OURS: dict[str, Any] = {**WEB, "FRONTIER_QUALITY": "in-links", "LOG_LEVEL": "ERROR"}
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "crawlproject": (WEB_SPIDER, OURS),
+    "crawlproject, breadth-first": (WEB_SPIDER, {**OURS, "FRONTIER_POLICY": "breadth-first"}),
+    "Scrapy, broad crawl": (STOCK, {**BROAD, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "LOG_LEVEL": "ERROR"}),
+}
+TOKEN = "0123456789abcdef"
+COLUMNS, LINES = 100, 24
+
+
+def curves(spec: WebSpec) -> Iterator[tuple[str, Curve]]:
+    """The quality over time of each case; all crawl the same web."""
+    for name, (spider, settings) in CASES.items():
+        with running_web(spec) as web:
+            crawl(settings, spider, seeds=",".join(web.seeds))
+            yield name, quality_over_time(web.records(), web.web)
+
+
+def reached(curve: Curve, share: float) -> float:
+    """Seconds until this share of the quality was gathered."""
+    return next((moment for moment, quality in curve if quality >= share), float("nan"))
+
+
+def draw(found: dict[str, Curve], path: Path) -> None:
+    """Draw ``quality.svg``."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "crawlproject"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    end = max(curve[-1][0] for curve in found.values())
+    for name, curve in found.items():
+        moments = [end * at / 300 for at in range(301)]
+        axes.plot(moments, [100 * value_at(curve, moment) for moment in moments], label=name)
+    axes.axhline(80, color="gray", linewidth=0.5)
+    axes.set(xlabel="seconds", ylabel="quality gathered, %", xlim=(0, end), ylim=(0, 100))
+    axes.legend(loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def screens(spec: WebSpec, out: Path) -> None:
+    """Crawl politely in a terminal, and save the panel and the console when half of the pages are fetched."""
+    with running_web(spec) as web:
+        settings = {"ALLOWED_NETWORKS": "127.0.0.0/8", "CONSOLE_PORT": 8401, "CONSOLE_TOKEN": TOKEN}
+        settings |= {"FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MIN_DELAY": 0, "LOG_LEVEL": "WARNING"}
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(ROOT)
+            os.environ |= {"TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "LINES": str(LINES)}
+            command = crawl_command(web.seeds, settings)
+            os.execv(command[0], command)
+        try:
+            text = read(terminal, until=lambda: len(web.records()) > spec.pages / 2)
+            save_console(out / "console.png")
+            save_terminal(text, out / "panel.svg")
+        finally:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def read(terminal: int, until: Any) -> bytes:
+    """All that the terminal shows until ``until()``."""
+    text, looked = b"", 0.0
+    while True:
+        if select.select([terminal], [], [], 0.5)[0]:
+            text += os.read(terminal, 1 << 16)
+        if time.monotonic() > looked + 1:
+            looked = time.monotonic()
+            if until():
+                return text
+
+
+def save_terminal(text: bytes, path: Path) -> None:
+    """Draw what stands on the terminal after ``text``."""
+    import pyte
+    from rich.console import Console
+    from rich.text import Text
+
+    screen = pyte.Screen(COLUMNS, LINES)
+    pyte.ByteStream(screen).feed(text)
+    lines = [line.rstrip() for line in screen.display]
+    while lines and not lines[0]:
+        del lines[0]
+    with Path(os.devnull).open("w") as nowhere:
+        console = Console(record=True, width=COLUMNS, file=nowhere)
+        console.print(Text("\n".join(lines).rstrip()))
+        console.save_svg(str(path), title="scrapy crawl web -a seeds=seeds.txt")
+
+
+def save_console(path: Path) -> None:
+    """Open the console in Chromium, and save what is visible."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 860})
+        page.goto(f"http://127.0.0.1:8401/#token={TOKEN}")
+        page.wait_for_timeout(5_000)  # two updates, so that rates are shown
+        page.screenshot(path=path)
+        browser.close()
+
+
+def main() -> None:
+    given = command_line(__doc__, servers=200, pages=3000, seed=7, out="docs/images").parse_args()
+    spec = WebSpec(servers=given.servers, pages=given.pages, seed=given.seed)
+    out = ROOT / given.out
+    out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Curve] = {}
+    print(f"{'':28} {'50%':>6} {'80%':>6} {'95%':>6} {'all':>6}  seconds until this share of the quality")
+    for name, curve in curves(spec):
+        found[name] = curve
+        steps = " ".join(f"{reached(curve, share):6.1f}" for share in (0.5, 0.8, 0.95))
+        print(f"{name:28} {steps} {curve[-1][0]:6.1f}", flush=True)
+    draw(found, out / "quality.svg")
+    screens(spec, out)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"a crawl failed: {error}\n{error.stderr}")
