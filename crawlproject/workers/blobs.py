@@ -167,7 +167,7 @@ class _Zstd(threading.local):
 
     def __init__(self) -> None:
         given = zstd.CompressionParameter
-        options = {given.compression_level: _LEVEL, given.content_size_flag: 1, given.checksum_flag: 0}
+        options: dict[int, int] = {given.compression_level: _LEVEL, given.content_size_flag: 1, given.checksum_flag: 0}
         self._compressor = zstd.ZstdCompressor(options=options)
 
     def compress(self, data: bytes) -> bytes:
