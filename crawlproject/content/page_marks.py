@@ -81,7 +81,8 @@ LONG_TEXT = 2_000
 
 # Of attributes that carry content, or a link; a long unquoted value is cut.  The first letter saves four fifths.
 _attribute = re.compile(
-    r"[ \t\n\"'](?=[cdhpstvwxyr])((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
+    r"[ \t\n\"'](?=[cdhpstvwxyr])"
+    r"((?:data-[a-z0-9-]{1,40}|style|d|points|value|title|width|height|href|content|transform|x|y|r|cx|cy))="
     r"(?:\"([^\"]{1,2000})|'([^']{1,2000})|([^ \t\n\"'>]{1,200}))",
     re.IGNORECASE,
 ).findall
