@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +30,10 @@ from testbed.redis_server import RunningRedis
 from testbed.web import process as web_process
 from tests.processes import Piped, share_server
 from tests.waiting import alarm
+
+# Or each process of the tests compiles all modules and rewrites all asserts once more: half of the time of collecting.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # ``scrapy`` imports the commands of all packages before any of its own; that of scrapy-poet, which few users have,
 # imports pytest: a quarter of the CPU time of a small crawl. ``test_package.py`` runs with it.
@@ -99,7 +104,6 @@ LONGEST = (
     "commands/test_frontier_redis.py",
     "crawl/test_fast_lane.py",
     "crawl/test_repository.py",
-    "simulation/test_workers.py",
     "commands/test_workers.py",
     "workers/test_late_orders.py",
     "urls/test_parse_budget.py",
@@ -169,7 +173,6 @@ def small_web(tmp_path_factory: pytest.TempPathFactory) -> RealWeb:
 
 @pytest.fixture(scope="session")
 def redis_program() -> Path:
-    """The program of a Redis server."""
     try:
         return Path(find_server())
     except PrivateRedisError as error:

@@ -9,7 +9,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def page(name: str) -> str:
-    """The text of a page in docs/."""
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 

@@ -134,7 +134,6 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        """SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def __enter__(self) -> Forked:

@@ -1,8 +1,5 @@
 """What the add-on sets, and what it leaves to the project."""
 
-from __future__ import annotations
-
-import logging
 import re
 import warnings
 from typing import Any
@@ -38,7 +35,6 @@ STOCK_SCHEDULER = "scrapy.core.scheduler.Scheduler"
 
 
 def with_addon(settings: dict[str, Any] | None = None, priority: str = "project") -> Settings:
-    """A project's settings after the add-on."""
     project = Settings()
     project.setdict(settings or {}, priority=priority)
     FrontierAddon().update_settings(project)
@@ -83,14 +79,6 @@ def test_monitor_is_an_extension() -> None:
     """Beside Scrapy's own, and gone where the project says so."""
     assert LoadMonitor in components(with_addon(), "EXTENSIONS")
     assert LoadMonitor not in components(with_addon({"EXTENSIONS": {LoadMonitor: None}}), "EXTENSIONS")
-
-
-def test_log_tells_what_was_overridden(caplog: pytest.LogCaptureFixture) -> None:
-    """``scrapy settings`` does not show what add-ons set; the log of a crawl does."""
-    with caplog.at_level(logging.INFO, "scrapy.crawler"):
-        get_crawler(settings_dict={"ADDONS": ADDONS})
-    (message,) = [record.getMessage() for record in caplog.records if "Overridden settings" in record.msg]
-    assert "'SCHEDULER': 'crawlproject.scheduler.FrontierScheduler'" in message
 
 
 @pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
@@ -190,27 +178,10 @@ def test_download_delay_is_taken_over(priority: str) -> None:
     assert delay_and_jitter(settings) == (0, 0)
 
 
-def test_download_delay_of_a_spider_is_taken_over() -> None:
-    """Of its ``custom_settings``, in a crawler."""
-
-    class SlowSpider(Spider):
-        name = "slow"
-        custom_settings = {"DOWNLOAD_DELAY": 2}
-
-    settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1, "DOWNLOAD_HANDLERS": {}}).settings
-    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == 2
-    assert delay_and_jitter(settings) == (0, 0)
-
-
 @pytest.mark.parametrize("jitter", [0.2, 0])
 def test_jitter_of_the_project_holds(jitter: float) -> None:
     """For the delays that are left to the downloader: those of slots."""
     assert delay_and_jitter(with_addon({"DOWNLOAD_DELAY": 1, "DOWNLOAD_DELAY_JITTER": jitter})) == (0, jitter)
-
-
-def test_no_delay_is_no_delay() -> None:
-    """Without DOWNLOAD_DELAY nothing is taken over."""
-    assert with_addon().get("FRONTIER_REQUEST_DELAY") is None
 
 
 def test_limits_stay_with_a_scheduler_of_the_project() -> None:
@@ -219,22 +190,6 @@ def test_limits_stay_with_a_scheduler_of_the_project() -> None:
     assert settings["DOWNLOADER"] == Settings()["DOWNLOADER"]
     assert settings.getfloat("DOWNLOAD_DELAY") == 1.5
     assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
-
-
-def test_wrong_setting_stops_the_start() -> None:
-    """With the name and the value."""
-    with pytest.raises(ValueError, match="FRONTIER_POLICY='fastest'"):
-        get_crawler(settings_dict={"ADDONS": ADDONS, "FRONTIER_POLICY": "fastest"})
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("ROBOTSTXT_CACHE_TIME", "a day"), ("ROBOTSTXT_CACHE_SIZE", 0), ("ROBOTSTXT_MAX_FAILURES", -1)],
-)
-def test_wrong_setting_of_robots_stops_the_start(name: str, value: Any) -> None:
-    """With the name and the value, also where robots.txt is not obeyed."""
-    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}")):
-        get_crawler(settings_dict={"ADDONS": ADDONS, name: value})
 
 
 def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:

@@ -53,28 +53,6 @@ def test_each_file_and_definition_exists(question: str, where: str) -> None:
         assert name in definitions(path), f"{question} {path.relative_to(ROOT)} has no {name}"
 
 
-def test_definitions_named_for_additions_exist() -> None:
-    """In the table of smaller additions: FILE, a colon, NAMES."""
-    table = PAGE.split("## Smaller additions")[1].split("\n## ")[0]
-    named = re.findall(r"`([\w/]+\.py)`: ((?:`[\w.]+`(?:, )?)+)", table)
-    assert len(named) > 10
-    for path, names in named:
-        assert {*names.replace("`", "").strip(", ").split(", ")} - definitions(ROOT / path) == set(), path
-
-
-def test_the_table_answers_thirty_questions() -> None:
-    """So many, each once."""
-    assert len({question for question, _ in ROWS}) == len(ROWS) >= 30
-
-
-def test_each_room_is_in_the_figure() -> None:
-    """Those that the data goes through: a folder that the figure names exists."""
-    figure = PAGE.split("```mermaid")[1].split("```")[0]
-    rooms = set(re.findall(r"([a-z_]+(?:/[a-z_]+)*)/", figure.replace("</b>", "").replace("<br>", " ")))
-    assert len(rooms) >= 12
-    assert [room for room in rooms if not (ROOT / "crawlproject" / room).is_dir()] == []
-
-
 def test_policy_quality_spider_and_middleware_work_in_a_crawl(tmp_path: Path) -> None:
     """One crawl by the settings shown: the larger server first, its short URLs before its long ones."""
     parts = ("A policy of your own", "A quality of your own", "Add a spider", "Add a middleware")

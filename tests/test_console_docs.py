@@ -1,7 +1,5 @@
 """The commands of the console in docs/watch.md, as they are typed, against a crawl of a web on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -147,7 +146,6 @@ def test_links_between_the_docs_lead_somewhere() -> None:
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -171,14 +169,6 @@ def test_table_of_contents_has_every_page() -> None:
     for page in DOCS:
         name = page.relative_to(ROOT / "docs")
         assert page.name == "README.md" or f"]({name})" in contents, name
-
-
-def test_example_of_a_crawl_test_passes() -> None:
-    """The one in tests/README.md."""
-    guide = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {}
-    exec(guide.split("```python\n")[1].split("```")[0], names)
-    names["test_broken_page_costs_no_other"]()
 
 
 def test_commands_of_the_pre_commit_hooks_exist() -> None:

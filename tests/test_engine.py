@@ -1,7 +1,5 @@
 """Scrapy's collectors of stats, once they are quick: the same values; a collector that counts by itself still does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ class OwnMaximum(MemoryStatsCollector):
     """Does not count by itself, but takes its own maxima."""
 
     def max_value(self, key: str, value: Any, spider: Any = None) -> None:
-        """Note the value under another name."""
         self._stats[f"own/{key}"] = value
 
 
@@ -24,7 +21,6 @@ class OwnCount(MemoryStatsCollector):
     """Counts by itself."""
 
     def inc_value(self, key: str, count: int = 1, start: int = 0, spider: Any = None) -> None:
-        """Count under another name."""
         super().inc_value(f"own/{key}", count, start)
 
 

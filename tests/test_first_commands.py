@@ -1,7 +1,5 @@
 """The first commands of pages in docs/, as they are typed, on a web on loopback."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

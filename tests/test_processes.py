@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import pytest
-
-from tests.processes import ROOT, Forked, run_python
+from tests.processes import Forked, run_python
 
 SHOW = """
 import os, random, resource, signal, sys, threading
@@ -70,18 +68,6 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.getpgid(0) == os.getpid(), signal.g
     assert forked.stdout.endswith(" 7\nTrue\n")
 
 
-@pytest.mark.parametrize(
-    ("code", "exit_code", "told"),
-    [("raise SystemExit('told')", 1, "told\n"), ("1 / 0", 1, "ZeroDivisionError: division by zero\n"), ("", 0, "")],
-)
-def test_exit_code(tmp_path: Path, code: str, exit_code: int, told: str) -> None:
-    """A message, an exception, an end."""
-    (tmp_path / "end.py").write_text(code)
-    done = run_python(str(tmp_path / "end.py"))
-    assert done.returncode == exit_code
-    assert done.stderr.endswith(told)
-
-
 def test_a_forked_process_can_be_killed(tmp_path: Path) -> None:
     """By its own pid; what it wrote can be read."""
     (tmp_path / "wait.py").write_text("import os, time\nos.write(2, b'here')\nos.write(1, b'.')\ntime.sleep(600)")
@@ -95,11 +81,3 @@ def test_a_forked_process_can_be_killed(tmp_path: Path) -> None:
         assert process.communicate() == (None, "here")
         process.kill()  # no more
     assert not Path(f"/proc/{process.pid}").exists()
-
-
-def test_a_module_is_run_as_python_does_it() -> None:
-    """``-m``: as ``__main__``, without a warning that it is imported already."""
-    for module in ("scrapy", "tests.crawl.runner"):
-        done = run_python("-m", module, "version", cwd=ROOT)
-        assert "RuntimeWarning" not in done.stderr
-    assert "JSONDecodeError" in done.stderr

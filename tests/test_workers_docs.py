@@ -1,7 +1,5 @@
 """docs/workers.md and docs/from-scrapy-redis.md, command by command."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -33,7 +31,6 @@ needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redi
 
 
 def settings_of_scrapy_redis() -> set[str]:
-    """Names that its code asks the settings for."""
     assert scrapy_redis.__file__
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(scrapy_redis.__file__).parent.glob("*.py"))
     assert "SETTINGS_PARAMS_MAP" in sources
@@ -60,7 +57,6 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
 
 @pytest.fixture
 def server(redis_program: Path) -> Iterator[PrivateRedis]:
-    """The reader's Redis."""
     with private_server() as server:
         yield server
 

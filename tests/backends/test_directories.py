@@ -1,7 +1,5 @@
 """Directories that cannot be used: the error names the setting and its value."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

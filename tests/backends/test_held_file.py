@@ -1,10 +1,8 @@
 """A project's own dupefilter never has a request on disk that the frontier does not have."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from scrapy import Request, Spider
@@ -14,9 +12,6 @@ from scrapy.utils.test import get_crawler
 from crawlproject.backends.held_file import HeldFile
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.storage.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 URL = "http://a.example/"
 #: Bytes of a request in the file of ``RFPDupeFilter``.
@@ -50,7 +45,6 @@ def run(folder: Path, crawl: Callable[[FrontierScheduler], None], **settings: ob
 
 
 def seen(folder: Path) -> int:
-    """Requests in the dupefilter's file."""
     return (folder / "requests.seen").stat().st_size // SIZE
 
 

@@ -55,7 +55,6 @@ class RecrawlMachine(RuleBasedStateMachine):
 
     @rule(url=st.sampled_from(URLS), quality=st.floats(0, 8, width=32))
     def discover(self, url: str, quality: float) -> None:
-        """A link to a page that is neither queued nor fetched."""
         if url not in self.queued and url not in self.fetched:
             self.frontier.push([Entry(url, quality)])
             self.queued[url] = None

@@ -1,7 +1,5 @@
 """Directories for local copies, those of killed processes among them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The order of reading, queueing and removing start URLs; by hand, without Redis."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What storing backends share: requests as bytes, acknowledgement in two steps."""
 
-from __future__ import annotations
-
 from scrapy import Request
 
 from crawlproject.dupefilter import SeenDupeFilter

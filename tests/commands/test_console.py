@@ -1,7 +1,5 @@
 """What ``scrapy console`` prints."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

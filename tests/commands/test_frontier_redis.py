@@ -208,16 +208,6 @@ async def records_with_gen(found: Awaitable[list[Record]], gen: str) -> list[Rec
     return [replace(record, gen=gen) for record in await found]
 
 
-def test_it_prints_tables(running_report: tuple[dict[str, Any], Workers], url: str) -> None:
-    """For people; options as for a directory."""
-    shown = scrapy(url).stdout
-    assert "without owner     256\n" in shown
-    best = report(url)["top_servers"][0]
-    assert f"{best['server']} (partition {best['partition']}: no owner)" in shown
-    [line] = [line for line in scrapy(url, "--server", best["server"]).stdout.splitlines() if best["server"] in line]
-    assert line.split()[1] == str(best["urls"])
-
-
 @pytest.mark.parametrize(
     ("change", "arguments", "code", "told"),
     [
@@ -238,14 +228,6 @@ def test_errors(
     assert (len(usage), told in line) == (0 if code == 1 else 3, True)
     assert "secret" not in line
     assert "wrong@" not in line
-
-
-def test_no_server() -> None:
-    """Nobody listens."""
-    done = scrapy("redis://:secret@127.0.0.1:1/0")
-    assert done.returncode == 1
-    assert done.stderr.startswith("redis://127.0.0.1:1/0: cannot be reached")
-    assert done.stderr.count("\n") == 1
 
 
 def test_damaged_crawl(redis_server: RunningRedis) -> None:

@@ -217,14 +217,6 @@ def test_first_rules_are_for_pages_like_this_one(path: str, folder: str) -> None
     assert f'\npages = ["{folder}"]\n' in first_rules("<h1>x", f"http://shop.example{path}", Path("x.toml"))
 
 
-def test_first_rules_say_where_nothing_was_found() -> None:
-    """Fields that a reader would look for on a page of HTML; a page with a heading has that field only."""
-    assert "Not one of these fields was found" in first_rules("body { color: red }", URL, Path("x.toml"))
-    plain = first_rules("<h1>x", URL, Path("x.toml"))
-    assert "# From the page itself: it has no JSON-LD or OpenGraph.\n[records.page]" in plain
-    assert "page_title" not in plain
-
-
 def test_a_page_writes_no_rules_of_its_own() -> None:
     """Only those of its records: a comment stays one, whatever is in the names."""
     kind = "X\r\n[follow]\ndeny = ['/']\n#"
@@ -232,13 +224,6 @@ def test_a_page_writes_no_rules_of_its_own() -> None:
     text = first_rules(page, URL, Path("x.toml"))
     assert not [line for line in text.splitlines() if line.startswith("deny = ['/']")]
     assert read_site(text, Path("x.toml")).follows(f"{URL}/a")
-
-
-def test_init_writes_a_file(tmp_path: Path) -> None:
-    (tmp_path / "p.html").write_text(PAGE, encoding="utf-8")
-    (tmp_path / "r.toml").write_text(rules("init", f"{tmp_path}/p.html", "--url", URL).stdout, encoding="utf-8")
-    assert "product (6 fields)" in rules("check", f"{tmp_path}/r.toml", f"{tmp_path}/p.html").stdout
-    assert len(read_rules(tmp_path / "r.toml").sites) == 1
 
 
 def test_rules_of_the_documentation_are_right() -> None:

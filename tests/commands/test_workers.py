@@ -1,7 +1,5 @@
 """``scrapy workers``: processes are started, replaced, stopped and never left behind; each writes its own files."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import io
@@ -28,9 +26,9 @@ from scrapy.settings import Settings
 
 from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
-from crawlproject.commands.worker_crawl import WorkerOptions, numbered
+from crawlproject.commands.worker_crawl import WorkerOptions
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
-from crawlproject.commands.worker_view import Progress, WorkerView, read_info, summary
+from crawlproject.commands.worker_view import WorkerView, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
 from crawlproject.options.workers import WorkerSettings
 from crawlproject.workers.keys import Keys
@@ -74,7 +72,6 @@ class Command:
 
     @property
     def told(self) -> str:
-        """Its standard error."""
         return os.pread(self._error.fileno(), 1 << 20, 0).decode()
 
     def wait_for(self, pattern: str, times: int = 1) -> None:
@@ -82,7 +79,6 @@ class Command:
         until(lambda: len(re.findall(pattern, self.told)) >= times, self.process, lambda: f"{pattern}\n{self.told}")
 
     def redis(self) -> Redis:
-        """A client of its private server."""
         path = until(lambda: next(self._folder.glob("scrapy-workers-*/redis"), None), self.process, lambda: self.told)
         return Redis(unix_socket_path=str(path))
 
@@ -259,7 +255,6 @@ def real_crawl(web: RunningWeb, *options: str) -> list[str]:
 
 
 def urls_in(folder: Path) -> list[str]:
-    """Of the items of all workers."""
     lines = (line for path in folder.glob("pages-?.jsonl") for line in path.read_text().splitlines())
     return [json.loads(line)["url"] for line in lines]
 
@@ -319,28 +314,6 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
     assert "2 workers ended (finished)" in done.stderr
 
 
-@pytest.mark.long
-@needs_server
-def test_a_worker_that_is_killed_is_replaced_in_the_crawl(
-    start: Callable[..., Command], tmp_path: Path, short_path: Path
-) -> None:
-    """kill -9 of one: the other goes on, the new one takes over; no page is missing."""
-    with running_web(WebSpec(servers=8, pages=160, time_scale=0.2)) as web:
-        web.limit(60)  # the crawl does not end before the kill
-        command = start(*real_crawl(web, "-s", "FRONTIER_MAX_SESSIONS=2", "-s", "FRONTIER_LEASE=5", *NO_RESTS), **REAL)
-        until(lambda: len(first_fetches(web.records())) >= 30, command.process)
-        with command.redis() as client:
-            info = read_info(client.hgetall("{web}:info"))  # type: ignore[arg-type]
-        os.kill(max(info.values(), key=lambda figures: figures["partitions"])["pid"], signal.SIGKILL)
-        web.limit(math.inf)
-        assert command.process.wait() == 0, command.told
-        assert missing(web.web, web.records()) == []
-    assert re.search(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)", command.told)
-    assert "2 workers ended (finished)" in command.told
-    assert "1 death of workers" in command.told
-    assert [*short_path.iterdir()] == [*tmp_path.glob("job/*.tmp")] == []
-
-
 # --- what is wrong
 
 
@@ -394,7 +367,6 @@ def test_errors_at_the_start(
 
 
 def project() -> dict[str, Any]:
-    """Settings of the project of the stand-ins."""
     return {name: value for name, value in vars(worker_project).items() if name.isupper()}
 
 
@@ -423,15 +395,6 @@ def test_a_worker_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
         f"started again ({number} of 5 in 10 minutes)" for number in range(1, MAX_RESTARTS + 1)
     ]
     assert told[-1].startswith("worker 1 was killed by SIGKILL, too often: not started again; its log: ")
-
-
-def test_deaths_are_forgotten_after_ten_minutes() -> None:
-    """So a crawl of months may lose a worker each day."""
-    restarts = Restarts()
-    assert all(restarts.allow(now) for now in range(0, 500, 100))
-    assert not restarts.allow(590)
-    assert restarts.allow(601)
-    assert not restarts.allow(602)
 
 
 @pytest.mark.parametrize(
@@ -537,20 +500,6 @@ def test_signals_and_process_group_of_a_child(tmp_path: Path) -> None:
         assert out.read().split() == [b"SigBlk:", b"0" * 16, b"leads"]
 
 
-def test_the_reason_of_a_failure_is_its_last_error(tmp_path: Path) -> None:
-    """The error of a traceback; else the line itself, of bounded length."""
-    ours = worker(tmp_path, "")
-    stamp = "2026-01-01 00:00:00 [scrapy.core]"
-    for log, reason in (
-        (f"{stamp} INFO: a\n{stamp} ERROR: b\n{stamp} INFO: c\n", f"{stamp} ERROR: b"),
-        (f"{stamp} CRITICAL: b\nTraceback\n  File x\nValueError: c\n\n{stamp} INFO: d\n", "ValueError: c"),
-        ("x" * 10_000, "x" * 500),
-        ("", "its log is empty"),
-    ):
-        ours.log.write_text(log)
-        assert ours.reason() == reason
-
-
 # --- the private server
 
 
@@ -633,14 +582,6 @@ def test_a_command_waits_for_the_server_of_a_killed_one(start: Callable[..., Com
 
 
 @needs_server
-def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names its directory; Ctrl-C would end the wait earlier."""
-    monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
-    with private_server(tmp_path), Signals() as signals, pytest.raises(PrivateRedisError, match="in use by the redis-"):
-        PrivateRedis(tmp_path, signals, print).__enter__()
-
-
-@needs_server
 def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
     """Its data is gone."""
     with private_server() as server:
@@ -655,22 +596,6 @@ def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
 
 
 # --- command lines
-
-
-@pytest.mark.parametrize(
-    ("uri", "expected"),
-    [
-        ("pages.jsonl", "pages-3.jsonl"),
-        ("pages.jsonl.gz", "pages-3.jsonl.gz"),
-        ("out.d/pages", "out.d/pages-3"),
-        ("/a/.hidden", "/a/.hidden-3"),
-        ("s3://bucket/%(name)s/%(batch_id)05d.json", "s3://bucket/%(name)s/%(batch_id)05d-3.json"),
-        ("file:///tmp/a.b.csv", "file:///tmp/a.b-3.csv"),
-    ],
-)
-def test_numbered(uri: str, expected: str) -> None:
-    """The number stands before the suffix."""
-    assert numbered(uri, 3) == expected
 
 
 def options_of(**settings: Any) -> WorkerOptions:
@@ -727,23 +652,6 @@ def test_feeds_of_a_worker() -> None:
 
 
 # --- what is shown
-
-
-def test_progress_sums_the_workers() -> None:
-    """Pages are those of the whole crawl and of this run; partitions are shown if they are unequal."""
-    progress = Progress()
-    assert str(progress) == "all are starting, or ending"
-    progress.add({"a": {"pages": 10, "urls": 5, "servers": 2, "sessions": 3, "partitions": 128}}, 10, 100.0)
-    assert str(progress) == "10 pages; 5 URLs queued on 2 servers; 3 sessions"
-    progress.add({"b": {"pages": 20, "partitions": 200}, "c": {"pages": -1, "urls": "x", "partitions": 56}}, 30, 110.0)
-    assert str(progress) == "30 pages, 2.0/s; 0 URLs queued on 0 servers; 0 sessions; partitions 56 200"
-    progress.begin(20)
-    progress.add({"b": {"pages": 15}}, 30, 120.0)
-    assert str(progress).startswith("10 pages in this run, 30 in the whole crawl, 1.0/s; ")
-    progress.add({}, 30, 130.0)
-    assert str(progress) == "10 pages in this run, 30 in the whole crawl; all are starting, or ending"
-    progress.add({}, 5, 140.0)  # Redis was emptied meanwhile
-    assert progress.own_pages == 5
 
 
 def test_info_that_is_no_json_object_is_left_out() -> None:
@@ -827,8 +735,18 @@ def test_summary_adds_the_stats() -> None:
     assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
 
 
-def test_options_are_explained() -> None:
-    """`scrapy workers --help`."""
-    text = " ".join(run_python("-m", "scrapy", "workers", "--help").stdout.split())
-    assert f"here {len(os.sched_getaffinity(0))})" in text
-    assert "FRONTIER_MAX_SESSIONS and max_pages are per worker" in text
+def test_deaths_are_forgotten_after_ten_minutes() -> None:
+    """So a crawl of months may lose a worker each day."""
+    restarts = Restarts()
+    assert all(restarts.allow(now) for now in range(0, 500, 100))
+    assert not restarts.allow(590)
+    assert restarts.allow(601)
+    assert not restarts.allow(602)
+
+
+@needs_server
+def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names its directory; Ctrl-C would end the wait earlier."""
+    monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
+    with private_server(tmp_path), Signals() as signals, pytest.raises(PrivateRedisError, match="in use by the redis-"):
+        PrivateRedis(tmp_path, signals, print).__enter__()

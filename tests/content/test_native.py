@@ -1,7 +1,5 @@
 """What is compiled to C computes what Python does: shingles of any text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 
@@ -75,9 +73,6 @@ def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
 
 def test_only_texts_are_taken() -> None:
     """A TypeError, as from Python code, for anything else; nothing crashes."""
-    for call in (
-        lambda: SHINGLES.summary(b"text"),
-        lambda: SHINGLES.summary(None),
-    ):
+    for call in (lambda: SHINGLES.summary(b"text"), lambda: SHINGLES.summary(None)):
         with pytest.raises(TypeError):
             call()

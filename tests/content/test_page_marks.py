@@ -1,7 +1,5 @@
 """Content that counts as new on a page."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.content.page_marks import (
@@ -25,13 +23,11 @@ GRID = "<td>".join(map(str, range(1, 31)))
 
 
 def content(url: str, markup: str, links: PageAddresses = NO_ADDRESSES) -> PageContent:
-    """The content of a parsed page."""
     page = extract(markup, url, with_text=True)
     return page_content(url, PageText(page.title, page.text or "", page.media, hidden_parts(markup)), links)
 
 
 def marks(url: str, markup: str, links: PageAddresses = NO_ADDRESSES) -> frozenset[int]:
-    """Its marks."""
     return content(url, markup, links).marks()
 
 

@@ -1,7 +1,5 @@
 """Words, languages, topics as term vectors, features of links, and the model that learns from them."""
 
-from __future__ import annotations
-
 import json
 import random
 import string
@@ -14,7 +12,7 @@ import pytest
 
 from crawlproject.content.relevance import words
 from crawlproject.content.relevance.anchors import Anchor, anchors
-from crawlproject.content.relevance.background import background, idf_of
+from crawlproject.content.relevance.background import idf_of
 from crawlproject.content.relevance.features import LinkReader
 from crawlproject.content.relevance.focus import Focus
 from crawlproject.content.relevance.language import declared_language, language_of
@@ -83,15 +81,6 @@ def test_declared_language() -> None:
     assert declared_language("<html data-x=lang><body>") == ""
 
 
-def test_background_tables() -> None:
-    """Frequent words weigh little, rare ones much; a language without a table has a rule."""
-    assert idf_of("en")["the"] < 1 < idf_of("en")["mutex"]
-    assert idf_of("en")["的"] < 1.5 < idf_of("en")["线程"]
-    assert idf_of("de")["und"] < idf_of("de")["haus"]
-    assert len(background("en")) > 10_000
-    assert len(background("zh")) > 10_000
-
-
 def test_relevance_orders_pages() -> None:
     """By words of the topic in title and text; in any language that has them; never outside 0 to 1."""
     about = THREADS.relevance("Threads", "A thread may wait for another thread; race conditions follow.")
@@ -104,13 +93,6 @@ def test_relevance_orders_pages() -> None:
     assert THREADS.relevance("", "").value == 0
     mixed = THREADS.relevance("", "Ein Thread ist ein Faden, und die Threads warten auf das Ende. 线程和进程 " * 3)
     assert mixed.value > 0.1
-
-
-def test_title_and_text_count_as_the_topic_says() -> None:
-    """Weighted mean of both cosines."""
-    title_only = Topic({"thread": 1.0}, title_weight=1.0, text_weight=0.0)
-    assert title_only.relevance("thread", "soup").value == pytest.approx(1.0)
-    assert title_only.relevance("soup", "thread").value == 0.0
 
 
 def test_a_topic_is_learned_from_examples() -> None:
@@ -147,14 +129,6 @@ def test_what_pages_of_a_site_have_in_common_is_not_the_topic() -> None:
     assert not {"kettle", "violin", "comments", "hildegard", "marmalade"} & terms.keys()
     other = _blog_page("Soup", "The soup was in the kitchen.")
     assert Topic(terms).relevance(*other[:3]).value < learned_threshold(Topic(terms), examples)
-
-
-def test_examples_that_share_all_lines_are_read_whole() -> None:
-    """The same page twice, and a page of links alone."""
-    page = _blog_page("Mutex", "The mutex protects the queue.")
-    assert "mutex" in learned([page, page])
-    links = Example("Mutex", "mutex semaphore", "en", own_lines("<a href=1>mutex</a> <a href=2>semaphore</a>"))
-    assert "semaphore" in learned([links])
 
 
 def test_function_words_are_no_topic() -> None:
@@ -251,15 +225,6 @@ def test_the_model_learns_which_words_lead_to_relevant_pages() -> None:
     assert again.learned == model.learned == 2_001
 
 
-def test_predicted_values_stay_probabilities() -> None:
-    """Also for extreme weights."""
-    model = LinkModel()
-    for outcome in (0.0, 1.0):
-        for _ in range(2_000):
-            model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
-            assert 0 < model.predict(Features((3.0,) * len(PRIOR), range(50))) <= 1
-
-
 def damaged_states() -> dict[str, object]:
     state = LinkModel().to_state()
     return {
@@ -283,13 +248,6 @@ def test_a_damaged_state_is_refused(name: str) -> None:
     """With a ValueError, whatever is wrong."""
     with pytest.raises(ValueError, match=r"."):
         LinkModel.from_state(damaged_states()[name])
-
-
-def test_buckets_are_within_the_weights() -> None:
-    """For any text."""
-    reader = LinkReader(THREADS)
-    features = reader.features("http://a.example/%FF?" + "ü" * 500, Anchor("线程" * 500, "é " * 500), 1.0, "en")
-    assert max(features.words) < BUCKETS
 
 
 # topic files
@@ -397,3 +355,27 @@ def test_terms_with_the_same_stem_are_found_together() -> None:
     """None of them is missing because another one was written first."""
     topic = Topic({"lock": 1.0, "LOCK": 1.0, "locks": 1.0, "door lock": 1.0, "key": 1.0})
     assert set(topic.relevance("", "Two locks.", "en").found) == {"lock", "LOCK", "locks", "door lock"}
+
+
+def test_predicted_values_stay_probabilities() -> None:
+    """Also for extreme weights."""
+    model = LinkModel()
+    for outcome in (0.0, 1.0):
+        for _ in range(2_000):
+            model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
+            assert 0 < model.predict(Features((3.0,) * len(PRIOR), range(50))) <= 1
+
+
+def test_buckets_are_within_the_weights() -> None:
+    """For any text."""
+    reader = LinkReader(THREADS)
+    features = reader.features("http://a.example/%FF?" + "ü" * 500, Anchor("线程" * 500, "é " * 500), 1.0, "en")
+    assert max(features.words) < BUCKETS
+
+
+def test_examples_that_share_all_lines_are_read_whole() -> None:
+    """The same page twice, and a page of links alone."""
+    page = _blog_page("Mutex", "The mutex protects the queue.")
+    assert "mutex" in learned([page, page])
+    links = Example("Mutex", "mutex semaphore", "en", own_lines("<a href=1>mutex</a> <a href=2>semaphore</a>"))
+    assert "semaphore" in learned([links])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
 from crawlproject.content.plain_shingles import summary
-from crawlproject.content.sketch import BINS, FEW_WORDS, MIN_SHINGLES
+from crawlproject.content.sketch import FEW_WORDS, MIN_SHINGLES
 
 from .texts import jaccard, page_sketch, shingles, text, words
 
@@ -49,28 +49,10 @@ def test_estimate_is_near_the_true_coefficient(shared: int, one: int, other: int
     assert abs(similarity(*bins) - truth) <= 4.5 * deviation + 1e-9 + 2 / max(2, used) * (truth < 1)
 
 
-@PROPERTY
-@given(st.lists(st.text(max_size=20), max_size=300))
-def test_a_page_is_like_itself(parts: list[str]) -> None:
-    """With any characters and white space; and its sketch is always the same."""
-    one, again = PageSketch.of("t", " ".join(parts)), PageSketch.of("t", "\n ".join(parts))
-    assert (one is None) == (again is None)
-    if one is not None and again is not None:
-        assert similarity(one.bins, again.bins) == 1.0
-        assert (one.heading, one.text) == (again.heading, again.text)
-
-
 def test_short_pages_are_not_judged() -> None:
     """Fewer shingles than ``MIN_SHINGLES``: no sketch."""
     assert PageSketch.of("t", text(MIN_SHINGLES + 2)) is None
     assert PageSketch.of("t", text(MIN_SHINGLES + 3)) is not None
-
-
-def test_sketch_of_nothing() -> None:
-    """No shingle, no used bin; two such sketches are equal."""
-    empty = summary("")[1]
-    assert empty == bytes(2 * BINS)
-    assert similarity(empty, empty) == 1.0
 
 
 def test_dates_and_versions_do_not_count_in_the_first_words() -> None:

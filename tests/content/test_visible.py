@@ -1,16 +1,8 @@
 """The lines of a page as a reader sees them, and keywords in them."""
 
-from __future__ import annotations
-
 import pytest
 
-from crawlproject.content.relevance.visible import (
-    MAX_FOUND,
-    find_keyword,
-    folded_keyword,
-    text_lines,
-    visible_lines,
-)
+from crawlproject.content.relevance.visible import MAX_FOUND, find_keyword, folded_keyword, text_lines, visible_lines
 
 PAGE = """<html><head><title>Title</title><style>p{}</style></head><body>
 <h1>A

@@ -22,7 +22,6 @@ def text(count: int = 400, seed: int = 0, changed: tuple[int, ...] = ()) -> str:
 
 
 def page_sketch(body: str, title: str | None = "A page") -> PageSketch:
-    """The sketch of a text long enough to have one."""
     sketch = PageSketch.of(title, body)
     assert sketch is not None
     return sketch

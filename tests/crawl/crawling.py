@@ -17,11 +17,7 @@ from tests.processes import Forked, run_python, running
 TIMEOUT = 600.0
 
 #: What a test crawl has besides the add-on: nothing from outside, no waiting.
-IMPOLITE: dict[str, Any] = {
-    "FRONTIER_DELAY_FACTOR": 0,
-    "FRONTIER_MIN_DELAY": 0,
-    "FRONTIER_MAX_DELAY": 0,
-}
+IMPOLITE: dict[str, Any] = {"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0}
 
 #: A crawl that waits for the engine's heartbeat, which comes every 5 s otherwise, takes longer than ``PROMPT`` seconds:
 #: add ``NO_HEARTBEAT`` to its settings and assert ``stat("elapsed_time_seconds") < PROMPT``.

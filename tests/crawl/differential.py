@@ -34,7 +34,6 @@ class Run:
         return sorted((item for item in items if case in (None, item.get("case"))), key=json.dumps)
 
     def asked(self, server: int | None = None) -> Counter[str]:
-        """How often each place was requested."""
         return Counter(self.site.places(server))
 
     def stat(self, name: str) -> Any:
@@ -47,7 +46,6 @@ class Run:
         return str(self.crawl.stats.get("finish_reason", self.crawl.log))
 
     def has_errors(self) -> bool:
-        """Whether anything was logged as an error."""
         return self.stat("log_count/ERROR") > 0 or "Traceback" in self.crawl.log
 
 
@@ -69,7 +67,6 @@ def run(  # a script is a mapping, or a function of the site
 def run_on(
     site: Site, spider: str, *, settings: dict[str, Any] | None = None, addon: bool = True, **arguments: str
 ) -> Run:
-    """Crawl a running site."""
     path = spider if "." in spider else f"{SPIDERS}.{spider}"
     settings = QUICK if settings is None else settings
     if not path.startswith("crawlproject."):  # these spiders refuse unknown arguments

@@ -81,7 +81,6 @@ class InlineSpider(SiteSpider):
                 yield response.follow(link, callback=self.note)
 
     async def download(self, url: str) -> dict[str, Any]:
-        """The result as an item."""
         try:
             answer = await self.crawler.engine.download_async(Request(url))
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes an item
@@ -128,7 +127,6 @@ class PostingPipeline:
         return cls(crawler)
 
     async def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Called by Scrapy."""
         spider = self.crawler.spider
         assert isinstance(spider, SiteSpider)
         assert self.crawler.engine is not None
@@ -206,7 +204,6 @@ class RotatingSpider(SiteSpider):
             yield self.through(0, page)
 
     def through(self, number: int, url: str) -> Request:
-        """A request through a proxy."""
         meta = {"proxy": self.proxies[number], "dont_retry": True}
         return Request(url, errback=self.failed, meta=meta, cb_kwargs={"number": number}, dont_filter=True)
 

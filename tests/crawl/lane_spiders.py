@@ -25,7 +25,6 @@ class BulkSpider(Spider):
     name = "bulk"
 
     async def start(self) -> AsyncIterator[Any]:
-        """The seeds."""
         yield Links(None, self.seeds.split(","))
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
@@ -96,7 +95,6 @@ class LateSpider(BulkSpider):
         yield from super().parse(response)
 
     def on_response(self, response: Response) -> None:
-        """Count a response."""
         self.crawler.stats.inc_value("late/responses")
 
 
@@ -104,7 +102,6 @@ class OwnDownloader(Downloader):
     """A downloader of a project."""
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """Count a request."""
         self.crawler.stats.inc_value("own/DOWNLOADER")
         return super().fetch(request)
 
@@ -113,7 +110,6 @@ class OwnItem_Processor(ItemPipelineManager):  # noqa: N801 - by the name of its
     """What a project has instead of Scrapy's pipelines."""
 
     async def process_item_async(self, item: Any) -> Any:
-        """Count and change an item."""
         await asyncio.sleep(0)
         self.crawler.stats.inc_value("own/ITEM_PROCESSOR")
         return {**item, "processed": True}
@@ -129,7 +125,6 @@ class Listener:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Listener:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def bytes_received(self, data: bytes) -> None:

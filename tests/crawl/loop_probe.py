@@ -45,7 +45,6 @@ class LoopProbe:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> LoopProbe:
-        """Built by Scrapy."""
         return cls(crawler)
 
     def _left(self, request: Request) -> None:

@@ -33,7 +33,6 @@ def response(body: bytes | str = b"", *headers: str, status: str = "200 OK") -> 
 
 
 def page(*hrefs: str, title: str = "page") -> str:
-    """A page with links."""
     links = "\n".join(f'<a href="{href}">link</a>' for href in hrefs)
     return f"<html><head><title>{title}</title></head><body>\n{links}\n</body></html>"
 

@@ -24,13 +24,11 @@ class OddSpider(Spider):
     name = "odd"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         for root in self.roots.split(","):
             meta = {"handle_httpstatus_all": True}
             yield Request(f"{root}/bad", self.parse, errback=self.failed, meta=meta)
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An answer."""
         yield {
             "host": urlsplit(response.url).netloc,
             "status": response.status,
@@ -39,7 +37,6 @@ class OddSpider(Spider):
         }
 
     def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
-        """A failure."""
         yield {"host": urlsplit(failure.request.url).netloc, "error": failure.type.__name__, "why": str(failure.value)}
 
 
@@ -49,13 +46,11 @@ class SeveralSpider(Spider):
     name = "several"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         for number in range(5):
             for root in self.roots.split(","):
                 yield Request(f"{root}/{number}")
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An answer."""
         yield {"url": response.url, "body": response.text}
 
 
@@ -69,13 +64,11 @@ class FilesSpider(Spider):
         yield Links(None, self.links.split(","))
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """An answer."""
         yield {"url": response.url}
         for url in self.requests.split(","):
             yield Request(url, self.parse_file, meta={"links_types": True}, priority=-1)
 
     def parse_file(self, response: Response) -> Iterator[dict[str, Any]]:
-        """The answer to a request."""
         yield {"file": response.url}
 
 
@@ -85,12 +78,10 @@ class PagesSpider(Spider):
     name = "pages"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         for url in self.pages.split(","):
             yield Request(url)
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An answer."""
         yield {"url": response.url, "size": len(response.body)}
 
 
@@ -103,7 +94,6 @@ class HoldingSpider(PagesSpider):
     name = "holding"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         body_budget.GRACE = 10_000.0
         for number, url in enumerate(self.pages.split(",")):
             yield Request(url, self.parse_failing if number % 2 else self.parse_waiting)
@@ -116,7 +106,6 @@ class HoldingSpider(PagesSpider):
         yield {"size": len(response.body)}
 
     def parse_failing(self, response: Response) -> None:
-        """An answer."""
         raise ValueError("no")
 
 
@@ -126,7 +115,6 @@ class SelectingSpider(PagesSpider):
     name = "selecting"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         body_budget.GRACE = 200.0
         for url in self.pages.split(","):
             yield Request(url)
@@ -143,7 +131,6 @@ class ReadingSpider(PagesSpider):
     name = "reading"
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An answer."""
         read = read_page(response, with_text=True) if is_html(response) else None
         yield {
             "url": response.url,

@@ -91,13 +91,11 @@ class EverydaySpider(SiteSpider):
     name = "everyday"
 
     async def start(self) -> AsyncIterator[Any]:
-        """All cases at once."""
         for requests in (self.retries, self.redirects, self.sessions, self.callbacks, self.elsewhere):
             for request in requests():
                 yield request
 
     def case(self, case: str, place: str, **kwargs: Any) -> Request:
-        """A request whose page or failure becomes an item."""
         kwargs = {"callback": self.page, "errback": self.failed, "cb_kwargs": {"case": case}} | kwargs
         return self.request(place, **kwargs)
 

@@ -83,7 +83,6 @@ class ByProxy:
 
 @contextmanager
 def recording_proxy(script: Script) -> Iterator[Recorder]:
-    """Run one on a free port."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
         server.recorder = Recorder(f"127.0.0.1:{server.server_address[1]}", script)
         threading.Thread(target=server.serve_forever, args=(0.02,)).start()

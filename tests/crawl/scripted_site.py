@@ -78,7 +78,6 @@ Script = Mapping[str, Answer | list[Answer] | Callable[[Asked], Answer]]
 
 
 def page(*links: str, title: str = "page") -> Answer:
-    """A page of HTML with links."""
     anchors = "\n".join(f'<a href="{link}">link</a>' for link in links)
     return Answer(
         f"<html><head><title>{title}</title></head><body>{anchors}</body></html>", headers={"Content-Type": "text/html"}
@@ -86,7 +85,6 @@ def page(*links: str, title: str = "page") -> Answer:
 
 
 def redirect(url: str, status: int = 302) -> Answer:
-    """A redirect."""
     return Answer(status=status, headers={"Location": url})
 
 
@@ -118,7 +116,6 @@ class Site:
         return [one.place for one in asked]
 
     def of(self, server: int) -> list[Asked]:
-        """The requests to one server."""
         return [one for one in self.asked if one.server == server]
 
     def gaps(self, server: int) -> list[float]:
@@ -127,7 +124,6 @@ class Site:
         return [after.started - before.ended for before, after in pairwise(asked)]
 
     def most_at_once(self, *servers: int) -> int:
-        """The maximum number of simultaneous requests on these servers together."""
         changes = [
             change for one in self.asked if one.server in servers for change in ((one.started, 1), (one.ended, -1))
         ]
@@ -161,7 +157,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def setup(self) -> None:
-        """Of a new connection."""
         if isinstance(self.request, ssl.SSLSocket) and self.server.site.handshakes:
             self.server.site.stopping.wait(self.server.site.handshakes.pop(0))
         super().setup()

@@ -22,16 +22,13 @@ class ErrbackSpider(Spider):
     name = "errback"
 
     async def start(self) -> AsyncIterator[Request]:
-        """All requests."""
         for number in range(int(self.count)):
             yield Request(f"{self.root}/{number}", errback=self.failed)
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        """An unexpected answer."""
         yield {"path": urlsplit(response.url).path, "error": None}
 
     def failed(self, failure: Failure) -> Iterator[dict[str, Any]]:
-        """A request that failed."""
         yield {"path": urlsplit(failure.request.url).path, "error": failure.type.__name__}
 
 
@@ -41,11 +38,9 @@ class LinksSpider(Spider):
     name = "links"
 
     async def start(self) -> AsyncIterator[Links]:
-        """The seeds."""
         yield Links(None, self.seeds.split(","))
 
     def parse(self, response: Response) -> Iterator[Any]:
-        """An item and the links."""
         yield {"url": response.url}
         yield Links(response, response.css("a::attr(href)").getall())
 
@@ -56,7 +51,6 @@ class AgainSpider(Spider):
     name = "web"  # continues with the JOBDIR of this spider
 
     async def start(self) -> AsyncIterator[Request]:
-        """The first page."""
         yield Request(f"{self.root}/a", dont_filter=True)
 
     def parse(self, response: Response) -> Iterator[Any]:

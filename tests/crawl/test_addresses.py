@@ -1,7 +1,5 @@
 """Addresses that strangers write lead where Chromium goes, whether in a link, a header or a refresh."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any
@@ -126,7 +124,6 @@ SITEMAPS = {
 
 
 def through(proxy: Recorder) -> dict[str, Any]:
-    """The settings of a crawl that uses it."""
     return {
         **IMPOLITE,
         "ROBOTSTXT_OBEY": False,
@@ -138,7 +135,6 @@ def through(proxy: Recorder) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def crawled() -> dict[int, str]:
-    """What a crawl asks for."""
     with recording_proxy(script) as proxy:
         seeds = ",".join(map(_page, range(len(PAGES))))
         result = crawl("crawlproject.spiders.web.WebSpider", settings=through(proxy), seeds=seeds)

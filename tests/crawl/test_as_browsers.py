@@ -1,7 +1,5 @@
 """Pages in odd forms are read as Chromium reads them: the same title, links and words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urljoin
@@ -42,10 +40,7 @@ PAGES: dict[str, tuple[str, str | bytes]] = {
     "own element": (HTML, _shadow(LINK, host="my-part")),
     "slot": (HTML, _shadow(f"{LINK}<slot></slot>", light="<a href='/light'>light</a>")),
     "nested": (HTML, _shadow(f"<section><template shadowrootmode=closed>{LINK}</template></section>")),
-    "nested five times": (
-        HTML,
-        _page("<div><template shadowrootmode=open>" * 5 + LINK + "</template></div>" * 5),
-    ),
+    "nested five times": (HTML, _page("<div><template shadowrootmode=open>" * 5 + LINK + "</template></div>" * 5)),
     "two in a host": (HTML, _shadow(f"{LINK}", light="<template shadowrootmode=open><a href='/2'>2</a></template>")),
     "no mode": (HTML, _shadow(LINK, "''")),
     "no host": (HTML, _shadow(LINK, host="ul")),
@@ -125,7 +120,6 @@ WITH_TITLE = {"two marks"}
 
 @pytest.fixture(scope="module")
 def roots() -> Iterator[dict[str, str]]:
-    """Name -> URL of a page."""
     answers = {
         f"/{number}": (response(body, f"Content-Type: {kind}"),) for number, (kind, body) in enumerate(PAGES.values())
     }
@@ -135,7 +129,6 @@ def roots() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def read(roots: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """URL -> what this project reads."""
     result = crawl("tests.crawl.odd_spiders.ReadingSpider", settings=IMPOLITE, pages=",".join(roots.values()))
     items = {item["url"]: item for item in result.items}
     assert set(items) == set(roots.values()), result.log

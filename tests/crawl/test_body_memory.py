@@ -1,21 +1,14 @@
 """The total of bodies in progress is bounded, whatever 64 servers send; each body arrives in the end."""
 
-from __future__ import annotations
-
 import gzip
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
-from tests.crawl.nasty_server import response, running
+from tests.crawl.nasty_server import Script, response, running
 from tests.crawl.scripted_site import page, scripted_site
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.crawl.nasty_server import Script
 
 MEGABYTE = bytes(1 << 20)
 #: A type that no component reads: the crawl costs only its downloads.

@@ -1,12 +1,7 @@
 """The control room of real crawls: every action, a restart, a port in use."""
 
-from __future__ import annotations
-
-import http.client
 import json
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -292,36 +287,7 @@ def test_scrapy_console(tmp_path: Path) -> None:
         assert console(str(job), "status")[::2] == (1, f"scrapy console: {problem}\n")
 
 
-def test_a_stream_tells_that_the_crawl_has_ended(tmp_path: Path) -> None:
-    """Its last event, of every page that is open."""
-    job, port = tmp_path / "job", free_port()
-    with scripted_site(1) as site:
-        site.script = Everywhere()
-        with crawling(SPIDER, tmp_path, settings=settings_of(job, port), sites=site.origins[0]) as process:
-            client = open_console(process, job, port)
-            with ExitStack() as stack:
-                streams = [stack.enter_context(_stream(client)) for _ in range(3)]
-                client.post("stop")
-                texts = [stream.read().decode() for stream in streams]
-            assert process.wait(TIMEOUT) == 0
-    for text in texts:
-        events = [event.split("\n") for event in text.split("\n\n")[:-1]]
-        assert {event[0] for event in events[:-1]} == {"event: figures"}
-        assert events[-1][0] == "event: end"
-        last = json.loads(events[-1][1].removeprefix("data: "))
-        assert last["figures"]["pages"] == read_results(tmp_path, 0, "").stats["frontier/pages"]
-
-
-@contextmanager
-def _stream(client: Client) -> Iterator[http.client.HTTPResponse]:
-    """The stream of an open page."""
-    with closing(http.client.HTTPConnection(client.host, client.port, timeout=TIMEOUT)) as connection:
-        connection.request("GET", "/api/stream", headers={"Authorization": f"Bearer {client.token}"})
-        with connection.getresponse() as answer:
-            assert answer.status == 200
-            yield answer
-
-
+@pytest.mark.long
 def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
     """At whichever console it is given, also one that joins later; a page tells how many have applied it. One that
     leaves is gone from the table. Without Redis an action is refused, and the rest answers."""
@@ -451,6 +417,5 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
 
 
 def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:
-    """Requests to a server among some records of the web's log."""
     host = urlsplit(key).hostname
     return [each for each in crew.records()[since:end] if each.kind == "request" and each.server == host]

@@ -1,7 +1,5 @@
 """Crawls of named servers, with an emulated name server."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -37,26 +35,11 @@ def test_each_name_is_looked_up_once_and_most_before_their_sessions(prefetch: in
     assert result.stat("dns/waited") >= SPEC.servers - result.stat("dns/prefetched")
 
 
-def test_addresses_are_not_looked_up() -> None:
-    """A web without names causes no query."""
-    with running_web(WebSpec(servers=4, pages=12, time_scale=0)) as web, running_name_server() as names:
-        result = crawl_by_name(web, names)
-        assert result.urls() == sorted(web.web.expected_urls())
-        assert not names.asked
-    assert [key for key in result.stats if key.startswith("dns/")] == []
-
-
 def test_failed_look_ups_count_against_their_server_alone() -> None:
     """It is given up after the allowed number of failures; pages of the others are fetched."""
     broken = {"s3.web.test": Name(rcode="NXDOMAIN"), "s4.web.test": Name(rcode="SERVFAIL"), "s5.web.test": Name()}
     with running_web(SPEC) as web, running_name_server(zone_of(web) | broken) as names:
-        result = crawl_by_name(
-            web,
-            names,
-            FRONTIER_MAX_FAILURES=1,
-            RETRY_TIMES=0,
-            ROBOTSTXT_OBEY=False,
-        )
+        result = crawl_by_name(web, names, FRONTIER_MAX_FAILURES=1, RETRY_TIMES=0, ROBOTSTXT_OBEY=False)
         assert {names.questions(name) for name in broken} == {1}
     assert result.stat("frontier/failures/dns") == len(broken)
     kinds = ("nxdomain", "servfail", "no_address")

@@ -111,22 +111,6 @@ def test_near_copies_are_marked_and_followed() -> None:
     assert fetched == {"near": True, "none": False, "all": True}
 
 
-def test_pages_of_an_album_are_not_copies() -> None:
-    """Their titles differ in a number, or only their images differ; a page with the same image is a copy."""
-
-    def image(title: str, picture: str, comment: str = "") -> Answer:
-        body = f"<title>{title}</title><img src='/images/{picture}?w=300'>{text(100)}<!-- {comment} -->"
-        return Answer(body, headers={"Content-Type": "text/html"})
-
-    with scripted_site() as site:
-        pages = [image("Image 12", "a.jpg"), image("Image 13", "a.jpg"), image("Image 13", "b.jpg")]
-        pages.append(image("Image 13", "b.jpg", comment="again"))
-        site.script = {f"1/{number}": one for number, one in enumerate(pages)}
-        site.script["1/"] = page(*(f"/{number}" for number in range(len(pages))))
-        found = marks(crawl_web(site, "1/"), site)
-    assert [found[f"1/{number}"][1] for number in range(len(pages))] == [None, None, None, "1/2"]
-
-
 def test_near_duplicates_add_no_quality_to_known_pages_of_their_server() -> None:
     """Copies of an article repeat its link to one page; a page that only they link to counts as any other."""
     with scripted_site() as site:
@@ -151,16 +135,6 @@ def test_links_of_other_spiders_are_dropped_too() -> None:
         assert sorted(site.places()) == sorted(site.script)
     assert result.stat("duplicates/links_dropped") == 2
     assert len(result.items) == 5
-
-
-def test_nothing_is_compared_if_switched_off() -> None:
-    """No page is marked, no stat set, no link dropped."""
-    copy = page("/target")
-    with scripted_site() as site:
-        site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page()}
-        result = crawl_web(site, "1/", DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
-    assert set(marks(result, site).values()) == {(None, None)}
-    assert not [name for name in result.stats if name.startswith("duplicates/")]
 
 
 def test_page_fetched_again_is_not_a_copy_of_itself(tmp_path: Path) -> None:
@@ -254,18 +228,6 @@ def two_trees(pages: int) -> dict[str, Answer]:
     return script
 
 
-def test_copied_tree_is_crawled_fully_after_a_stop(tmp_path: Path) -> None:
-    """Copies of pages of the first run lead the second run to all new pages behind them."""
-    with scripted_site() as site:
-        site.script = two_trees(60)
-        runs = [crawl_web(site, "1/a/aa.html", max_pages=pages, JOBDIR=str(tmp_path)) for pages in ("92", "")]
-        found = [place for place in site.places() if place in site.script]
-        assert sorted(found) == sorted(site.script)
-    copies = [run.stat("duplicates/exact") for run in runs]
-    assert min(copies) > 0
-    assert sum(copies) == 60
-
-
 def test_copied_tree_is_crawled_fully_after_kills(tmp_path: Path) -> None:
     """The same after three times kill -9, whatever was stored of contents and frontier by then."""
     settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "JOBDIR": str(tmp_path), "FRONTIER_COMMIT_INTERVAL": 0.1}
@@ -279,3 +241,13 @@ def test_copied_tree_is_crawled_fully_after_kills(tmp_path: Path) -> None:
         result = crawl(WEB, settings=settings, seeds=site.url("1/a/aa.html"))
         assert set(site.script) <= set(site.places())
     assert result.stat("finish_reason") == "finished"
+
+
+def test_nothing_is_compared_if_switched_off() -> None:
+    """No page is marked, no stat set, no link dropped."""
+    copy = page("/target")
+    with scripted_site() as site:
+        site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page()}
+        result = crawl_web(site, "1/", DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
+    assert set(marks(result, site).values()) == {(None, None)}
+    assert not [name for name in result.stats if name.startswith("duplicates/")]

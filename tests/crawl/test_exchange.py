@@ -1,7 +1,5 @@
 """A crawl whose URLs all come from an exchange of workers is the crawl that it would have been without one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ SENT = "tests.crawl.worker_spiders.SentSpider"
 
 
 def anchors(*links: tuple[str, str]) -> Answer:
-    """A page with links of a class each."""
     body = "".join(f'<a class="{kind}" href="{href}">x</a>' for kind, href in links)
     return Answer(f"<html><body>{body}</body></html>", headers={"Content-Type": "text/html"})
 

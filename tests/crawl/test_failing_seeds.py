@@ -88,15 +88,6 @@ def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> 
     assert (counts["urls_queued"], counts["servers_resting"], counts["servers_given_up"]) == (1, 1, 0)
 
 
-def test_seed_that_redirects_to_itself_is_a_reason() -> None:
-    with scripted_site(1) as site:
-        site.script = {"1/": Answer(status=302, headers={"Location": "/"})}
-        crawl = ["crawl", "web", *ON_LOOPBACK, "-a", f"seeds={site.url('1/')}"]
-        failed = run_python("-m", "scrapy", *crawl, env=environment())
-    (error,) = lines(failed.stderr, "ERROR")
-    assert error == "No seed could be fetched: redirected to a URL that was requested before: 1"
-
-
 @pytest.mark.parametrize("backend", ["memory", "redis"])
 def test_a_failing_seed_is_tried_as_long_as_another_answers(backend: str, redis_server: RunningRedis) -> None:
     """It is left when the last page is there, and what that has brought: not before."""

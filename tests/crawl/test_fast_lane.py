@@ -1,7 +1,5 @@
 """The fast lane shows the same web as Scrapy's own way."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

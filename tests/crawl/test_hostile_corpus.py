@@ -1,23 +1,16 @@
 """One crawl of hundreds of hostile inputs: no traceback, and no long step of the event loop."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from crawlproject import settings as project
 from testbed.dns import running_name_server
 from tests.crawl import crawling
-from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.hostile_corpus import COUNT, servers
 from tests.crawl.loop_probe import MISSED, STEP, STEP_OF
 from tests.crawl.nasty_server import running
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.crawl.crawling import Crawl
 
 #: It takes half a minute of CPU; beside other processes the same step takes up to twice the CPU time.
 pytestmark = [pytest.mark.long, pytest.mark.alone]

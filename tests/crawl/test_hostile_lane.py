@@ -3,8 +3,6 @@
 Where they differ from Scrapy's, the reason is listed.
 """
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -71,7 +69,6 @@ def _crawl(way: str) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def crawled() -> dict[str, dict[str, list[str]]]:
-    """Way -> trick -> items."""
     ways = ("auto", "off", "stock")
     with ThreadPoolExecutor(3) as pool:
         return dict(zip(ways, pool.map(_crawl, ways), strict=True))

@@ -1,7 +1,5 @@
 """Practices of ordinary spiders on the fast lane: the same as on Scrapy's own way, and as with Scrapy alone."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -41,12 +39,10 @@ def headers_of(asked: Asked) -> dict[str, str]:
 
 
 def echo(asked: Asked) -> Answer:
-    """The headers of the request."""
     return Answer(json.dumps(headers_of(asked)), headers={"Content-Type": "text/plain"})
 
 
 def refresh(to: str, seconds: int = 0, before: str = "") -> Answer:
-    """A page that refreshes to another one."""
     return Answer(
         f'<html><head>{before}<meta http-equiv="refresh" content="{seconds};url={to}"></head></html>', headers=HTML
     )

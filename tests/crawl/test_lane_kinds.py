@@ -1,7 +1,5 @@
 """Callbacks, errbacks and components of every kind take the fast lane, with the same results as with Scrapy alone."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

@@ -1,7 +1,5 @@
 """A signal that arrives while Python exits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -9,6 +7,12 @@ import pytest
 
 from tests.crawl.scripted_site import page, scripted_site
 from tests.processes import ROOT
+
+NO_CRAWL = """
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+from crawlproject.addon import ignore_late_signals
+ignore_late_signals()
+"""
 
 #: A global of the main module is deleted when signals have their default action again.
 LATE = """
@@ -23,11 +27,6 @@ late = Late()
 CRAWL = """
 from scrapy.cmdline import execute
 execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "ALLOWED_NETWORKS=127.0.0.0/8"])
-"""
-NO_CRAWL = """
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-from crawlproject.addon import ignore_late_signals
-ignore_late_signals()
 """
 
 

@@ -86,14 +86,6 @@ def test_retry_after_of_a_server_is_obeyed() -> None:
     assert result.urls() == sorted(web.expected_urls())
 
 
-def test_dead_servers_do_not_delay_the_crawl() -> None:
-    """Refused connections are counted, and all pages of the other servers are fetched."""
-    spec = WebSpec(servers=20, pages=200, seed=6, time_scale=0, dead_share=0.2)
-    result, web, _ = crawl_web(spec, **IMPOLITE, FRONTIER_MIN_BACKOFF=0.01, FRONTIER_MAX_BACKOFF=0.02)
-    assert result.urls() == sorted(web.expected_urls())
-    assert result.stat("frontier/failures/refused") > 0
-
-
 def test_request_limits_of_connections_are_learned() -> None:
     """Connections closed without notice cost no page, and the crawler learns how many requests they carry."""
     spec = WebSpec(servers=6, pages=200, seed=7, time_scale=0, keep_alive_limit=5, silent_close_share=1.0)
@@ -120,12 +112,3 @@ def test_redirects_errors_and_disallowed_pages_are_handled_as_usual() -> None:
     assert result.urls() == sorted(web.expected_urls())
     assert duplicates(records) == {}
     assert not [record for record in records if "disallowed" in record.note]
-
-
-def test_max_pages_ends_the_crawl() -> None:
-    """With no more items than this number."""
-    spec = WebSpec(servers=5, pages=200, seed=9, time_scale=0)
-    with running_web(spec) as web:
-        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds), max_pages="20")
-    assert len(result.items) == 20
-    assert result.stat("finish_reason") == "closespider_pagecount"

@@ -1,7 +1,5 @@
 """The load monitor in real crawls: blocked event loop, memory limit, metrics."""
 
-from __future__ import annotations
-
 import socket
 import urllib.request
 from pathlib import Path
@@ -12,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from testbed.children import free_port
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
-from tests.crawl.scripted_site import Answer, Asked, page, scripted_site
-from tests.waiting import until
+from tests.crawl.scripted_site import Answer, page, scripted_site
 
 SPIDERS = "tests.crawl.ordinary_spiders"
 FINE = page(title="fine")
@@ -103,17 +100,3 @@ def test_another_scheduler() -> None:
     assert stock.stat("monitor/memory") > 2**20
     assert stock.stat("monitor/session_limit") == 0
     assert stock.reason == "finished"
-
-
-def test_load_is_logged_periodically(tmp_path: Path) -> None:
-    """As often as Scrapy's own line (LOGSTATS_INTERVAL)."""
-    log = tmp_path / "log"
-    settings = {**QUICK, "LOGSTATS_INTERVAL": 0.1, "MONITOR_INTERVAL": 0.1, "LOG_FILE": str(log)}
-
-    def answer(_: Asked) -> Answer:
-        until(lambda: "1 of 64 sessions, 1 connections" in log.read_text())
-        return FINE
-
-    ours = run("StartUrlsSpider", {"/": answer}, settings=settings)
-    assert ours.reason == "finished"
-    assert "1 of 64 sessions, 1 connections" in log.read_text()

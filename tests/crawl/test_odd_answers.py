@@ -1,7 +1,5 @@
 """Answers that violate RFC 9112: those that Scrapy's handler or curl reads are read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket
@@ -34,11 +32,7 @@ NO_LENGTH = "RFC 9112 section 6.3: an invalid or ambiguous length makes the body
 NO_END = "a head that the end of the connection cuts is no answer; curl has got no body either"
 
 #: Read by Scrapy's own handler, not by ours.
-NOT_AS_SCRAPY = {
-    "headers of 1 MB": UNLIMITED,
-    "status of two digits": NO_STATUS,
-    "status of four digits": NO_STATUS,
-}
+NOT_AS_SCRAPY = {"headers of 1 MB": UNLIMITED, "status of two digits": NO_STATUS, "status of four digits": NO_STATUS}
 
 #: Read by curl, not by our handler.
 NOT_AS_CURL = {
@@ -55,15 +49,6 @@ NOT_AS_CURL = {
 #: Read as Scrapy does; curl takes the first answer, and the page for the other protocol.
 BY_CURL_OTHERWISE = "101 before, which nobody asked for"
 
-#: Read by none of the three.
-REFUSED = {
-    "ICY",
-    "no head",
-    "negative length",
-    "length is no number",
-    "length is empty",
-    "nothing",
-}
 
 Verdict = tuple[int, str]
 
@@ -113,12 +98,6 @@ def test_answers_that_scrapy_or_curl_reads_are_read(verdicts: dict[str, dict[str
             assert (ours, theirs[0]) == ((200, BODY.decode()), 101)
         elif not (reader == "scrapy" and BODY.decode() not in theirs[1] and ours == (200, BODY.decode())):
             assert ours == theirs  # ours may have more: Scrapy may keep nothing of the body
-
-
-def test_refused_answers_are_listed(verdicts: dict[str, dict[str, Verdict | None]]) -> None:
-    """Here, and in docs/how-it-works.md with the reasons."""
-    refused = {name for name, verdict in verdicts["ours"].items() if verdict is None}
-    assert refused == set(NOT_AS_SCRAPY) | set(NOT_AS_CURL) | REFUSED
 
 
 def test_no_answer_is_repaired_wrongly(verdicts: dict[str, dict[str, Verdict | None]]) -> None:

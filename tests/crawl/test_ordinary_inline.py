@@ -1,7 +1,5 @@
 """Requests that bypass the scheduler (in callbacks, of media pipelines), and those that an errback yields."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from signal import SIGINT
@@ -59,7 +57,6 @@ def files(site: Site) -> Script:
 
 
 def pipeline(folder: Path, **settings: Any) -> dict[str, Any]:
-    """The settings of Scrapy's pipeline for files."""
     return {
         **QUICK,
         "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
@@ -182,28 +179,11 @@ def post(
     return ours
 
 
-def test_delay_of_a_host_replaces_its_rest() -> None:
-    """In ``DOWNLOAD_SLOTS``; requests still come one after the other."""
-    ours = post(Answer("ok", delay=0.01), {"delay": 0})
-    assert ours.site.most_at_once(2) == 1
-    assert len({one.connection for one in ours.site.of(2)}) == 1
-    assert min(post(Answer("ok"), {"delay": 0.1, "concurrency": 4}).site.gaps(2)) >= 0.1
-
-
 def test_concurrency_of_a_host_without_delay_is_the_number_of_its_connections() -> None:
     """It may be in use by several items; their number is never exceeded."""
     site = post(Answer("ok", delay=0.5), {"delay": 0, "concurrency": 4}).site
     assert 1 < site.most_at_once(2) <= 4
     assert len({one.connection for one in site.of(2)}) <= 4
-
-
-def test_crawl_delay_holds_for_a_host_without_delay() -> None:
-    """What robots.txt asks for, on one connection."""
-    site = post(
-        Answer("ok"), {"delay": 0, "concurrency": 4}, "User-agent: *\nCrawl-delay: 0.1", ROBOTSTXT_OBEY=True
-    ).site
-    assert len(site.gaps(2)) == 8
-    assert min(site.gaps(2)) >= 0.1
 
 
 def test_retry_after_holds_for_a_host_without_delay() -> None:
@@ -244,3 +224,12 @@ def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:
         gone = dead.origins[1]
     ours = run(f"{INLINE}.MirrorSpider", script, settings=settings, dead=gone)
     assert ours.items() == [{"url": f"1/{number}"} for number in range(3)]
+
+
+def test_crawl_delay_holds_for_a_host_without_delay() -> None:
+    """What robots.txt asks for, on one connection."""
+    site = post(
+        Answer("ok"), {"delay": 0, "concurrency": 4}, "User-agent: *\nCrawl-delay: 0.1", ROBOTSTXT_OBEY=True
+    ).site
+    assert len(site.gaps(2)) == 8
+    assert min(site.gaps(2)) >= 0.1

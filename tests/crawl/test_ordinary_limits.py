@@ -118,14 +118,6 @@ def test_handler_of_spider_idle_may_add_requests() -> None:
     assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
-def test_each_server_gets_one_request_at_a_time() -> None:
-    """With 50 requests queued for each of three servers, no server sees two at a time, and servers work in parallel."""
-    ours = run(f"{LIMITS}.ManySpider", numbered(3, 50, delay=0.005), servers=3)
-    assert len(ours.items()) == 150
-    assert [ours.site.most_at_once(server) for server in (1, 2, 3)] == [1, 1, 1]
-    assert ours.site.most_at_once(1, 2, 3) > 1
-
-
 @pytest.mark.parametrize("more", [{}, OWN_HANDLER])
 def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     """DOWNLOAD_DELAY holds by the servers' log; meanwhile the only session goes to the other server."""

@@ -1,7 +1,5 @@
 """The times in ``response.meta``, and pages that come from a cache, through a proxy or after a wake-up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

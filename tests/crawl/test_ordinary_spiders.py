@@ -1,7 +1,5 @@
 """Ordinary spiders run unchanged: the same pages and items as under Scrapy's own scheduler."""
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 
@@ -17,17 +15,14 @@ FINE = page(title="fine")
 
 
 def echo(asked: Asked) -> Answer:
-    """A page with the body and the cookies of its request."""
     return Answer(f"{asked.body} {asked.headers.get('cookie', '')}", headers={"Content-Type": "text/plain"})
 
 
 def from_where(asked: Asked) -> Answer:
-    """A page with the address of the client."""
     return Answer(asked.client, headers={"Content-Type": "text/plain"})
 
 
 def refresh(place: str) -> Answer:
-    """A page that refreshes to another one."""
     return Answer(f'<meta http-equiv="refresh" content="0;url={place}">', headers=HTML)
 
 

@@ -68,12 +68,6 @@ def test_types_can_be_chosen(types: str, stopped: int) -> None:
     assert (result.stat("downloader/response_bytes") > 2000) == (not stopped)
 
 
-def test_invalid_type_stops_the_start() -> None:
-    """The error names the setting."""
-    result = crawl(WEB, settings={"LINKS_TYPES": "html"}, seeds="http://127.0.0.1:1/")
-    assert "LINKS_TYPES='html'" in result.log
-
-
 @pytest.mark.parametrize("types", [None, "*/*"])
 def test_endless_types_are_not_downloaded(types: str | None) -> None:
     """Whatever LINKS_TYPES says: events, and pictures of a camera; nor as a seed."""

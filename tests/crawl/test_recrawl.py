@@ -1,7 +1,5 @@
 """Old pages are fetched again with their validators; judged by the servers' log."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,7 +29,6 @@ def tagged(version: str, *links: str) -> Callable[[Asked], Answer]:
 
 
 def dated(date: str, *links: str) -> Callable[[Asked], Answer]:
-    """The same with Last-Modified."""
     return validated("Last-Modified", date, "if-modified-since", links)
 
 
@@ -161,12 +158,7 @@ def test_redirects_are_followed_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("handles", ["", "304"])
 def test_requests_of_ordinary_spiders_are_repeated_unchanged(tmp_path: Path, handles: str) -> None:
     """With callback, arguments and headers; POST, `dont_filter` and a 304 that it handles are left to the spider."""
-    script: dict[str, Any] = {
-        "1/": page("/one", "/two"),
-        "1/one": tagged("one"),
-        "1/two": page(),
-        "1/form": page(),
-    }
+    script: dict[str, Any] = {"1/": page("/one", "/two"), "1/one": tagged("one"), "1/two": page(), "1/form": page()}
     with scripted_site() as site:
         site.script = script
         first = run(site, tmp_path, f"{SPIDERS}.OrdinarySpider")
@@ -219,7 +211,6 @@ def test_pages_in_the_cache_are_not_requested(tmp_path: Path, policy: str) -> No
 
 
 def make_old(folder: Path, seconds: int) -> None:
-    """Make the recorded pages so much older."""
     with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
         pages = DiskFetchedPages(store)
         for server, path, fetched in pages.stored():
@@ -274,7 +265,6 @@ def test_killed_recrawl_continues(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "arguments", "reason"),
     [
-        ({"FRONTIER_RECRAWL_AGE": "soon"}, {}, "FRONTIER_RECRAWL_AGE='soon': must be an age"),
         ({}, {"recrawl": "-1d"}, "recrawl='-1d': must be an age"),
         ({"JOBDIR": None}, {"recrawl": "1d"}, "FRONTIER_RECRAWL_AGE"),
         ({"FRONTIER_BACKEND": "memory", "FRONTIER_RECRAWL_AGE": "1d"}, {}, "JOBDIR or FRONTIER_DIR must name"),

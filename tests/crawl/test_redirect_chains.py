@@ -1,7 +1,5 @@
 """Redirects that lead back: to another spelling of a page, or to a page that a cookie set since then has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -75,7 +73,6 @@ WALLS: dict[str, Script] = {
 
 
 def crawled(script: Script, *places: str, **settings: object) -> Run:
-    """A crawl of two servers with cookies."""
     with scripted_site(2) as site:
         site.script = {place: _placed(site, answer) for place, answer in script.items()}
         seeds = ",".join(map(site.url, places))

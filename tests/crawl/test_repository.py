@@ -1,13 +1,10 @@
 """The repository after crawls: read by other software, and compared with what the servers sent."""
 
 import gzip
-import json
 import math
 import os
 import random
 import signal
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -25,7 +22,7 @@ from tests.crawl.nasty_server import response as raw_response
 from tests.crawl.nasty_server import running
 from tests.crawl.scripted_site import Answer, Asked, page, redirect, scripted_site
 from tests.crawl.test_resume import fetched
-from tests.processes import HUNG, run_python
+from tests.processes import run_python
 from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
@@ -39,7 +36,6 @@ def settings_for(folder: Path, **more: object) -> dict[str, object]:
 
 
 def rows(folder: Path) -> list[PageRow]:
-    """The index."""
     with PageIndex(folder / "repository", read_only=True) as index:
         return list(index.rows())
 
@@ -65,14 +61,6 @@ def fetch(url: str) -> tuple[int, bytes]:
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read()
-
-
-def run(module: str, *arguments: str) -> str:
-    """Another tool, as it is run."""
-    command = [sys.executable, "-W", "ignore", "-m", module, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HUNG)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_every_answer_is_kept_as_received(tmp_path: Path) -> None:
@@ -106,19 +94,6 @@ def test_every_answer_is_kept_as_received(tmp_path: Path) -> None:
     assert kinds["response"] + kinds["revisit"] == kinds["request"] == kinds["metadata"] == len(found)
     assert all(row.length == len(bodies[row.url]) for row in found if row.url in bodies)
     assert all(row.response_time is not None and row.server and row.depth is not None for row in found)
-
-
-def test_other_tools_read_the_files(tmp_path: Path) -> None:
-    """warcio confirms every digest; pywb's indexer finds the pages at the same offsets."""
-    with running_web(WebSpec(servers=5, pages=60, seed=4, time_scale=0)) as web:
-        crawl(WEB, settings=settings_for(tmp_path), seeds=",".join(web.seeds))
-    (path,) = WarcFiles(tmp_path / "repository").finished()
-    assert "FAIL" not in run("warcio.cli", "check", "-v", str(path))
-    lines = run("cdxj_indexer.main", str(path)).splitlines()
-    cdx = [json.loads(line.split(" ", 2)[2]) for line in lines]
-    assert sorted((each["url"], each["digest"], int(each["offset"]), int(each["length"])) for each in cdx) == sorted(
-        (row.url, row.digest, row.offset, row.record_length) for row in rows(tmp_path)
-    )
 
 
 def test_requests_are_recorded_as_they_were_sent(tmp_path: Path) -> None:
@@ -212,20 +187,6 @@ def test_answers_from_a_cache_are_not_kept(tmp_path: Path) -> None:
     assert revisit["WARC-Refers-To-Target-URI"] == site.url("1/")
 
 
-def test_redirects_keep_their_own_records(tmp_path: Path) -> None:
-    """One record per hop, under its own URL, naming the referring page."""
-    with scripted_site() as site:
-        site.script = {"1/": page("/old"), "1/old": redirect("/new"), "1/new": page()}
-        crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
-    assert [(urlsplit(row.url).path, row.status) for row in rows(tmp_path)] == [
-        ("/", 200),
-        ("/new", 200),
-        ("/old", 302),
-    ]
-    metadata = [payload.decode() for kind, _, _, payload in archived(tmp_path) if kind == "metadata"]
-    assert [f"via: {site.url('1/')}" in fields for fields in metadata] == [False, True, True]
-
-
 def test_no_page_is_acknowledged_without_its_record(tmp_path: Path) -> None:
     """After repeated kill -9 every page has a record, although acknowledged pages are not fetched again."""
     chance = random.Random(CRASHES)
@@ -278,33 +239,6 @@ def test_full_disk_ends_the_crawl_and_no_page_is_lost(tmp_path: Path) -> None:
         pass  # every file is complete
 
 
-def test_two_crawls_share_a_directory(tmp_path: Path) -> None:
-    """Each writes its own file; one index has the pages of both."""
-    spec = WebSpec(servers=4, pages=40, seed=7, time_scale=0.02)
-    with (
-        running_web(spec) as web,
-        crawling(WEB, tmp_path, settings=settings_for(tmp_path), seeds=web.seeds[0]) as process,
-    ):
-        until(lambda: len(fetched(web.records())) >= 3, process)
-        second = crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[1])
-        assert process.wait(HUNG) == 0
-    assert second.stat("repository/index_failures") == 0
-    found = rows(tmp_path)
-    assert len(WarcFiles(tmp_path / "repository").finished()) == len({row.file for row in found}) == 2
-    in_files = [
-        headers["WARC-Target-URI"] for kind, headers, _, _ in archived(tmp_path) if kind in ("response", "revisit")
-    ]
-    assert sorted(in_files) == sorted(row.url for row in found)
-
-
-def test_directory_that_cannot_be_written_stops_the_start(tmp_path: Path) -> None:
-    """The error has the setting, the directory and the reason."""
-    (tmp_path / "repository").write_text("a file")
-    result = crawl(WEB, settings=settings_for(tmp_path), seeds="http://127.4.0.1:1/")
-    assert result.exit_code != 0
-    assert f"REPOSITORY_DIR='{tmp_path}/repository': " in result.log
-
-
 def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
     """Headers are then as Scrapy has them; payloads and addresses as usual; a proxy's password is not kept."""
     handlers = {"http": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"}
@@ -321,3 +255,17 @@ def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
     assert request.get_header("X-Mine") == "1"
     assert request.get_header("Host") == urlsplit(site.url("1/")).netloc
     assert request.get_header("Proxy-Authorization") is None
+
+
+def test_redirects_keep_their_own_records(tmp_path: Path) -> None:
+    """One record per hop, under its own URL, naming the referring page."""
+    with scripted_site() as site:
+        site.script = {"1/": page("/old"), "1/old": redirect("/new"), "1/new": page()}
+        crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
+    assert [(urlsplit(row.url).path, row.status) for row in rows(tmp_path)] == [
+        ("/", 200),
+        ("/new", 200),
+        ("/old", 302),
+    ]
+    metadata = [payload.decode() for kind, _, _, payload in archived(tmp_path) if kind == "metadata"]
+    assert [f"via: {site.url('1/')}" in fields for fields in metadata] == [False, True, True]

@@ -188,19 +188,9 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     assert len(fetched(web.records())) == 200
 
 
-def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
-    """Its contents are neither deleted nor mixed."""
-    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
-    with running_web(spec) as web:
-        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
-        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
-    assert "belongs to the spider 'web', not to 'full'" in other.log
-    assert other.exit_code != 0
-
-
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """It ends with a reason; when there is space again it continues from the last commit."""
-    spec = WebSpec(servers=10, pages=800, seed=7, time_scale=0, links_per_page=40)
+    spec = WebSpec(servers=10, pages=400, seed=7, time_scale=0, links_per_page=40)
     settings = settings_for(tmp_path, FRONTIER_COMMIT_INTERVAL=0.05, FRONTIER_MAX_SESSIONS=4)
     with running_web(spec) as web:
         result = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings, seeds=",".join(web.seeds))
@@ -212,7 +202,7 @@ def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
         label.write_text(label.read_text().replace('"full"', '"web"'))
         again = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert again.stat("frontier/resumed") > 0
-    assert len(fetched(web.records())) == 800
+    assert len(fetched(web.records())) == 400
 
 
 def test_deleted_directory_ends_the_crawl(tmp_path: Path) -> None:
@@ -246,6 +236,7 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.long
 def test_disk_without_space_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:
     """A real one: the log names the directory, the process ends; when there is space again every page is fetched."""
     spec = WebSpec(servers=10, pages=1000, seed=7, time_scale=0, links_per_page=40)
@@ -374,11 +365,7 @@ def test_items_and_dates_are_restored(tmp_path: Path, addon: bool) -> None:
         site.script = {"1/": page(*(f"/{n}" for n in range(10))), **{f"1/{n}": page() for n in range(10)}}
         runs = [
             crawl(
-                f"{SPIDERS}.ValuesSpider",
-                settings=settings_for(tmp_path),
-                addon=addon,
-                site=site.url("1/"),
-                stop=stop,
+                f"{SPIDERS}.ValuesSpider", settings=settings_for(tmp_path), addon=addon, site=site.url("1/"), stop=stop
             )
             for stop in ("1", "")
         ]
@@ -422,3 +409,13 @@ def test_requests_that_cannot_be_stored_are_not_lost(tmp_path: Path, stop: str) 
     assert runs[0].stat("frontier/unserializable/refetched") == 1
     assert runs[0].log.count("cannot be stored") == 2, "a line for each kind of value"
     assert runs[2].items == []
+
+
+def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
+    """Its contents are neither deleted nor mixed."""
+    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
+    with running_web(spec) as web:
+        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
+        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
+    assert "belongs to the spider 'web', not to 'full'" in other.log
+    assert other.exit_code != 0

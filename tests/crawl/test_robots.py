@@ -7,14 +7,9 @@ from typing import Any
 
 import pytest
 
-from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT
 from crawlproject.urls import host_of
-from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import QUICK, Run, run, run_on
-from tests.crawl.loop_probe import STEP, STEP_OF
-from tests.crawl.nasty_server import response, running
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
-from tests.middlewares.test_robots_rules import HOSTILE
 
 SPIDER = "StartUrlsSpider"
 INLINE = "tests.crawl.inline_spiders"
@@ -64,14 +59,6 @@ def test_no_page_is_fetched_before_robots_txt_is_available(outages: Run, server:
     tries = len(OUTAGES[server]) + 1
     assert paths[:tries] == ["/robots.txt"] * tries
     assert sorted(paths[tries:]) == ["/a", "/b"]
-
-
-@pytest.mark.parametrize("server", [1, 4])
-def test_server_rests_longer_each_time(outages: Run, server: int) -> None:
-    """As after any failure: FRONTIER_MIN_BACKOFF, and twice that."""
-    gaps = outages.site.gaps(server)
-    assert gaps[0] >= 0.1
-    assert gaps[1] >= 0.2
 
 
 def test_retry_after_of_robots_txt_is_obeyed(outages: Run) -> None:
@@ -328,20 +315,3 @@ def test_links_are_not_followed_from_pages_that_forbid_it(name: str) -> None:
     followed = {place for place in FOLLOWED if crawled.asked()[f"1/{place}/next"]}
     assert followed == {place for place, (*_, is_followed) in FOLLOWED.items() if is_followed}
     assert crawled.stat("web/nofollow_pages") == len(FOLLOWED) - len(followed)
-
-
-def test_hostile_robots_txt_does_not_block_the_event_loop() -> None:
-    """No step takes 0.25 s of CPU, and the rules for us hold: /private is not fetched."""
-    ours = b"User-agent: *\nDisallow: /private\n"
-    sites = {name: {"/robots.txt": (response(body + b"\n" + ours),)} for name, body in HOSTILE.items()}
-    with running(sites) as roots:
-        pages = ",".join(f"{root}{path}" for root in roots.values() for path in ("/c/" + "a" * 2000, "/private/c"))
-        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": True, "EXTENSIONS": {"tests.crawl.loop_probe.LoopProbe": 0}}
-        done = crawl("tests.crawl.odd_spiders.PagesSpider", settings={**settings, "LOG_LEVEL": "INFO"}, pages=pages)
-    assert done.stats[STEP] < 0.25, done.stats[STEP_OF]
-    assert 0 < done.peak_memory < 300_000_000
-    assert done.stat("robotstxt/response_status_count/200") == len(HOSTILE)
-    short = [root for name, root in roots.items() if len(HOSTILE[name]) < MAX_ROBOTS_TXT - 100]
-    assert not [url for url in done.urls() if url.endswith("/private/c") and url.removesuffix("/private/c") in short]
-    assert f"{roots['agents by rules']}/c/{'a' * 2000}" in done.urls()
-    assert done.stat("finish_reason") == "finished"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.crawl.differential import run, run_on
+from tests.crawl.differential import run_on
 from tests.crawl.scripted_site import Script, page, scripted_site
 
 DUPEFILTER = "crawlproject.dupefilter.SeenDupeFilter"
@@ -28,15 +28,6 @@ def linked() -> Script:
 def settings(folder: Path, **more: Any) -> dict[str, Any]:
     """A project with our dupefilter and a JOBDIR."""
     return {"DUPEFILTER_CLASS": DUPEFILTER, "JOBDIR": str(folder / "job"), "CONCURRENT_REQUESTS": 2, **more}
-
-
-def test_each_page_is_fetched_once_without_jobdir() -> None:
-    """In whatever spelling it is linked; duplicates are counted as by Scrapy."""
-    done = run("StartUrlsSpider", linked(), settings={"DUPEFILTER_CLASS": DUPEFILTER}, addon=False)
-    assert sorted(_paths(done.site.places())) == sorted(PLACES)
-    assert done.stat("seen/urls") == PAGES
-    assert done.stat("dupefilter/filtered") == PAGES * (PAGES + 1) - PAGES
-    assert not done.has_errors()
 
 
 @pytest.mark.parametrize("kind", ["exact", "bloom"])

@@ -1,7 +1,5 @@
 """The spider ``site``, page objects, and records in databases: whole crawls."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -147,7 +145,6 @@ def documented(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """The suite that Spidermon loads in the crawl's process."""
     if name != "RecordMonitors":
         raise AttributeError(name)
     module: dict[str, Any] = {}
@@ -201,13 +198,6 @@ def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     assert ours.crawl.log.count("Shelf raised TypeError: to_item() returned a list, not an item") == 1
     assert "Traceback" not in ours.crawl.log
     assert len(ours.items()) == 2 + (7 if spider == WEB else 5)
-
-
-def test_page_objects_that_cannot_be_imported(tmp_path: Path) -> None:
-    for modules, told in (("no.such.module", "No module named 'no'"), ("json", "no page object with @handle_urls")):
-        settings = {**QUICK, "RECORDS_PAGES": modules}
-        ended = crawl(WEB, settings=settings, seeds="http://127.4.0.1:9/")
-        assert f"Cannot start: RECORDS_PAGES='{modules}': {told}" in ended.log
 
 
 def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:

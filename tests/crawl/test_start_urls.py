@@ -1,7 +1,5 @@
 """Start URLs from Redis: whole crawls with one worker or two, and spiders of scrapy-redis as they are."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -98,14 +96,6 @@ def test_order_of_scores(site: Site, redis_server: RunningRedis, client: redis.R
     assert site.places() == ["1/3", "1/2", "1/1", "1/0"]
 
 
-def test_key_of_another_type(site: Site, redis_server: RunningRedis, client: redis.Redis) -> None:
-    """Refused at the start."""
-    client.sadd("pushed:start_urls", site.url("1/"))
-    refused = work("PushedSpider", redis_server)
-    assert refused.exit_code == 1
-    assert "REDIS_START_URLS_KEY='pushed:start_urls': is a set, not a list" in refused.log.splitlines()[-1]
-
-
 def test_taken_while_the_worker_is_busy(
     site: Site, redis_server: RunningRedis, client: redis.Redis, tmp_path: Path
 ) -> None:
@@ -192,8 +182,15 @@ def test_killed_when_they_are_stored(
 
 
 def stored(client: redis.Redis) -> int:
-    """URLs in the frontier in Redis."""
     return sum(int(client.hget(key, "stored") or 0) for key in client.keys("{pushed:*}:m"))
+
+
+def test_key_of_another_type(site: Site, redis_server: RunningRedis, client: redis.Redis) -> None:
+    """Refused at the start."""
+    client.sadd("pushed:start_urls", site.url("1/"))
+    refused = work("PushedSpider", redis_server)
+    assert refused.exit_code == 1
+    assert "REDIS_START_URLS_KEY='pushed:start_urls': is a set, not a list" in refused.log.splitlines()[-1]
 
 
 def test_many(redis_server: RunningRedis, client: redis.Redis, tmp_path: Path) -> None:

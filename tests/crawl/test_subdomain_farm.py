@@ -1,7 +1,5 @@
 """A domain that shows new subdomains on every page cannot keep good servers waiting."""
 
-from __future__ import annotations
-
 from itertools import count
 from random import Random
 

@@ -1,10 +1,9 @@
 """Answers that are cut in their middle are kept as half a page, and not taken for a whole one."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import brotli
@@ -42,26 +41,32 @@ def _packed(coding: str, content: bytes, part: float, *, sized: bool) -> Script:
     return _unsized(body, CLOSE, *lines)
 
 
-#: Path -> answer, and WARC-Truncated.
-CUT: dict[str, tuple[Script, str]] = {
-    "/reset": (_unsized(HTML[:9_000], RESET), "disconnect"),
-    "/short": (_unsized(HTML[:9_000], CLOSE, b"Content-Length: 99999"), "disconnect"),
-    "/chunk": (_unsized(b"2000\r\n" + HTML[:0x1000], CLOSE, b"Transfer-Encoding: chunked"), "disconnect"),
-    **{f"/{coding}": (_packed(coding, HTML, 0.5, sized=True), "unspecified") for coding in PACKERS},
-    **{f"/{coding}-unsized": (_packed(coding, HTML, 0.9, sized=False), "unspecified") for coding in PACKERS},
-}
-WHOLE: dict[str, Script] = {
-    "/closed": _unsized(HTML, CLOSE),
-    "/sized": _unsized(HTML, CLOSE, b"Content-Length: %d" % len(HTML)),
-    **{f"/whole-{coding}": _packed(coding, HTML, 1, sized=False) for coding in PACKERS},
-    "/two-members": _unsized(gzip.compress(HTML) + gzip.compress(HTML), CLOSE, b"Content-Encoding: gzip"),
-    "/padded": _unsized(gzip.compress(HTML) + bytes(8), CLOSE, b"Content-Encoding: gzip"),
-}
+@cache  # brotli takes a second
+def cut() -> dict[str, tuple[Script, str]]:
+    """Path -> answer, and WARC-Truncated."""
+    return {
+        "/reset": (_unsized(HTML[:9_000], RESET), "disconnect"),
+        "/short": (_unsized(HTML[:9_000], CLOSE, b"Content-Length: 99999"), "disconnect"),
+        "/chunk": (_unsized(b"2000\r\n" + HTML[:0x1000], CLOSE, b"Transfer-Encoding: chunked"), "disconnect"),
+        **{f"/{coding}": (_packed(coding, HTML, 0.5, sized=True), "unspecified") for coding in PACKERS},
+        **{f"/{coding}-unsized": (_packed(coding, HTML, 0.9, sized=False), "unspecified") for coding in PACKERS},
+    }
+
+
+@cache
+def whole() -> dict[str, Script]:
+    return {
+        "/closed": _unsized(HTML, CLOSE),
+        "/sized": _unsized(HTML, CLOSE, b"Content-Length: %d" % len(HTML)),
+        **{f"/whole-{coding}": _packed(coding, HTML, 1, sized=False) for coding in PACKERS},
+        "/two-members": _unsized(gzip.compress(HTML) + gzip.compress(HTML), CLOSE, b"Content-Encoding: gzip"),
+        "/padded": _unsized(gzip.compress(HTML) + bytes(8), CLOSE, b"Content-Encoding: gzip"),
+    }
 
 
 def test_half_a_page_is_known_as_such(tmp_path: Path) -> None:
     """It is read, a recrawl fetches it in full, and its record says that it is truncated."""
-    scripts = {path: script for path, (script, _) in CUT.items()} | WHOLE
+    scripts = {path: script for path, (script, _) in cut().items()} | whole()
     settings = {
         **IMPOLITE,
         "DOWNLOAD_FAIL_ON_DATALOSS": False,
@@ -72,19 +77,19 @@ def test_half_a_page_is_known_as_such(tmp_path: Path) -> None:
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/", body="1")
     items = {item["url"].removeprefix(roots["site"]): item for item in result.items}
     assert set(items) == {"/", *scripts}, result.log
-    for path in CUT:
+    for path in cut():
         assert "<p>100</p>" in items[path]["body"], path
         assert "<p>39999</p>" not in items[path]["body"], path
-    assert all("<p>39999</p>" in items[path]["body"] for path in WHOLE)
+    assert all("<p>39999</p>" in items[path]["body"] for path in whole())
     assert result.stat("frontier/failures/truncated_body") == 3
     assert result.stat("httpcompression/truncated") == 2 * len(PACKERS)
     truncated = {row.url.removeprefix(roots["site"]): row.truncated for row in rows(tmp_path)}
     assert {path: reason for path, reason in truncated.items() if reason} == {
-        path: reason for path, (_, reason) in CUT.items()
+        path: reason for path, (_, reason) in cut().items()
     }
     with DiskStore(tmp_path / "job" / "frontier", StoreLabel("web", "quality")) as store:
         stored = {path: (bool(one.etag), bool(one.modified)) for _, path, one in DiskFetchedPages(store).stored()}
-    assert {path for path, validators in stored.items() if any(validators)} == set(WHOLE)
+    assert {path for path, validators in stored.items() if any(validators)} == set(whole())
 
 
 RULES = b"User-agent: *\nDisallow: /a\n" + b"#\n" * 3_000 + b"Disallow: /private\n"

@@ -87,32 +87,3 @@ def test_domains_of_rule_files(typed: str, tmp_path: Path) -> None:
     )
     done, urls = crawled("crawlproject.spiders.site.SiteSpider", rules=str(rules))
     assert urls == {root, f"{root}own"}, done.log
-
-
-#: Patterns in another spelling than those of the pages' links.
-EXCLUDED = {
-    "/%7Euser": "/~user/page",
-    "/%c3%bc": "/ü",
-    "*?x[]=": "/list?x[]=1",
-    "HTTP://H.TEST/capitals": "/capitals",
-    "re:/über/": "/über/page",
-    "/a b": "/a%20b",
-}
-
-
-@pytest.mark.parametrize("argument", ["exclude", "include"])
-def test_patterns(argument: str) -> None:
-    """Each one matches its page."""
-    links = "".join(f'<a href="{link}"></a>' for link in [*EXCLUDED.values(), "/other"])
-
-    def page(url: str) -> bytes | None:
-        body = links.encode() if url == "http://h.test/" else b"<title>end</title>"
-        return answer(b"Content-Type: text/html; charset=utf-8", body=body)
-
-    with recording_proxy(page) as proxy:
-        patterns = {argument: ",".join(EXCLUDED)}
-        done = crawl(WEB, settings=through(proxy), seeds="http://h.test/", **patterns)
-    others = set(proxy.urls) - {"http://h.test/"}
-    assert len(others) == (1 if argument == "exclude" else len(EXCLUDED)), others
-    assert ("http://h.test/other" in others) == (argument == "exclude")
-    assert done.stat("frontier/links/skipped/excluded") == (len(EXCLUDED) if argument == "exclude" else 1)

@@ -1,7 +1,5 @@
 """Decisions do not read stats: a project may switch them off."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A worker that cannot start says why in one line, and leaves nothing behind; what goes wrong later is waited out."""
 
-from __future__ import annotations
-
 import json
 import os
 import socketserver
@@ -41,7 +39,6 @@ def site() -> Iterator[Site]:
 
 
 def partition(site: Site) -> str:
-    """How the keys of the site's partition begin."""
     return f"{{start_urls:{Partitions(PARTITIONS).of_url(site.url('1/'))}}}"
 
 
@@ -271,7 +268,6 @@ def at_work(site: Site, server: RunningRedis, folder: Path, **settings: Any) -> 
 
 
 def finished(process: Forked, folder: Path, site: Site) -> Crawl:
-    """The results of a worker that has fetched all pages."""
     process.wait()
     done = read_results(folder, process.returncode, (folder / "log").read_text())
     assert done.stat("finish_reason") == "finished", done.log

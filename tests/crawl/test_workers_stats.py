@@ -1,7 +1,5 @@
 """Stats of workers: each tells of itself while it runs; the last one sums them up."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -36,7 +36,6 @@ class LoopExchange(ListExchange):
 
     @contextmanager
     def receiving(self) -> Iterator[list[Entry]]:
-        """What has arrived."""
         entries, self.sent = self.sent, []
         self.arrived.clear()
         self._is_receiving = True

@@ -20,7 +20,6 @@ def workers(folder: Path, web: RunningWeb | None = None, spider: str = "web", **
 
 
 def redis_settings(url: str, **settings: Any) -> Mapping[str, Any]:
-    """Settings of a worker whose frontier is in Redis."""
     return {"FRONTIER_BACKEND": "redis", "REDIS_URL": url, **settings}
 
 

@@ -1,7 +1,5 @@
 """What a project's own quality returns."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 
@@ -38,8 +36,7 @@ def test_a_number_is_what_it_is(answer: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [-1, -1e-9, float("nan"), float("inf"), -float("inf"), 1e39, 10**400, None, "much", [1], KeyError("/")],
+    "answer", [-1, -1e-9, float("nan"), float("inf"), -float("inf"), 1e39, 10**400, None, "much", [1], KeyError("/")]
 )
 def test_anything_else_counts_as_nothing(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
     """One stat for each, and one line for some."""

@@ -1,7 +1,5 @@
 """Crawl-delays of servers that belong to this worker, to another one, or are about to go to another one."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy import Request
 

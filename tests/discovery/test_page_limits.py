@@ -1,8 +1,6 @@
 """Limits on the pages of a server and of a domain, also over restarts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings
@@ -15,9 +13,6 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from tests.frontier.invariants import check
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 A, B, C = "http://a.example.org", "https://b.example.org", "http://c.example.com"
 
 
@@ -29,21 +24,6 @@ def frontier_of(*urls: str) -> Frontier:
 
 def dropped(frontier: Frontier) -> list[str]:
     return sorted(entry.url for entry in frontier.drops.take())
-
-
-def test_full_server_gets_no_more_requests() -> None:
-    """Queued requests are dropped, new ones refused; other servers continue."""
-    frontier = frontier_of(f"{A}/1", f"{A}/2", f"{C}/1")
-    limits = PageLimits(frontier, 2, 0)
-    limits.fetched(A)
-    assert (dropped(frontier), limits.refuses(f"{A}/9")) == ([], False)
-    limits.fetched(A)
-    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]
-    assert (limits.refuses(f"{A}/9"), limits.refuses(f"{C}/9")) == (True, False)
-    frontier.push([Entry(f"{A}/10")])
-    assert dropped(frontier) == [f"{A}/10"]
-    check(frontier)
-    assert len(frontier) == 1
 
 
 def test_full_domain_fills_all_its_servers() -> None:
@@ -71,51 +51,6 @@ def test_servers_of_a_full_domain_stay_unknown() -> None:
     assert limits.register(B)
     frontier.push([Entry(f"{B}/1")])
     assert dropped(frontier) == [f"{A}/1", f"{B}/1"]
-
-
-def test_pages_are_counted_without_a_limit() -> None:
-    """Reports tell them, and their quality."""
-    frontier = frontier_of(f"{A}/1")
-    limits = PageLimits(frontier, 0, 0)
-    limits.fetched(A, 1.5)
-    limits.fetched(A, 0.5)
-    assert not limits
-    assert (frontier.server(A).fetched, frontier.server(A).gathered, frontier.quality.gathered) == (2, 2.0, 2.0)
-    assert len(frontier) == 1
-
-
-@pytest.mark.parametrize("per_domain", [False, True])
-def test_count_and_waiting_urls_survive_a_restart(tmp_path: Path, per_domain: bool) -> None:
-    """A second run with the same limit fetches none of them, a third with a higher limit does."""
-
-    def run(limit: int) -> tuple[Frontier, PageLimits, DiskStore]:
-        store = DiskStore(tmp_path, StoreLabel("web", "quality"))
-        frontier = Frontier(BestPrefix(), Politeness())
-        DiskFrontierStore(store, 0.0).load(frontier, 0.0)
-        return frontier, PageLimits(frontier, *((0, limit) if per_domain else (limit, 0))), store
-
-    frontier, limits, store = run(2)
-    frontier.push([Entry(f"{A}/1"), Entry(f"{A}/2")])
-    assert not limits.refuses(f"{A}/1")
-    limits.fetched(A)
-    store.commit()
-    store.close()
-    frontier, limits, store = run(2)
-    assert len(frontier) == 2
-    limits.fetched(A)
-    assert dropped(frontier) == [f"{A}/1", f"{A}/2"]  # they are not acknowledged
-    store.commit()
-    store.close()
-    frontier, limits, store = run(2)
-    assert (len(frontier), limits.refuses(f"{A}/9")) == (0, True)
-    store.commit()
-    store.close()
-    frontier, limits, store = run(3)
-    assert (len(frontier), limits.refuses(f"{A}/9")) == (2, False)
-    limits.fetched(A)
-    assert len(frontier) == 0
-    store.commit()
-    store.close()
 
 
 def test_requests_to_a_full_server_are_kept_for_a_higher_limit(tmp_path: Path) -> None:
@@ -157,10 +92,3 @@ def test_deny_file_is_read_and_checked(tmp_path: Path) -> None:
     path.write_text("no domain!")
     with pytest.raises(ValueError, match=r"^FRONTIER_DENY_FILE=.*'no domain!'"):
         LimitOptions.from_settings(Settings({"FRONTIER_DENY_FILE": str(path)}))
-
-
-@pytest.mark.parametrize("name", ["FRONTIER_MAX_PAGES", "FRONTIER_MAX_BYTES", "FRONTIER_MAX_PAGES_PER_SERVER"])
-def test_wrong_limit_is_refused(name: str) -> None:
-    """The error has its value."""
-    with pytest.raises(ValueError, match=f"{name}='-1': must be a whole number >= 0"):
-        LimitOptions.from_settings(Settings({name: "-1"}))

@@ -1,7 +1,5 @@
 """A page is parsed once for all readers."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Request

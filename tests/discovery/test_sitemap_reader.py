@@ -1,7 +1,5 @@
 """Reads sitemaps, also those of real sites and broken ones."""
 
-from __future__ import annotations
-
 import asyncio
 import codecs
 import gzip
@@ -73,8 +71,7 @@ def test_text_file_may_be_a_sitemap() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"not found", b"<", b"<html><body>404</body></html>", b"http://a.example/\nhello", b"\0\1"],
+    "body", [b"", b"not found", b"<", b"<html><body>404</body></html>", b"http://a.example/\nhello", b"\0\1"]
 )
 def test_other_content_is_malformed(body: bytes) -> None:
     """ValueError gives the reason."""

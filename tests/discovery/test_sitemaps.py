@@ -73,13 +73,6 @@ def test_urls_in_sitemaps_have_at_least_depth_one() -> None:
     assert intake().of_robots(["/1.xml"], Request("http://a.example/"))[0].depth == 1
 
 
-@pytest.mark.parametrize(("spider", "wanted"), [(SitemapReading, False), (Spider, True)])
-def test_sitemaps_are_fetched_only_if_enabled(spider: type[Spider], wanted: bool) -> None:
-    """By the setting and the spider."""
-    spider = type("Named", (spider,), {"name": "named"})
-    assert intake(spider, wanted=wanted).of_robots(["/1.xml"], PAGE) == []
-
-
 def test_sitemaps_of_other_servers_are_skipped() -> None:
     """Also those of other schemes, and of domains that are not allowed."""
     sut = intake(allowed=frozenset({"b.example"}))

@@ -1,7 +1,5 @@
 """Links with file extensions: what one server teaches about others, and what is remembered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from scrapy import Request

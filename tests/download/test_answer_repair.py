@@ -1,7 +1,5 @@
 """Heads and chunks, written again."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext, suppress
 
 import pytest

@@ -1,7 +1,5 @@
 """Charsets as browsers read them: labels that Python does not know, and Japanese characters of NEC and IBM."""
 
-from __future__ import annotations
-
 import codecs
 
 import pytest

@@ -1,7 +1,5 @@
 """Connections of sessions that end: after the request in flight, or at once."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
@@ -70,7 +68,6 @@ ENDED = (DownloadFailedError, ResponseDataLossError)
 
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
-    """A page of a server with a session."""
     async with pool.use(key, keep=True) as connection:
         return (await fetch_directly(connection, f"{key}/", Timing(), lambda: None)).body
 

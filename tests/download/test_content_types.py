@@ -1,7 +1,5 @@
 """Types of answers, as browsers read them; whole pages are compared with Chromium in ``crawl/test_as_browsers.py``."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy.http import Headers, Response
 

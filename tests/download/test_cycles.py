@@ -1,17 +1,12 @@
 """Settings of the whole process."""
 
-from __future__ import annotations
-
 import gc
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from crawlproject.download import cycles
 from crawlproject.download.cycles import LastingObjects, search_cycles_rarely
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,5 @@
 """Log lines whose number strangers decide."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

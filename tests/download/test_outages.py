@@ -1,7 +1,5 @@
 """When an outage is suspected, who is asked, and how many files a process may open."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import islice

@@ -1,15 +1,12 @@
 """How long a server that has never answered keeps its connection."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import cast
+
+import pytest
 
 from crawlproject.download import patience
 from crawlproject.download.patience import Patience, Watch
-
-if TYPE_CHECKING:
-    import pytest
 
 
 class FiveSeconds:

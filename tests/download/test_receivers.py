@@ -1,7 +1,5 @@
 """Receivers of signals that come and go while a crawl runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

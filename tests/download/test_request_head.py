@@ -1,7 +1,5 @@
 """The bytes of a request."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy import Request
 

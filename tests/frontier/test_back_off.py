@@ -1,7 +1,5 @@
 """Servers that may not be requested now: rests, sessions that end, URLs that wait or are dropped."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst

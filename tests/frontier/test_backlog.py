@@ -1,7 +1,5 @@
 """The time to drain the queue, and servers with long polite waits."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Session

@@ -1,7 +1,5 @@
 """Addresses that no finite site has, and what the pages at them tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier.guard.far import DOWN, FAR_YEARS, UP, End, Far, direction, end_of, far_addresses

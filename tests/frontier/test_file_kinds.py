@@ -1,7 +1,5 @@
 """Kinds of URLs with file extensions."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier.learning.file_kinds import MAX_DIRECTORIES, MAX_KINDS, PAGES, FileKinds, kind_of

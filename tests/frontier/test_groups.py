@@ -1,7 +1,5 @@
 """Politeness groups: many servers that share one session at a time."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier import BreadthFirst, Entry, Frontier, Measurement, Politeness, QualityFirst, Server

@@ -1,7 +1,5 @@
 """Parts of addresses that do not change the page."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

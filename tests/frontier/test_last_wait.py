@@ -1,7 +1,5 @@
 """The end of a crawl that waits for nothing but servers that have never answered."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

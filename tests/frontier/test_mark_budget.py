@@ -1,7 +1,5 @@
 """The memory for marks of patterns, over all servers."""
 
-from __future__ import annotations
-
 from array import array
 
 from crawlproject.frontier import Server, UrlQueue

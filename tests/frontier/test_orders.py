@@ -1,7 +1,5 @@
 """Orders of the operator: blocked servers and delays."""
 
-from __future__ import annotations
-
 from collections import deque
 from itertools import pairwise
 

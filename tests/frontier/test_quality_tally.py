@@ -1,7 +1,5 @@
 """Sums of quality: queued and gathered, through every way that a URL enters and leaves a frontier."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Rewriting a server's queue, and dropping it, in memory and on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

@@ -1,11 +1,10 @@
 """Stored state: every attribute is stored or derived, and a wrong value is one error that names it."""
 
-from __future__ import annotations
-
 import json
 from array import array
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -30,9 +29,6 @@ from crawlproject.frontier.snapshot import (
     server_state,
 )
 from crawlproject.frontier.state import StateReader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 A, B = "http://a.example", "http://b.example"
 

@@ -1,7 +1,5 @@
 """Servers that get the next sessions: a query without side effects."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Cookies that Python's module does not accept."""
 
-from __future__ import annotations
-
 import pytest
 import requests
 from scrapy import Request

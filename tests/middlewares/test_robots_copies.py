@@ -1,13 +1,10 @@
 """Cached copies of robots.txt: their size and lifetime."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
 import pytest
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.utils.test import get_crawler
 
@@ -18,7 +15,6 @@ DAY, HOUR = 86_400, 3600
 
 
 def copy_of(response: Response, **settings: Any) -> Copy:
-    """As the middleware keeps it."""
     crawler = get_crawler(settings_dict={"ROBOTSTXT_OBEY": True, **settings})
     return RobotsMiddleware.from_crawler(crawler).copy_of(response)
 
@@ -55,11 +51,6 @@ def test_long_file_counts_as_several_copies(size: int, counts: int) -> None:
     assert copy_of(Response(URL, body=b"#" * size)).size == counts
 
 
-def test_one_copy_always_fits() -> None:
-    """Even in a cache of size 1."""
-    assert copy_of(Response(URL, body=b"#" * 100_000), ROBOTSTXT_CACHE_SIZE=2).size == 2
-
-
 @pytest.mark.parametrize(("status", "allows"), [(200, False), (206, False), (404, True), (403, True), (301, True)])
 def test_body_of_an_error_has_no_rules(status: int, allows: bool) -> None:
     """Only answers with 2xx are parsed."""
@@ -73,12 +64,6 @@ def test_files_without_rules_share_their_parser() -> None:
     middleware = RobotsMiddleware.from_crawler(crawler)
     first, second = (middleware.copy_of(Response(URL, status=status)) for status in (404, 200))
     assert first.parser is second.parser
-
-
-def test_middleware_is_off_if_robots_txt_is_not_obeyed() -> None:
-    """It raises NotConfigured without ROBOTSTXT_OBEY."""
-    with pytest.raises(NotConfigured):
-        RobotsMiddleware.from_crawler(get_crawler())
 
 
 @pytest.mark.parametrize("is_async", [False, True])

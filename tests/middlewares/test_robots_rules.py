@@ -1,7 +1,5 @@
 """Rules of robots.txt: RFC 9309, test cases published by other crawlers, and files of real servers."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import time
@@ -20,7 +18,6 @@ from tests.data import real, vector
 
 
 def parse(robots_txt: bytes | str) -> CappedRobotParser:
-    """As the crawl does."""
     body = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
     return CappedRobotParser.from_crawler(get_crawler(), body)
 
@@ -31,12 +28,10 @@ def allowed(robots_txt: bytes | str, path: str, agent: str = "foobot") -> bool:
 
 
 def published(file: str) -> bytes:
-    """A file of crawler-commons."""
     return vector(f"robots/crawler-commons/{file}.txt").read_bytes()
 
 
 def rules(*lines: str) -> str:
-    """Rules for everybody."""
     return "\n".join(("User-agent: *", *lines))
 
 

@@ -135,7 +135,6 @@ def series_of(found: list[Sample]) -> Series:
 
 
 def data_of(html: str) -> dict[str, Any]:
-    """What the script of a report shows."""
     found: dict[str, Any] = json.loads(html.partition('id="data">')[2].partition("</script>")[0])
     return found
 

@@ -16,7 +16,6 @@ class Screen:
         self._row = self._column = 0
 
     def write(self, text: str) -> None:
-        """What a program writes."""
         text = re.sub(r"\x1b\[[\d;]*m", "", text)
         for match in SEQUENCE.finditer(text):
             self._do(match[0], match[1], match[2])

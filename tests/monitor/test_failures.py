@@ -23,7 +23,7 @@ from crawlproject.download.endings import ConnectTimeoutError, ServerDisconnecte
 from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
-from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
+from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter
 from crawlproject.monitor.figures import ServerCounts
 from crawlproject.monitor.forecast import Survey, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back
@@ -33,7 +33,7 @@ from crawlproject.spiders.web import WebSpider
 from tests.crawl_ports import unconnected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    pass
 
 A, B = "http://a.example", "http://b.example"
 
@@ -86,24 +86,6 @@ def test_words_are_bounded() -> None:
     one, other = RuntimeError("one"), RuntimeError("other")
     one.__cause__, other.__cause__ = other, one
     assert in_words(one)
-
-
-def test_counts_by_kind() -> None:
-    """The most first; other stats are none of them."""
-    stats = {
-        "httperror/response_ignored_status_count/404": 212,
-        "frontier/failures/broken_response": 3,
-        "frontier/failures/refused": 2,
-        "frontier/dropped/server_given_up": 5,
-        "robotstxt/forbidden": 12,
-        "robotstxt/forbidden/x": 1,
-        "retry/count": 33,
-        "retry/reason_count/x": 33,
-        "downloader/response_bytes": 10**6,
-    }
-    told = "status 404: 212, retries: 33, forbidden by robots.txt: 12, dropped: server given up: 5, broken response: 3"
-    assert failure_counts(stats) == f"{told}, connection refused: 2"  # not by this crawler
-    assert failure_counts({}) == ""
 
 
 def test_only_who_asks_for_counts_gets_them() -> None:
@@ -170,33 +152,6 @@ def dispatcher_of(*urls: str, **politeness: float) -> Dispatcher:
 
 def fail(frontier: Frontier, key: str) -> None:
     frontier.record(Measurement(key, 0.0, failed=True, error="connection refused"))
-
-
-def delay(frontier: Frontier, key: str) -> None:
-    frontier.record(Measurement(key, 0.0, status=200))
-    frontier.servers.set_crawl_delay(key, 30.0)
-    frontier.servers.rest(key, 0.0, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("rest", "words"),
-    [
-        (lambda f: fail(f, A), f"1 server rests; next {A} in 4 s (connection refused)"),
-        (lambda f: [fail(f, A), fail(f, A)], f"1 server rests; next {A} in 9 s (connection refused, 2 times in a row)"),
-        (lambda f: delay(f, A), f"1 server rests; next {A} in 29 s (Crawl-delay 30 s)"),
-        (lambda f: f.servers.robots_failed(A, 0.0, error="robots.txt: status 503"), "in 4 s (robots.txt: status 503)"),
-        (
-            lambda f: [f.servers.robots_failed(A, 0.0, 80.0), fail(f, B)],
-            f"2 servers rest; next {B} in 4 s (connection refused)",
-        ),
-        (lambda f: f.servers.rest(A, 0.0, 10.0), f"next {A} in 49 s (polite wait)"),
-    ],
-)
-def test_crawl_says_for_whom_it_waits(rest: Callable[[Frontier], object], words: str) -> None:
-    """The server whose turn comes first, when, and why."""
-    dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", *((f"{B}/1",) if "servers" in words else ()), factor=5)
-    rest(dispatcher.frontier)
-    assert waiting_words(dispatcher, 1.0).endswith(words)
 
 
 def test_servers_that_fail_are_not_said_to_rest_for_politeness() -> None:

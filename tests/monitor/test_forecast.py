@@ -1,7 +1,5 @@
 """When what is queued will be fetched, by the present rate and the waits that are known; the look at all servers."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest

@@ -1,7 +1,5 @@
 """One report of all workers of a crawl."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from tests.processes import run_python
 
 
 def steady(seconds: int, pages_per_second: int, **values: float) -> list[Sample]:
-    """A sample a second."""
     return [
         dict.fromkeys(COLUMNS, 0.0)
         | {"elapsed": float(second), "pages": float(pages_per_second * second), "gathered": float(second)}
@@ -26,7 +23,6 @@ def steady(seconds: int, pages_per_second: int, **values: float) -> list[Sample]
 
 
 def worker(*runs: Run, **snapshot: object) -> Worker:
-    """With these runs."""
     return Worker("worker", Series(list(runs)), snapshot)
 
 
@@ -143,9 +139,3 @@ def test_times_that_cannot_be(tmp_path: Path, at: float, elapsed: float) -> None
         (tmp_path / f"worker-{number}").mkdir()
         (tmp_path / f"worker-{number}" / FILE_NAME).write_text("".join(Series([run]).lines()))
     assert "worker-2" in write_joint_report(tmp_path).path.read_text()
-
-
-def test_a_directory_without_workers(tmp_path: Path) -> None:
-    """One line."""
-    with pytest.raises(ValueError, match="no series of a crawl"):
-        write_joint_report(tmp_path)

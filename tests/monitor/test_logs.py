@@ -1,7 +1,5 @@
 """The log: short, or as JSON; and the monitors of Spidermon on our stats."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from crawlproject.monitor.brief_log import stat_lines
 from crawlproject.monitor.json_log import json_formatter
 from tests.crawl.crawling import crawl
 from tests.crawl.differential import QUICK, run
@@ -88,18 +85,7 @@ def test_odd_records() -> None:
         assert json.loads(line)["message"] == text
 
 
-def test_families() -> None:
-    """Sorted; stats without a family are the crawl's."""
-    stats = {"b/x": 1, "a/y/z": 2.123456, "finish_reason": "finished", "b/a": True, "item_scraped_count": 3}
-    assert stat_lines(stats) == [
-        "a: y/z 2.123",
-        "b: a True, x 1",
-        "crawl: finish_reason finished, item_scraped_count 3",
-    ]
-
-
 def monitors() -> types.ModuleType:
-    """The module of monitors in docs/watch.md."""
     text = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "MonitorSuite" in block)
     module = types.ModuleType("monitors")
     exec(compile(text, "docs/watch.md", "exec"), module.__dict__)

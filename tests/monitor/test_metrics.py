@@ -1,7 +1,5 @@
 """Names of metrics."""
 
-from __future__ import annotations
-
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 

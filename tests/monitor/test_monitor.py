@@ -1,25 +1,12 @@
 """When fewer sessions are opened, and what the settings of the monitor may be."""
 
-from __future__ import annotations
-
-import re
-from dataclasses import replace
-from typing import Any
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy.settings import Settings
-from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.load import Throttle
-from crawlproject.options.monitor import MonitorOptions
-
-ADDONS = {"crawlproject.addon.FrontierAddon": 300}
 
 
 def limits(throttle: Throttle, *lags: float, memory: int = 0) -> list[int]:
-    """The limit after each look."""
     return [throttle.look(lag, memory) for lag in lags]
 
 
@@ -66,34 +53,3 @@ def test_limit_is_always_between_one_and_all(full: int, lags: list[float]) -> No
     throttle = Throttle(full, 1.0, 0)
     assert all(1 <= limit <= full for limit in limits(throttle, *lags))
     assert limits(throttle, *[0.0] * 16)[-1] == full
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("MONITOR_INTERVAL", 0),
-        ("MONITOR_INTERVAL", "often"),
-        ("MONITOR_MAX_LAG", -1),
-        ("MONITOR_MAX_MEMORY", 0.5),
-        ("METRICS_PORT", 70_000),
-        ("METRICS_PORT", "http"),
-    ],
-)
-def test_wrong_setting_stops_the_start(name: str, value: Any) -> None:
-    """With its name and value."""
-    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}")):
-        get_crawler(settings_dict={"ADDONS": ADDONS, name: value})
-
-
-def test_settings_are_read() -> None:
-    """Memory in megabytes."""
-    settings = {"MONITOR_MAX_MEMORY": "100", "METRICS_PORT": "9100", "MONITOR_MAX_LAG": "0.5"}
-    options = MonitorOptions.from_settings(get_crawler(settings_dict=settings).settings)
-    defaults = MonitorOptions.from_settings(Settings())
-    assert options == replace(defaults, max_memory=100 * 2**20, metrics_port=9100, max_lag=0.5)
-
-
-def test_none_is_off() -> None:
-    """METRICS_PORT = None."""
-    settings = get_crawler(settings_dict={"METRICS_PORT": None}).settings
-    assert MonitorOptions.from_settings(settings).metrics_port == 0

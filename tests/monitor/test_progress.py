@@ -81,23 +81,6 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     assert [size(count) for count in (0, 999, 1500, 2.5e6, 2.5e17)] == ["0 B", "999 B", "1.5 kB", "2.5 MB", "250 PB"]
 
 
-def test_a_narrow_terminal_gets_whole_words() -> None:
-    """Nothing of what a person asks is cut at 40 columns."""
-    assert text(FIGURES, 39) == (
-        "Pages 12,345 in this run, 161.5/s now,\n"
-        "      20.6/s mean, 1.3 MB/s, for 10 min\n"
-        "Connections 37 of 64, 1,204 servers: 12\n"
-        "            ready, 40 resting, 37\n"
-        "            leased, 3 given up\n"
-        "URLs 45,000 queued, 812,004 seen\n"
-        "Quality 63% of what is known\n"
-        "Failures status 404: 12, timeout: 3\n"
-        "Held back by politeness: 40 of 89\n"
-        "             servers rest\n"
-        "Queue fetched in about 25 min"
-    )
-
-
 @pytest.mark.parametrize("width", [200, 80, 40, 20, 5])
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     """More lines instead; only a single word that is too long is cut."""
@@ -281,18 +264,6 @@ def test_a_crawl_whose_terminal_vanishes_goes_on(tmp_path: Path) -> None:
     told = log.read_text()
     assert told.count("The terminal was closed; the crawl continues without it") == 1
     assert "Spider closed (" in told
-
-
-def test_a_pipe_gets_no_panel(tmp_path: Path) -> None:
-    """Neither does a file, as under scrapyd."""
-    with (tmp_path / "err").open("w+") as file:
-        with crawl(file, PROJECT, LOG_LEVEL="INFO") as process:
-            assert process.wait(HUNG) == 0
-        file.seek(0)
-        output = file.read()
-    assert "Spider closed (" in output
-    assert "\x1b[" not in output
-    assert "Held back by" not in output
 
 
 def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:

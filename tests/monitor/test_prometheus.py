@@ -63,23 +63,6 @@ def test_every_metric_that_the_dashboard_and_the_alerts_use_exists() -> None:
             assert by == next(each.label for each in METRICS if each.full_name == name)
 
 
-def test_panels_do_not_overlap() -> None:
-    """Each has a place of its own, a title and a query."""
-    taken = set()
-    for each in DASHBOARD["panels"]:
-        place = each["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert place["x"] + place["w"] <= 24
-        assert not cells & taken
-        taken |= cells
-        assert each["title"]
-        assert each["targets"]
-
-
 def test_counters_and_labels() -> None:
     """A label's values come from the stats' names; odd ones, and too many, are ``other``."""
     found = collected(

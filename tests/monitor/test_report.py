@@ -1,7 +1,5 @@
 """The report: what it says, that it needs nothing else, and that strangers' text is only text."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -52,16 +50,6 @@ def test_a_finished_crawl() -> None:
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
 
 
-def test_a_crawl_without_a_page() -> None:
-    """Nothing is said about what it gathered when, nor compared with breadth-first."""
-    known = [each | {"waiting": 100.0} for each in samples(20, 50.0, 0)]
-    html = page(series_of(known), snapshot([]))
-    assert "It gathered 0% of the quality of all URLs known." in html
-    assert "Half of ours" not in html
-    assert "breadth-first would" not in html
-    assert "breadth-first is expected" not in html
-
-
 def test_runs_are_joined() -> None:
     """Counts go on; quality is counted over all runs already."""
     series = series_of(samples(10, 100.0, 50))
@@ -80,27 +68,6 @@ def test_a_snapshot_of_a_running_crawl_says_when() -> None:
     assert len(rows_of(running, "Times")) == 3
     assert "Of the last run: 1,200,000 requests" in page(series, snapshot([], at=1.8e9))
     assert rows_of(page(series, snapshot([], connect=[0] * 9, response=[], waits=[])), "Times") == []
-
-
-@pytest.mark.parametrize(
-    ("held", "sessions", "wanted"),
-    [
-        ("politeness", 10, "Of the 64 connections allowed, 16% were in use on average, because servers rested"),
-        ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
-        ("CPU", 30, "or several processes"),
-        ("DNS", 30, "a caching resolver"),
-        ("few", 3, "give more seeds"),
-        ("the event", 3, "files, databases or sleep"),
-        ("failures", 3, "For 100% of the time the crawl only tried servers again that fail"),
-    ],
-)
-def test_what_to_change(held: str, sessions: int, wanted: str) -> None:
-    """By what held the crawl back most of the time."""
-    found = samples(10, 100.0, 50)
-    for each in found:
-        each.update(held_back=HELD_BACK.index(held), sessions=sessions)
-    told = " ".join(advice(Facts.of(series_of(found), {})))
-    assert wanted in told
 
 
 def test_every_reason_has_words() -> None:
@@ -205,16 +172,6 @@ def test_no_report_without_a_directory() -> None:
     assert "Report:" not in run("StartUrlsSpider", {"1/": scripted_page()}, start="1/").crawl.log
 
 
-def test_a_directory_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
-    """The crawl goes on."""
-    (tmp_path / "file").write_text("")
-    settings = {"REPORT_DIR": str(tmp_path / "file" / "report")}
-    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings=settings, start="1/")
-    assert ours.reason == "finished"
-    assert ours.crawl.log.count("the report will be incomplete: Not a directory") == 1
-    assert ours.stat("log_count/ERROR") == 1
-
-
 def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
     """As on a full disk: it says that there is none, and how to get it; the snapshot is kept."""
     (tmp_path / "report.html.new").mkdir()
@@ -255,14 +212,6 @@ def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:
     assert "is running, or was interrupted" in (tmp_path / "my.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("output", "folder"), [("none/my.html", "none"), ("none/", "none/")])
-def test_the_command_with_an_output_in_no_folder(output: str, folder: str, tmp_path: Path) -> None:
-    """One line with the path given, before the work is done."""
-    done = run_python("-m", "scrapy", "report", str(tmp_path), "-o", f"{tmp_path}/{output}")
-    assert done.returncode == 1
-    assert done.stderr.strip() == f"--output {tmp_path}/{output}: there is no folder {tmp_path}/{folder}"
-
-
 def test_a_report_into_a_pipe_or_a_link(tmp_path: Path) -> None:
     """A pipe, or a link such as /dev/stdout, is written to, not replaced by a file."""
     write(tmp_path, samples(10, 100.0, 50), snapshot([]))
@@ -286,3 +235,24 @@ def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     for name, problem in (("file", "not a directory"), ("none", "no such directory")):
         done = run_python("-m", "scrapy", "report", f"{tmp_path}/{name}")
         assert (done.returncode, done.stderr) == (1, f"{tmp_path}/{name}: {problem}\n")
+
+
+@pytest.mark.parametrize(
+    ("held", "sessions", "wanted"),
+    [
+        ("politeness", 10, "Of the 64 connections allowed, 16% were in use on average, because servers rested"),
+        ("connections", 64, "a larger FRONTIER_MAX_SESSIONS"),
+        ("CPU", 30, "or several processes"),
+        ("DNS", 30, "a caching resolver"),
+        ("few", 3, "give more seeds"),
+        ("the event", 3, "files, databases or sleep"),
+        ("failures", 3, "For 100% of the time the crawl only tried servers again that fail"),
+    ],
+)
+def test_what_to_change(held: str, sessions: int, wanted: str) -> None:
+    """By what held the crawl back most of the time."""
+    found = samples(10, 100.0, 50)
+    for each in found:
+        each.update(held_back=HELD_BACK.index(held), sessions=sessions)
+    told = " ".join(advice(Facts.of(series_of(found), {})))
+    assert wanted in told

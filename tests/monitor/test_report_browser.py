@@ -1,7 +1,5 @@
 """The report in a real browser: at a desk and on a phone, light and dark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Panel, console, stats, report and store say the same of one crawl, each of what it says it tells."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

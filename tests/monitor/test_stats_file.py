@@ -1,7 +1,5 @@
 """``MONITOR_STATS_FILE``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import Any
 
@@ -51,15 +50,6 @@ def test_setting_of_the_project_is_not_taken_for_a_misspelling(name: str, caplog
     assert name in caplog.text
 
 
-def test_name_that_resembles_none_costs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """It may be the project's own."""
-    with caplog.at_level(logging.WARNING):
-        check_names(Settings({"LINKS_TO_MY_DATABASE": "x", "MYSQL_HOST": "y"}))
-    assert [record.getMessage() for record in caplog.records] == [
-        "Setting LINKS_TO_MY_DATABASE is not one of crawlproject's: nothing here reads it"
-    ]
-
-
 def test_all_settings_and_scrapys_own_are_known(caplog: pytest.LogCaptureFixture) -> None:
     """No word about any of them, also after the add-on has set its own."""
     settings = Settings({**DEFAULTS, "DOWNLOAD_DELAY": 1})
@@ -92,15 +82,6 @@ def test_explicit_setting_wins_over_the_preset(priority: str) -> None:
     options = FrontierOptions.from_settings(settings)
     assert options.politeness.factor == 3
     assert (options.group, options.politeness.min_delay) == ("domain", 5.0)
-
-
-def test_presets_are_in_order_of_their_load() -> None:
-    """gentle waits longer than polite."""
-    rests = [
-        FrontierOptions.from_settings(with_addon({"FRONTIER_PRESET": name})).politeness.session_rest(1.0, 0.0)
-        for name in ("polite", "gentle")
-    ]
-    assert rests == [5.0, 10.0]
 
 
 def test_unknown_preset_is_refused() -> None:

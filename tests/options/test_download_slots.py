@@ -1,7 +1,5 @@
 """``DOWNLOAD_SLOTS``: hosts in every spelling."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy.settings import Settings
 

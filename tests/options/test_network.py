@@ -8,22 +8,11 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
-from crawlproject.options.network import CACHE_SIZE, NetworkOptions
-
-DEFAULTS = NetworkOptions.defaults()
+from crawlproject.options.network import NetworkOptions
 
 
 def options(**settings: object) -> NetworkOptions:
     return NetworkOptions.from_settings(Settings(settings))
-
-
-def test_without_settings_the_defaults_hold() -> None:
-    """And nothing near the crawler is allowed."""
-    found = options()
-    assert found.dns_servers == ()
-    assert found.dns_timeout == DEFAULTS["FRONTIER_DNS_TIMEOUT"]
-    assert (found.cache_size, found.prefetch) == (CACHE_SIZE, DEFAULTS["FRONTIER_DNS_PREFETCH"])
-    assert found.allowed_networks == ()
 
 
 @pytest.mark.parametrize("value", [["127.0.0.0/8", "fd00::/8"], "127.0.0.0/8, fd00::/8", ("127.0.0.0/8", "fd00::/8")])

@@ -64,7 +64,6 @@ class Readers(ast.NodeVisitor):
                 yield from ((ast.unparse(name), self._family(value)) for name, value in pairs)
 
     def _family(self, node: ast.expr) -> str | None:
-        """The family of options that an expression is known to be."""
         if not isinstance(node, ast.Call):
             return self._families.get(ast.unparse(node)) if isinstance(node, ast.Name | ast.Attribute) else None
         maker = node.func
@@ -83,7 +82,6 @@ def _annotated(annotation: ast.expr | None) -> str | None:
 
 @cache
 def rooms() -> dict[str, set[str]]:
-    """Field -> the rooms (folders and modules at the top) that read it."""
     found = defaultdict(set)
     for path in PACKAGE.rglob("*.py"):
         room = path.relative_to(PACKAGE).parts[0]
@@ -98,17 +96,3 @@ def test_setting_enters_one_room() -> None:
     assert entered.keys() - TWO_ROOMS.keys() == set(), entered
     assert {field: found for field, found in entered.items() if len(found) > 2} == {}
     assert TWO_ROOMS.keys() - entered.keys() == set(), "entered one room: no longer an exception"
-
-
-def test_readers_are_found() -> None:
-    """Most fields are read outside the options; the rest by a method of their family."""
-    fields_of_all = {f"{family}.{field}" for family, names in FIELDS.items() for field in names}
-    assert len(rooms()) > 0.8 * len(fields_of_all)
-    source = """
-def one(crawler, options: SeenOptions, other: "LinkOptions | None"):
-    frontier, links = FrontierOptions.of(crawler), other
-    self._kept = replace(options, kind="exact")
-    return self._kept.kind, links.types, links.absent, frontier.policy, LimitOptions.of(crawler).denied, other.include
-"""
-    expected = {"SeenOptions.kind", "LinkOptions.types", "FrontierOptions.policy", "LimitOptions.denied"}
-    assert Readers(ast.parse(source)).found == expected | {"LinkOptions.include"}

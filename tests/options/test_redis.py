@@ -1,15 +1,10 @@
 """The settings of a crawl over Redis: scrapy-redis's with its meaning, and our own."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Spider
 from scrapy.settings import Settings
-from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.backends import choice
@@ -25,15 +20,6 @@ from tests.crawl_ports import NO_HOST
 
 def options(**settings: Any) -> RedisOptions:
     return RedisOptions.from_settings(Settings(settings))
-
-
-def test_defaults() -> None:
-    """Of a Redis on this machine, and of a crawl named as its spider."""
-    made = options()
-    assert made.connection == {}
-    assert (made.key, made.key_of("web"), made.start_urls_key_of("web")) == (None, "web", "web:start_urls")
-    assert (made.start_urls_type, made.partitions, made.lease, made.timeout) == ("list", 256, 15.0, 5.0)
-    assert not made.keep_running
 
 
 def test_parameters_of_the_client() -> None:
@@ -112,22 +98,10 @@ def test_a_spider_whose_name_cannot_be_a_key_is_refused() -> None:
     assert options(FRONTIER_REDIS_KEY="x").key_of("a{b") == "x"
 
 
-@pytest.mark.parametrize("number", [1, 2, 256, 4096, "1024"])
-def test_partitions_are_a_power_of_two(number: Any) -> None:
-    """From 1 to 4096."""
-    assert options(FRONTIER_PARTITIONS=number).partitions == int(number)
-
-
 def test_settings_of_scrapy_redis_are_no_misspellings(caplog: pytest.LogCaptureFixture) -> None:
     """Those that its pipeline reads."""
     check_names(Settings(dict.fromkeys(OF_SCRAPY_REDIS, "x")))
     assert caplog.text == ""
-
-
-def test_redis_is_a_backend_with_and_without_a_directory(tmp_path: Path) -> None:
-    """JOBDIR is for others then."""
-    for settings in ({}, {"JOBDIR": str(tmp_path)}):
-        assert FrontierOptions.from_settings(Settings({"FRONTIER_BACKEND": "redis", **settings})).backend == "redis"
 
 
 def open_backend(**settings: Any) -> None:
@@ -152,9 +126,3 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "load_object", load)
     with pytest.raises(MissingExtraError, match=r"FRONTIER_BACKEND='redis' needs: pip install '.\[redis\]'"):
         open_backend()
-
-
-def test_options_of_a_crawler() -> None:
-    """As any family's."""
-    crawler = get_crawler(Spider, {"FRONTIER_KEEP_RUNNING": "1"})
-    assert RedisOptions.of(crawler).keep_running

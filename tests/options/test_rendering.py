@@ -1,28 +1,11 @@
 """Wrong settings ``RENDER*`` are refused at the start, by name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from scrapy.settings import Settings
 
 from crawlproject.options.rendering import RenderOptions
-
-
-def test_by_default_nothing_is_rendered() -> None:
-    """And Chromium is not looked for."""
-    options = RenderOptions.from_settings(Settings({"PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": "/nowhere"}}))
-    assert options.mode == "never"
-    assert options.program() is None
-
-
-def test_settings_are_read_as_text_too() -> None:
-    """The command line gives every value as text."""
-    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
-    options = RenderOptions.from_settings(Settings(given))
-    assert options.pages == 2
-    assert options.launch_options == {"args": ["--x"]}
 
 
 @pytest.mark.parametrize(
@@ -53,3 +36,11 @@ def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> Non
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is compared below
         RenderOptions.from_settings(Settings(settings))
     assert str(error.value).startswith(message)
+
+
+def test_settings_are_read_as_text_too() -> None:
+    """The command line gives every value as text."""
+    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
+    options = RenderOptions.from_settings(Settings(given))
+    assert options.pages == 2
+    assert options.launch_options == {"args": ["--x"]}

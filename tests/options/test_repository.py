@@ -13,7 +13,6 @@ from crawlproject.middlewares.repository import RepositoryMiddleware, repository
 
 
 def crawler_of(spider: str, settings: dict[str, Any]) -> Crawler:
-    """A crawler with a spider of that name."""
     crawler = get_crawler(settings_dict=settings)
     crawler.spider = Spider(spider)
     return crawler

@@ -1,7 +1,5 @@
 """Values of Scrapy's own settings that it cannot read: the error names the setting, whatever the type."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy.settings import Settings
 

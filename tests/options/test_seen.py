@@ -1,7 +1,5 @@
 """Wrong settings ``SEEN_*`` are refused at start, by name; right ones make the seen-set that they describe."""
 
-from pathlib import Path
-
 import pytest
 from scrapy.settings import Settings
 
@@ -13,19 +11,6 @@ from crawlproject.seen import BloomSeenSet, MemorySeenSet, SeenSet
 def options(**settings: object) -> SeenOptions:
     """From a project's settings."""
     return SeenOptions.from_settings(Settings(settings))
-
-
-def test_without_settings_the_defaults_hold() -> None:
-    """No setting is needed: exact, a cache of 2^16 keys."""
-    assert options() == SeenOptions("exact", 2**16, 0.001, None)
-
-
-def test_settings_are_read_as_text_too() -> None:
-    """The command line gives every value as text."""
-    given = options(SEEN_SET="bloom", SEEN_BLOOM_ERROR="0.01", JOBDIR="a/job")
-    assert (given.kind, given.bloom_error) == ("bloom", 0.01)
-    assert given.directory == Path("a/job")
-    assert not Path("a/job").exists()
 
 
 @pytest.mark.parametrize(

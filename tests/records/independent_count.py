@@ -86,5 +86,4 @@ def git(name: str, text: str) -> Iterator[Expected]:
 
 
 def plain(markup: str) -> str:
-    """The text of markup."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())

@@ -1,7 +1,5 @@
 """Links to further pages of a list."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Records that wait for the database: in a file, which survives everything."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import fcntl
@@ -141,7 +139,6 @@ def test_a_file_that_its_process_removes_is_not_used(tmp_path: Path, monkeypatch
 
 
 def aside_of(journal: Journal) -> Journal:
-    """The journal beside it."""
     return Journal(journal.path.with_name(f"{journal.path.name}.aside"))
 
 

@@ -1,7 +1,5 @@
 """What rules make of pages: of ordinary ones, of odd ones, and of hostile ones."""
 
-from __future__ import annotations
-
 import time
 from datetime import date, datetime
 from pathlib import Path

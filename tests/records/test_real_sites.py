@@ -3,8 +3,6 @@
 A small sample of the pages is in tests/data/rules; the whole sites are read by a long test.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rule files: what they may say, and how a wrong one is refused."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -91,22 +89,10 @@ def test_good_file() -> None:
         ('"shop.example", "ex', '"shop example", "ex', "domains: not a domain"),
         ('[pagination]\ncss = "a.next::attr(href)"', "[pagination]", "pagination: needs one of css"),
         ("[records.book]\npages", "[recods.book]\npages", "recods: unknown key; did you mean records?"),
-        (
-            "[records.book.fields]",
-            "[[records.book.fields]]",
-            "records.book.fields: must be a table, not [[rec",
-        ),
-        (
-            'pages = ["/book/*"]',
-            'name = "h1"',
-            "records.book.name: unknown key; known keys: pages, rows, key, fie",
-        ),
+        ("[records.book.fields]", "[[records.book.fields]]", "records.book.fields: must be a table, not [[rec"),
+        ('pages = ["/book/*"]', 'name = "h1"', "records.book.name: unknown key; known keys: pages, rows, key, fie"),
         ('pages = ["/book/*"]', 'name = "h1"', "fields; fields are in [records.book.fields]"),
-        (
-            "shop.example/list",
-            "shop.test/list",
-            "seeds: 'http://shop.test/list' is in none of the domains: sho",
-        ),
+        ("shop.example/list", "shop.test/list", "seeds: 'http://shop.test/list' is in none of the domains: sho"),
         ('type = "date"', 'type = "date", format = "D.M.Y"', "records.book.fields.on.format: 'D.M.Y': has no direct"),
         ('title = "h1"', "title = h1", "Invalid value (at line 21, "),
         ("# A shop.", 'sedes = "x"', "sedes: unknown key; did you mean seeds?"),
@@ -116,11 +102,7 @@ def test_good_file() -> None:
         ("many = true", 'many = "x', "(at line 27, "),
         ('type = "date"', 'type = "date", locale = "zz"', "records.book.fields.on.locale: 'zz' is not a lang"),
         ("[render]", "[records]", "records.steps: must be a table [records.NAME], with its"),
-        (
-            "steps = [",
-            "step = [",
-            "render: {'step': ['scroll 3']}: must be one of never, auto, always, a list",
-        ),
+        ("steps = [", "step = [", "render: {'step': ['scroll 3']}: must be one of never, auto, always, a list"),
         ("scroll 3", "clack #more", "render: step 'clack #more': must be 'scroll', 'scroll N', 'click CSS'"),
     ],
 )

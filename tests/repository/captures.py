@@ -49,8 +49,6 @@ class Kept:
         self.counts[name] += by
 
     def keep(self, captures: Iterable[Capture]) -> None:
-        """One after another."""
-
         async def keep_all() -> None:
             for one in captures:
                 await self.repository.keep(one)

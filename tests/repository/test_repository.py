@@ -29,13 +29,11 @@ def warc_file(directory: Path) -> Path:
 
 
 def rows(directory: Path) -> list[object]:
-    """What the index has."""
     with PageIndex(directory, read_only=True) as index:
         return sorted(index.rows())
 
 
 def scanned(directory: Path) -> list[object]:
-    """What the WARC files have."""
     found: list[object] = []
     for path in WarcFiles(directory).finished():
         with path.open("rb") as file:

@@ -1,7 +1,5 @@
 """What the headers of an answer ask for."""
 
-from __future__ import annotations
-
 import time
 from email.utils import formatdate
 

@@ -1,7 +1,5 @@
 """Scrapy's own tests pass with this project's replacements, but for those listed in ``differences.toml``."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable

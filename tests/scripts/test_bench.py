@@ -1,7 +1,5 @@
 """``scripts/bench`` runs: with few pages, so that its figures mean nothing, and only the first ones are looked at."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """scripts/install and what is compiled: once for each state of its sources; never a reason to fail."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
@@ -62,7 +60,6 @@ def install(checkout: Path, *, compiler: bool = True, build: bool = True) -> str
 
 
 def builds(checkout: Path) -> int:
-    """How often it was built."""
     path = checkout / "asked"
     return path.read_text().count("built\n") if path.exists() else 0
 
@@ -108,18 +105,6 @@ def test_without_a_compiler_it_is_left_out(checkout: Path) -> None:
     assert "compiled" in install(checkout)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
-@pytest.mark.parametrize("compiler", [True, False])
-def test_an_environment_that_cannot_be_changed(checkout: Path, compiler: bool) -> None:
-    """That of another user, or in an image: it is used as it is."""
-    (checkout / "crawlproject" / "urls" / "native").chmod(0o555)
-    try:
-        assert install(checkout, compiler=compiler) == ""
-    finally:
-        (checkout / "crawlproject" / "urls" / "native").chmod(0o755)
-    assert builds(checkout) == 0
-
-
 @needs_headers
 @pytest.mark.skipif(shutil.which("flock", path=PATH) is None, reason="flock is not installed: part of util-linux")
 def test_one_waits_for_another(checkout: Path) -> None:
@@ -136,3 +121,15 @@ def test_one_waits_for_another(checkout: Path) -> None:
             assert process.stderr.read() == "compiled crawlproject/urls/native, which saves CPU\n"
     assert builds(checkout) == 1
     assert install(checkout) == ""
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
+@pytest.mark.parametrize("compiler", [True, False])
+def test_an_environment_that_cannot_be_changed(checkout: Path, compiler: bool) -> None:
+    """That of another user, or in an image: it is used as it is."""
+    (checkout / "crawlproject" / "urls" / "native").chmod(0o555)
+    try:
+        assert install(checkout, compiler=compiler) == ""
+    finally:
+        (checkout / "crawlproject" / "urls" / "native").chmod(0o755)
+    assert builds(checkout) == 0

@@ -1,7 +1,5 @@
 """``scripts/keyword_hunter``: output and exit codes. What needs no crawl is asked of its Python part, forked."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -15,7 +13,6 @@ from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / "scripts" / "keyword_hunter.py")
-START = "http://a.example/"
 USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
@@ -50,13 +47,6 @@ def test_bad_arguments(arguments: tuple[str, ...]) -> None:
     done = run_python(PROGRAM, *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == USAGE
-
-
-@pytest.mark.parametrize("option", ["-h", "--help"])
-def test_help(option: str) -> None:
-    """Help that was asked for is no error."""
-    done = run_python(PROGRAM, option)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{USAGE}\n", "")
 
 
 def test_an_interrupted_search_does_not_say_that_nothing_was_found() -> None:

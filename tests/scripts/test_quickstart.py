@@ -1,7 +1,5 @@
 """The first commands that a new user types: interrupted, and with a Python that is too old."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -55,7 +53,6 @@ def test_ctrl_c_ends_the_demonstration_quietly(tmp_path: Path) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The scripts and requirements alone."""
     (tmp_path / "scripts").mkdir()
     for name in ("install", "quickstart"):
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
@@ -118,10 +115,3 @@ def test_setup_says_so_too(checkout: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("crawlproject needs Python 3.11 or newer, this is ")
     assert len(done.stderr.splitlines()) == 1
-
-
-def test_quickstart_explains_itself(checkout: Path) -> None:
-    """Without installing anything."""
-    done = subprocess.run([checkout / "scripts/quickstart", "--help"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Set up and crawl: scripts/quickstart [URL...]\n")
-    assert not (checkout / ".venv").exists()

@@ -1,7 +1,5 @@
 """The clairvoyant cache against all choices there are, the traces by hand, and known rates on the real graphs."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 
@@ -12,30 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.seen import ClockCache
-from scripts.url_cache import (
-    LinkGraph,
-    breadth_first,
-    cross_traces,
-    full_trace,
-    load_cnr,
-    load_uic,
-    lru_hits,
-    main,
-    measure,
-    min_hits,
-    next_uses,
-    random_hits,
-)
+from scripts.url_cache import full_trace, load_cnr, load_uic, lru_hits, main, measure, min_hits, next_uses
 from tests.data import real
-
-# 0 -> 2 1 5; 1 -> 0 6; 2 -> 3; 3 -> nothing; 4 is not reached. URL 5 is another address of page 3, 6 was not fetched.
-SMALL = LinkGraph(
-    indptr=np.array([0, 3, 5, 6, 6, 7]),
-    links=np.array([2, 1, 5, 0, 6, 3, 0]),
-    page_of=np.array([0, 1, 2, 3, 4, 3, -1]),
-    hosts=["a", "a", "b", "b", "c", "c", "c"],
-    seed=0,
-)
 
 
 def best_hits(trace: list[int], size: int) -> int:
@@ -62,42 +38,6 @@ def best_hits(trace: list[int], size: int) -> int:
 def test_min_is_the_best_there_is(trace: list[int], size: int) -> None:
     """No way to use the cache has more hits."""
     assert min_hits(trace, size, next_uses(trace)) == best_hits(trace, size)
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 15), max_size=120), st.integers(1, 9))
-def test_lru_behaves_like_a_list(trace: list[int], size: int) -> None:
-    """It evicts the least recently used URL."""
-    recent: list[int] = []
-    hits = 0
-    for url in trace:
-        hits += url in recent
-        recent = [url, *(other for other in recent if other != url)][:size]
-    assert lru_hits(trace, size) == hits
-
-
-def test_random_evicts_any_place() -> None:
-    """Each of 4,000 URLs comes again after 199 evictions from 200 places: .995^199 are still there; 4 sigma are .03."""
-    trace = [url for number in range(0, 400_000, 100) for url in (*range(number, number + 100), number - 100)]
-    assert random_hits(trace, 200) / 4000 == pytest.approx(0.995**199, abs=0.03)
-
-
-def test_next_uses_by_hand() -> None:
-    """A at 0, 2 and 3; never is the length."""
-    assert next_uses([7, 8, 7, 7]) == [2, 4, 3, 4]
-
-
-def test_trace_is_in_the_order_of_a_breadth_first_crawl() -> None:
-    """Page 0, then those it links to, URL 5 leading to page 3, each page once."""
-    assert breadth_first(SMALL) == [0, 2, 1, 3]
-    assert full_trace(SMALL)[0].tolist() == [2, 1, 5, 3, 0, 6]
-
-
-def test_cross_traces_are_links_to_hosts_of_others() -> None:
-    """Every link between hosts is in one of them as often as processes keep the hosts apart; none within a host."""
-    traces = cross_traces(SMALL, processes=1000)  # so that a, b, c have three different ones
-    assert sorted(np.concatenate(traces).tolist()) == [2, 5, 6]
-    assert sum(map(len, cross_traces(SMALL, processes=1))) == 0
 
 
 @st.composite
@@ -141,12 +81,6 @@ def test_script_on_a_small_web(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "uic, full: 160 links (100.0% of all), 40 URLs" in printed
     assert "uic, cross: " in printed
     assert "| 64 | 75.0 | 75.0 | 75.0 | 75.0 | 75.0 | 100.0 | 75.0 |" in printed
-
-
-def test_script_without_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Says where it looked, and fails."""
-    assert main(["--data", str(tmp_path)]) == 1
-    assert f"no graphs in {tmp_path}" in capsys.readouterr().err
 
 
 class MarkedClock(ClockCache):

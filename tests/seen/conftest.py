@@ -15,7 +15,6 @@ BATCHES = st.lists(st.lists(KEYS, max_size=20), max_size=30)
 
 
 def hashed(number: int) -> int:
-    """A key distributed like those of URLs."""
     return int.from_bytes(blake2b(number.to_bytes(8, "big"), digest_size=8).digest(), "big")
 
 

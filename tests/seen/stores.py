@@ -68,7 +68,6 @@ class CommittedStore(DiskSeenStore):
 
 @contextmanager
 def on_disk(kind: type[DiskSeenStore]) -> Iterator[ExactStore]:
-    """An empty store in a directory of its own."""
     with TemporaryDirectory() as folder, DiskStore(Path(folder), StoreLabel("test", "quality")) as store:
         yield kind(store)
 

@@ -1,6 +1,5 @@
 """The URL cache: what holds for any cache, a model, a hand-traced example."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,25 +43,6 @@ def test_cache_is_full_and_holds_the_last(requests: list[int], size: int) -> Non
         cache.add(key)
         assert key in cache
         assert len(cache) == min(size, len(set(requests[:number])))
-
-
-def test_clear_forgets_all() -> None:
-    """Afterwards the cache is like new, except for its count of hits."""
-    cache = ClockCache(3)
-    requests = [A, B, C, A, D, E, B, A]
-    first = answers(cache, requests)
-    hits = cache.hits
-    cache.clear()
-    assert len(cache) == 0
-    assert not any(key in cache for key in range(5))
-    assert answers(cache, requests) == first
-    assert cache.hits == 2 * hits
-
-
-def test_size_must_be_positive() -> None:
-    """A cache of size 0 is refused."""
-    with pytest.raises(ValueError, match="size of at least 1, not 0"):
-        ClockCache(0)
 
 
 @PROPERTY

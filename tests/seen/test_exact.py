@@ -14,7 +14,6 @@ from .conftest import BATCHES, PROPERTY, hashed
 
 
 def size_of(seen: MemorySeenSet) -> int:
-    """Bytes."""
     lists = sys.getsizeof(seen._tables) + sys.getsizeof(seen._room)
     return sys.getsizeof(seen) + lists + sum(map(sys.getsizeof, seen._tables))
 

@@ -17,7 +17,6 @@ ON_DISK = [name for name in STORES if name.startswith("disk")]
 
 @pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest) -> Iterator[ExactStore]:
-    """An empty store."""
     with STORES[request.param]() as store:
         yield store
 

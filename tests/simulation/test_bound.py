@@ -12,21 +12,10 @@ from crawlproject.frontier import POLICIES, Politeness
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
-from crawlproject.simulation.metrics import Curve, bound_area, collectable_quality
+from crawlproject.simulation.metrics import Curve, bound_area
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
 from tests.simulation.webs import Host, Page, make_web, webs
-
-
-def test_one_page_by_hand() -> None:
-    """Opening .5, page 1, closing .5 s: the connection earns 1 in 2 s, so by t + .5 s of it (t + .5) / 2 of the page.
-
-    At 1.5 s, when the page can have come, that is all of it.
-    """
-    bound = bound_of(make_web([Host(0.5)], [Page(quality=1.0)]), 1)
-    assert bound.at(0.5) == pytest.approx(0.5, rel=0.02)
-    assert bound.at(1.5) == pytest.approx(1.0)
-    assert bound.at(9.0) == pytest.approx(1.0)
 
 
 def test_one_session_for_two_servers_by_hand() -> None:
@@ -40,53 +29,6 @@ def test_one_session_for_two_servers_by_hand() -> None:
     assert bound.at(1.5) == pytest.approx(0.7)
     assert bound.at(2.5) == pytest.approx(0.85)
     assert bound.at(3.5) == pytest.approx(1.0)
-
-
-def test_two_sessions_for_one_server_by_hand() -> None:
-    """A server has one connection: the second slot brings nothing. Pages of 1 s, opening and closing .25 s each.
-
-    At price .4 both together pay nothing (1 - 2.5 · .4) and one alone does not either: UB(1) = .4 · (1 + .25) = .5.
-    """
-    web = make_web([Host(0.25)], [Page(quality=0.6, links=(1,)), Page(quality=0.4)])
-    bounds = [bound_of(web, sessions, np.array([0.0, 0.4])) for sessions in (1, 2)]
-    assert [bound.at(1.0) for bound in bounds] == pytest.approx([0.5, 0.5])
-
-
-def test_connections_are_paid_for() -> None:
-    """Three pages on a server of one request per connection: 3 s and 3 x 2 x .5 s, the last closing apart."""
-    web = make_web([Host(0.5, limit=1)], [Page(quality=1 / 3, links=(1, 2)), *[Page(quality=1 / 3)] * 2])
-    bound = bound_of(web, 1, np.array([0.0, 1 / 6]))
-    assert bound.at(5.5) == pytest.approx(1.0)
-    assert bound.at(2.5) == pytest.approx(0.5)
-
-
-def test_coarser_prices_give_a_higher_bound() -> None:
-    """Any prices bound; more of them more closely."""
-    web = build(SyntheticSpec(servers=20, pages=300))
-    fine, coarse = bound_of(web, 4), bound_of(web, 4, np.array([0.0, 0.001, 0.01]))
-    times = np.linspace(0, 60, 30)
-    assert (fine.curve(times) <= coarse.curve(times) * 1.001).all()
-
-
-def test_bound_rises_from_little_to_everything() -> None:
-    """And is concave, as a minimum of lines."""
-    web = build(SyntheticSpec(servers=20, pages=300))
-    curve = bound_of(web, 4).curve(np.linspace(0, 100, 50))
-    assert curve[0] < 0.1
-    assert curve[-1] == pytest.approx(collectable_quality(web))
-    assert (np.diff(curve) >= -1e-12).all()
-    assert (np.diff(curve, n=2) <= 1e-12).all()
-
-
-def test_dead_servers_are_left_out() -> None:
-    """Nothing is to be had there."""
-    web = make_web([Host(), Host(dead=True)], [Page(0, quality=0.25, links=(1,)), Page(1, quality=0.75)])
-    assert bound_of(web, 2).at(100) == pytest.approx(0.25)
-
-
-def test_web_whose_pages_are_worth_nothing() -> None:
-    """The bound is 0, and no error."""
-    assert bound_of(make_web([Host()], [Page(quality=0.0)]), 1).at(5) == 0
 
 
 @settings(deadline=None)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES, BestPrefix, CapacityBased, Politeness
 from crawlproject.frontier.politeness import PARKING_TIME
-from crawlproject.frontier.quality import QUALITIES
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.synthetic import SyntheticSpec, build
@@ -52,17 +51,6 @@ def test_connections_keep_to_the_limits(web: SimulatedWeb, policy: str, count: i
         mine = [one for one in made if one.server == server]
         assert all(before.closed <= after.opened + ROUNDING for before, after in pairwise(mine))
         assert all(one.requests <= web.keep_alive_limit[server] for one in mine)
-
-
-@settings(deadline=None)
-@given(webs(), policies, sessions)
-def test_responses_take_their_pages_times(web: SimulatedWeb, policy: str, count: int) -> None:
-    """All policies meet the same costs; the log is in the order of the ends."""
-    crawl = crawl_of(web, policy, CrawlOptions(count))
-    assert crawl.ended - crawl.started == pytest.approx(web.page_time[crawl.pages])
-    assert (np.diff(crawl.ended) >= 0).all()
-    assert 0 < crawl.busy_share <= 1
-    assert crawl.full_time == crawl.ended[-1]
 
 
 @settings(deadline=None)
@@ -148,21 +136,6 @@ def test_nothing_starts_after_the_end() -> None:
     crawl = simulate(web, CapacityBased(), KnownWorth(web), CrawlOptions(sessions=4, until=5.0))
     assert 0 < len(crawl.pages) < 400
     assert crawl.started.max() <= 5.0 + web.connect_draws.max()
-
-
-def test_crawl_that_ends_at_once_is_empty() -> None:
-    """The only seed is dead."""
-    web = make_web([Host(dead=True)], [Page()])
-    crawl = simulate(web, CapacityBased(), KnownWorth(web), CrawlOptions(timeout=1.0))
-    assert (len(crawl.pages), crawl.full_time, crawl.busy_share) == (0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize("name", sorted(QUALITIES))
-def test_estimators_fetch_everything_too(name: str) -> None:
-    """Whatever the crawler believes, and however it changes while URLs wait."""
-    web = build(SyntheticSpec(servers=20, pages=400))
-    crawl = simulate(web, POLICIES["prefix"](), QUALITIES[name](), CrawlOptions(sessions=4))
-    assert sorted(crawl.pages) == list(range(400))
 
 
 def test_parked_connections_save_connections() -> None:

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from crawlproject.frontier import POLICIES, BreadthFirst, Politeness
+from crawlproject.frontier import BreadthFirst, Politeness
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.web import SimulatedWeb
-from tests.simulation.webs import Host, Page, make_web, webs
+from tests.simulation.webs import Host, Page, make_web
 
 
 def crawl_of(web: SimulatedWeb, options: CrawlOptions) -> Crawl:
@@ -19,7 +17,6 @@ def crawl_of(web: SimulatedWeb, options: CrawlOptions) -> Crawl:
 
 
 def two_pages(limit: int) -> SimulatedWeb:
-    """A server with two pages of a second each."""
     return make_web([Host(connect=0.1, limit=limit)], [Page(links=(1,)), Page()])
 
 
@@ -50,23 +47,6 @@ def test_responses_wait_for_the_crawlers_thread() -> None:
     pages = [Page(0, links=(2,)), Page(1, links=(3,)), Page(0), Page(1)]
     web = make_web([Host(connect=0.1)] * 2, pages, seeds=(0, 1))
     assert crawl_of(web, CrawlOptions(2, cpu_time=0.3)).ended == pytest.approx([1.1, 1.1, 2.4, 2.7])
-
-
-@settings(deadline=None)
-@given(webs(), st.sampled_from(sorted(POLICIES)), st.integers(1, 4), st.sampled_from([0.0, 2.0]))
-def test_costs_do_not_lose_pages(web: SimulatedWeb, policy: str, count: int, factor: float) -> None:
-    """With all of them every page is still fetched, once."""
-    dear = replace(web, first_extra=np.full(web.servers, 0.3), robots_time=np.full(web.servers, 0.2))
-    options = CrawlOptions(count, Politeness("session", factor, 0.0, 1e9), linger=0.1, cpu_time=0.05)
-    crawl = simulate(dear, POLICIES[policy](), KnownWorth(dear), options)
-    assert sorted(crawl.pages) == np.flatnonzero(web.collectable).tolist()
-
-
-@pytest.mark.parametrize("name", ["first_extra", "robots_time"])
-def test_costs_are_given_for_each_server(name: str) -> None:
-    """Or for none."""
-    with pytest.raises(ValueError, match="must have one entry for each server"):
-        replace(two_pages(1), **{name: np.ones(2)})
 
 
 def test_place_of_a_connection_that_closes_in_no_time_is_free_at_once() -> None:

@@ -1,7 +1,6 @@
 """Many crawls of the same webs, and their scores side by side."""
 
 from dataclasses import replace
-from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -9,16 +8,7 @@ import pytest
 
 from crawlproject.frontier import POLICIES, CapacityBased, Policy
 from crawlproject.simulation.crawl import CrawlOptions
-from crawlproject.simulation.experiment import (
-    ESTIMATES,
-    Experiment,
-    Knowledge,
-    Trial,
-    estimator,
-    policy_of,
-    run,
-    web_of,
-)
+from crawlproject.simulation.experiment import ESTIMATES, Experiment, Knowledge, Trial, policy_of, run, web_of
 from crawlproject.simulation.graph_web import GraphSpec
 from crawlproject.simulation.synthetic import SyntheticSpec
 from tests.data import real
@@ -40,21 +30,6 @@ def trials() -> list[Trial]:
     return run(SMALL_EXPERIMENT)
 
 
-def test_trials_stand_by_web_quality_and_policy(trials: list[Trial]) -> None:
-    """In the order that was asked for."""
-    keys = [(trial.web.seed, trial.quality, trial.policy) for trial in trials]
-    assert keys == [(seed, quality, name) for seed in (1, 2) for quality in ("pagerank", "zipf") for name in POLICIES]
-
-
-def test_trials_of_a_web_are_paired(trials: list[Trial]) -> None:
-    """The same ground and unit for all policies; other webs have others."""
-    for first, other in zip(trials[:5], trials[5:10], strict=True):
-        assert first.ground is trials[0].ground
-        assert first.reference is trials[0].reference
-        assert other.ground is not first.ground
-    assert trials[0].reference.unit == trials[0].outcome.full_time
-
-
 def test_scores_lie_between_nothing_and_the_bound(trials: list[Trial]) -> None:
     """Breadth-first has gap 0 and is 1 of its own t80; best prefix leads."""
     for trial in trials:
@@ -64,13 +39,6 @@ def test_scores_lie_between_nothing_and_the_bound(trials: list[Trial]) -> None:
     by_policy = {name: [trial.score.nauc for trial in trials if trial.policy == name] for name in POLICIES}
     assert all(trial.score.gap == 0 and trial.t80_breadth_first == 1 for trial in trials[::5])
     assert np.mean(by_policy["prefix"]) > np.mean(by_policy["capacity"]) > np.mean(by_policy["breadth-first"])
-
-
-def test_times_relative_to_capacity_need_it_to_be_run() -> None:
-    """Breadth-first is run in any case, as it gives the unit, and shown only if it was asked for."""
-    trials = run(replace(SMALL_EXPERIMENT, policies=("prefix",), webs=(SMALL,)))
-    assert [trial.policy for trial in trials] == ["prefix", "prefix"]
-    assert all(isnan(trial.t80_capacity) and trial.t80_breadth_first < 1 for trial in trials)
 
 
 def test_processes_change_nothing(trials: list[Trial]) -> None:
@@ -96,19 +64,6 @@ def test_knowing_helps() -> None:
         for known in (Knowledge(), Knowledge(error=2.0), Knowledge("constant"))
     ]
     assert gaps[0] > max(gaps[1:])
-
-
-def test_known_quality_with_an_error() -> None:
-    """Equal seeds err alike; without an error it is the truth."""
-    web = web_of(SMALL, "pagerank")
-    values = [
-        np.array([estimator(Knowledge(error=error), web, seed).quality(url, 0) for url in web.urls])
-        for error, seed in ((0.0, 1), (1.0, 1), (1.0, 1), (1.0, 2))
-    ]
-    assert values[0] == pytest.approx(web.quality)
-    assert (values[1] == values[2]).all()
-    assert (values[1] != values[3]).all()
-    assert np.log(values[1] / web.quality).std() == pytest.approx(1.0, rel=0.2)
 
 
 def test_qualities_to_collect(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from crawlproject.simulation.graph import LinkGraph, load
 from crawlproject.simulation.graph_web import GraphSpec, build
 from crawlproject.simulation.pagerank import pagerank
-from crawlproject.simulation.web import compressed, reachable, sources_of
+from crawlproject.simulation.web import compressed, sources_of
 from tests.data import real
 
 # Four pages on two servers: 0 -> 1, 2; 1 -> 0, 3; page 3 -> 2; URL 4 is page 2 under another name, URL 5 leads nowhere.
@@ -111,13 +111,6 @@ def test_files_that_are_no_graphs_are_told(tmp_path: Path, content: bytes) -> No
             load(tmp_path / name)
 
 
-@given(graphs)
-def test_best_start_reaches_most(graph: LinkGraph) -> None:
-    """Of few pages all are tried, so it is the best there is."""
-    reached = [reachable(graph.indptr, graph.targets, np.array([page])).sum() for page in range(graph.pages)]
-    assert reached[graph.best_start] == max(reached)
-
-
 @given(graphs, st.integers(1, 4))
 def test_discovered_pages_are_those_of_a_crawl_with_a_budget(graph: LinkGraph, per_server: int) -> None:
     """First come, first served, breadth-first; dropped pages are not followed."""
@@ -131,13 +124,6 @@ def test_discovered_pages_are_those_of_a_crawl_with_a_budget(graph: LinkGraph, p
                 new.append(page)
         wave = [link for page in new for link in links[page]]
     assert graph.discovered([0], per_server).tolist() == found
-
-
-@given(graphs)
-def test_all_that_can_be_reached_is_discovered_without_a_budget(graph: LinkGraph) -> None:
-    """The budget is all that keeps pages out."""
-    reached = reachable(graph.indptr, graph.targets, np.array([0]))
-    assert sorted(graph.discovered([0], graph.pages)) == np.flatnonzero(reached).tolist()
 
 
 def test_part_of_a_graph(tmp_path: Path) -> None:
@@ -170,15 +156,6 @@ def test_web_starts_where_it_is_told_to(tmp_path: Path) -> None:
     for wrong in ("3", "http://c.example/", "-1"):
         with pytest.raises(ValueError, match="to start from"):
             build(GraphSpec(str(path), starts=(wrong,)))
-
-
-def test_budget_holds_for_starts_too(tmp_path: Path) -> None:
-    """A start beyond it is no seed."""
-    path = str(save(tmp_path / "graph.npz", **ARRAYS))
-    web = build(GraphSpec(path, starts=("0", "1", "2"), per_server=1))
-    assert web.pages == 2
-    assert web.seeds.tolist() == [0, 1]
-    assert web.server.tolist() == [0, 1]
 
 
 @pytest.mark.long

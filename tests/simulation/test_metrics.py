@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from crawlproject.frontier import BreadthFirst, CapacityBased
+from crawlproject.frontier import BreadthFirst
 from crawlproject.simulation.bound import bound_of
-from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import (
     Curve,
@@ -18,25 +18,13 @@ from crawlproject.simulation.metrics import (
     best_first,
     bound_area,
     bound_shares,
-    collectable_quality,
 )
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
-from tests.simulation.webs import Host, Page, make_web, webs
+from tests.simulation.webs import webs
 
 # Half of the quality after 1 s, .8 after 2 s, all after 4 s.
 STEPS = Curve(np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.8, 1.0]))
-
-
-def test_share_collected_by_a_time() -> None:
-    """A step counts from its time on."""
-    assert [STEPS.at(time) for time in (0, 0.99, 1, 3.9, 4, 9)] == [0, 0, 0.5, 0.8, 1, 1]
-
-
-def test_time_by_which_a_share_was_collected() -> None:
-    """The first step that has it, rounding apart; nan if none does."""
-    assert [STEPS.time_of(share) for share in (0.1, 0.5, 0.8, 0.81)] == [1, 1, 2, 4]
-    assert isnan(Curve(np.array([1.0]), np.array([0.5])).time_of(0.8))
 
 
 def test_area_under_steps() -> None:
@@ -44,12 +32,6 @@ def test_area_under_steps() -> None:
     assert STEPS.area(4.0) == pytest.approx(2.1)
     assert STEPS.area(1.5) == pytest.approx(0.25)
     assert STEPS.area(0.5) == 0
-
-
-def test_pages_by_time_and_quality_by_pages() -> None:
-    """Two pages by 3 s; one page brought .5, more pages than there are bring everything."""
-    assert STEPS.counts(np.array([0.0, 1.0, 3.0, 9.0])).tolist() == [0, 1, 2, 3]
-    assert STEPS.shares_of_first(np.array([0, 1, 3, 7])).tolist() == [0, 0.5, 1, 1]
 
 
 def test_score_by_hand() -> None:
@@ -69,17 +51,6 @@ def test_gap_where_breadth_first_leaves_no_room() -> None:
     assert Score.of(outcome, Reference(4.0, 2.1, 2.2)).gap == 0
 
 
-def test_breadth_first_is_its_own_unit() -> None:
-    """Full time 1, gap 0."""
-    web = build(SyntheticSpec(servers=20, pages=200))
-    options = CrawlOptions(sessions=4)
-    outcome = Outcome.of(simulate(web, BreadthFirst(), KnownWorth(web), options))
-    score = Score.of(outcome, Reference.of(outcome, bound_of(web, 4), collectable_quality(web)))
-    assert score.full_time == 1.0
-    assert score.gap == 0.0
-    assert 0 < score.nauc < 1
-
-
 def test_area_of_the_bound_is_exact_enough() -> None:
     """A grid ten times as fine changes it by less than 1e-5 of the time."""
     web = build(SyntheticSpec(servers=20, pages=200))
@@ -87,14 +58,6 @@ def test_area_of_the_bound_is_exact_enough() -> None:
     times = until * np.linspace(0, 1, 4001) ** 2
     exact = np.trapezoid(bound_shares(bound, 1.0, times), times)
     assert bound_area(bound, 1.0, until) == pytest.approx(exact, abs=1e-5 * until)
-
-
-def test_shares_are_of_what_can_be_collected() -> None:
-    """A dead server's pages do not count."""
-    web = make_web([Host(), Host(dead=True)], [Page(0, quality=0.2, links=(1,)), Page(1, quality=0.8)])
-    crawl = simulate(web, CapacityBased(), KnownWorth(web), CrawlOptions(sessions=1, timeout=1.0))
-    assert collectable_quality(web) == 0.2
-    assert Curve.of(crawl).shares.tolist() == [1.0]
 
 
 @given(webs())

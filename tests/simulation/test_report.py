@@ -10,7 +10,6 @@ import pytest
 from crawlproject.simulation import report
 from crawlproject.simulation.crawl import CrawlOptions
 from crawlproject.simulation.experiment import Experiment, Trial, run
-from crawlproject.simulation.graph_web import GraphSpec
 from crawlproject.simulation.synthetic import SyntheticSpec
 
 SMALL = SyntheticSpec(servers=20, pages=300)
@@ -41,29 +40,6 @@ def test_table_has_a_line_for_each_policy_and_quality(trials: list[Trial]) -> No
     assert shown["nauc"] == f"{np.mean(prefix):.3f}"
     assert shown["worst"] == f"{min(prefix):.3f}"
     assert shown["t80/cap"] == "-"
-
-
-def test_columns_stay_in_line_beside_the_path_of_a_policy(trials: list[Trial]) -> None:
-    """``--policy`` takes paths of classes and ``--quality`` those of files: both may be long."""
-    path = "mypackage.policies.BigServersFirst"
-    lines = report.text([replace(trial, policy=path) for trial in trials]).splitlines()
-    tables = [line for line in lines if line and not line.startswith("web ")]
-    assert [line.split(" ")[0] for line in tables] == ["pagerank", path, "zipf", path]
-    assert len({len(line) for line in tables}) == 1
-
-
-def test_table_tells_what_the_webs_are(trials: list[Trial]) -> None:
-    """Size, and whether one server alone decides how long a crawl takes."""
-    first = report.text(trials).splitlines()[0]
-    assert first.startswith("web work, seed 1: 20 servers, 300 pages (300 can be fetched), ")
-    assert f"T = {trials[0].reference.unit:.1f} s" in first
-
-
-def test_kinds_of_webs() -> None:
-    """Named as on the command line."""
-    assert report.web_kind(SMALL) == "work"
-    assert report.web_kind(replace(SMALL, tail=True)) == "tail"
-    assert report.web_kind(GraphSpec("somewhere/links.tsv.gz")) == "links.tsv.gz"
 
 
 def test_rows_have_all_columns_of_the_score(trials: list[Trial], tmp_path: Path) -> None:

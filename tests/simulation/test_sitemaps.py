@@ -7,16 +7,12 @@ from hypothesis import strategies as st
 
 from crawlproject.frontier import POLICIES
 from crawlproject.frontier.quality import QUALITIES
-from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import Curve
 from crawlproject.simulation.synthetic import SyntheticSpec, build
-from crawlproject.simulation.times import SITEMAP_BYTES, SYNTHETIC, draw_sitemaps, draw_speeds
 from crawlproject.simulation.web import SimulatedWeb
 from tests.simulation.webs import Host, Page, make_web, webs
-
-SMALL = SyntheticSpec(servers=40, pages=2000)
 
 
 def crawl_of(web: SimulatedWeb, policy: str, sessions: int = 4) -> Crawl:
@@ -69,44 +65,9 @@ def test_hidden_pages_are_collected_sooner() -> None:
     assert Curve.of(with_them).time_of(0.5) < 0.5 * Curve.of(without).time_of(0.5)
 
 
-def test_breadth_first_reads_them_too() -> None:
-    """Ten servers on four connections: the time of ten sitemaps of .1 s, and no page more or less."""
-    without, with_them = (crawl_of(chains(time), "breadth-first") for time in (0.0, 0.1))
-    assert with_them.full_time > without.full_time + 0.2
-    assert sorted(with_them.pages) == sorted(without.pages)
-
-
-def test_web_is_the_same_but_for_its_sitemaps() -> None:
-    """Pages, times, quality, bound: all but the sitemaps, whose draws are the same for all shares."""
-    plain, some, every = (
-        build(SyntheticSpec(SMALL.servers, SMALL.pages, sitemap_share=share)) for share in (0.0, 0.3, 1.0)
-    )
-    assert plain.page_time.tolist() == every.page_time.tolist()
-    assert plain.collectable.tolist() == every.collectable.tolist()
-    assert bound_of(plain, 4).at(3.0) == pytest.approx(bound_of(every, 4).at(3.0))
-    assert [np.count_nonzero(web.sitemap_time) for web in (plain, some, every)] == [0, 12, 40]
-    chosen = some.sitemap_time > 0
-    assert some.sitemap_time[chosen].tolist() == every.sitemap_time[chosen].tolist()
-
-
-def test_sitemaps_take_as_long_as_a_page_of_their_size() -> None:
-    """A round trip, the think time, and 120 bytes for each page."""
-    speeds = draw_speeds(SYNTHETIC, 500, 1)
-    small, large = (draw_sitemaps(SYNTHETIC, speeds, np.full(500, count), 1.0, 1) for count in (10, 1010))
-    assert large - small == pytest.approx(SITEMAP_BYTES * 1000 / speeds.bandwidth)
-    assert (small > SYNTHETIC.round_trip * speeds.connect).all()
-
-
 @pytest.mark.parametrize("name", sorted(QUALITIES))
 def test_estimators_fetch_everything_with_sitemaps(name: str) -> None:
     """Listed pages are worth what the estimator says before any link."""
     web = build(SyntheticSpec(20, 400, sitemap_share=0.5))
     crawl = simulate(web, POLICIES["prefix"](), QUALITIES[name](), CrawlOptions(sessions=4))
     assert sorted(crawl.pages) == list(range(400))
-
-
-def test_sitemap_times_must_fit_the_servers() -> None:
-    """One for each, or none."""
-    web = make_web([Host()], [Page()])
-    with pytest.raises(ValueError, match="sitemaps must have one time for each server"):
-        SimulatedWeb(**{name: getattr(web, name) for name in web.__dataclass_fields__} | {"sitemap_time": np.ones(2)})

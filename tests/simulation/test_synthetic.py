@@ -17,13 +17,11 @@ def top_share(quality: np.ndarray, share: float) -> float:
 
 @pytest.fixture(scope="module", params=[1, 6])
 def web(request: pytest.FixtureRequest) -> SimulatedWeb:
-    """A work-bound web of the usual size."""
     return build(SyntheticSpec(seed=request.param))
 
 
 @pytest.fixture(scope="module")
 def tail_web() -> SimulatedWeb:
-    """A tail-bound web of the usual size."""
     return build(SyntheticSpec(tail=True))
 
 
@@ -82,15 +80,6 @@ def test_tail_bound_web_waits_for_one_server(tail_web: SimulatedWeb) -> None:
     assert tail_web.collectable.all()
 
 
-def test_dead_servers_leave_the_rest_of_the_web_as_it_was() -> None:
-    """The same pages, times and links: only the answers are missing."""
-    whole = build(SyntheticSpec(servers=40, pages=400))
-    crippled = build(SyntheticSpec(servers=40, pages=400, dead_share=0.1))
-    assert crippled.dead.sum() == 4
-    assert (whole.page_time == crippled.page_time).all()
-    assert (whole.targets == crippled.targets).all()
-
-
 @settings(deadline=None, max_examples=25)
 @given(st.integers(1, 12), st.integers(0, 60), st.integers(0, 99), st.booleans())
 def test_any_size_and_seed_makes_a_web(servers: int, more: int, seed: int, tail: bool) -> None:
@@ -104,9 +93,3 @@ def test_any_size_and_seed_makes_a_web(servers: int, more: int, seed: int, tail:
     assert all(source != target for source, target in links)
     assert (web.page_time == again.page_time).all()
     assert (web.targets == again.targets).all()
-
-
-def test_more_servers_than_pages_are_refused() -> None:
-    """Every server needs a page, and every seed a server."""
-    with pytest.raises(ValueError, match="seeds <= servers <= pages"):
-        SyntheticSpec(servers=10, pages=5)

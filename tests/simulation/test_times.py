@@ -8,10 +8,8 @@ from crawlproject.simulation.times import (
     SYNTHETIC,
     TimeModel,
     draw_connects,
-    draw_dead,
     draw_limits,
     draw_page_times,
-    draw_sizes,
     draw_speeds,
 )
 
@@ -25,11 +23,6 @@ def test_equal_seeds_draw_equal_times_and_others_others(model: TimeModel) -> Non
     assert (first.think == again.think).all()
     assert (first.connect == again.connect).all()
     assert (first.bandwidth != other.bandwidth).all()
-
-
-def test_more_servers_leave_the_limits_of_single_choices_alone() -> None:
-    """One purpose's chance does not move another's: sizes do not depend on the number of servers."""
-    assert (draw_sizes(10, 3) == draw_sizes(20, 3)[:10]).all()
 
 
 def test_heritrix_connects_as_browsers_saw_it() -> None:
@@ -65,11 +58,3 @@ def test_requests_per_connection_are_the_papers() -> None:
     others = limits[(limits != 1) & (limits != 100)]
     assert others.min() >= 2
     assert others.max() <= 50
-
-
-def test_dead_servers_are_as_many_as_asked_for_and_not_those_spared() -> None:
-    """A crawl must be able to start."""
-    dead = draw_dead(100, 0.3, np.array([4, 5]), 1)
-    assert dead.sum() == 30
-    assert not dead[[4, 5]].any()
-    assert draw_dead(3, 1.0, np.array([0]), 1).tolist() == [False, True, True]

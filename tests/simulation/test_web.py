@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crawlproject.simulation
-from crawlproject.simulation.web import compressed, ranges, reachable, sources_of
+from crawlproject.simulation.web import compressed, reachable, sources_of
 from tests.simulation.webs import Host, Page, make_web, webs
 
 # Server 0 leads to 1 and 2; server 1 is dead and alone leads to page 3 of server 2.
@@ -48,16 +48,6 @@ def test_a_chain_has_as_many_connections_as_the_server_demands() -> None:
     assert web.chains() == pytest.approx([5.6])
 
 
-def test_pages_have_urls_of_their_servers() -> None:
-    """Made up where there are none; given ones name the servers."""
-    assert CHAIN.urls[3] == "http://s2.test/3"
-    assert CHAIN.keys == ["http://s0.test", "http://s1.test", "http://s2.test"]
-    given_urls = ("http://a.example/", "https://b.example:8443/x", "http://c.example/1", "http://c.example/2")
-    web = replace(CHAIN, given_urls=given_urls)
-    assert web.urls == list(given_urls)
-    assert web.keys == ["http://a.example", "https://b.example:8443", "http://c.example"]
-
-
 def test_quality_is_scaled_and_must_be_worth_something() -> None:
     """Shares of 1; a web whose only valuable pages cannot be fetched is refused."""
     assert CHAIN.with_quality(np.array([1.0, 1.0, 2.0, 0.0])).quality.tolist() == [0.25, 0.25, 0.5, 0]
@@ -88,15 +78,6 @@ def test_compressed_keeps_the_first_of_equal_links_in_order(links: list[tuple[in
     expected = {page: list(dict.fromkeys(t for s, t in links if s == page != t)) for page in range(10)}
     assert {page: targets[indptr[page] : indptr[page + 1]].tolist() for page in range(10)} == expected
     assert sources_of(indptr).tolist() == [page for page, found in expected.items() for _ in found]
-
-
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=10))
-def test_ranges_are_those_of_python(parts: list[tuple[int, int]]) -> None:
-    """Empty ones included."""
-    starts = np.array([start for start, _ in parts], dtype=np.int64)
-    stops = starts + np.array([length for _, length in parts], dtype=np.int64)
-    expected = [number for start, length in parts for number in range(start, start + length)]
-    assert ranges(starts, stops).tolist() == expected
 
 
 @given(pairs, st.sets(st.integers(0, 9)))

@@ -102,6 +102,5 @@ def connections(crawl: Crawl) -> list[Connection]:
 
 
 def most_at_once(intervals: Sequence[tuple[float, float]]) -> int:
-    """The greatest number of intervals that overlap by more than rounding."""
     changes = sorted([(start + 1e-9, 1) for start, _ in intervals] + [(end, -1) for _, end in intervals])
     return int(np.cumsum([change for _, change in changes]).max(initial=0))

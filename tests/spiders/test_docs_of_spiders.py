@@ -1,7 +1,5 @@
 """docs/topic.md: its two runs, as a reader types them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

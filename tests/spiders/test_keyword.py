@@ -1,7 +1,5 @@
 """``scrapy crawl keyword``: levels, what is found, what is saved, bad input."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -168,15 +166,3 @@ def test_bad_arguments_are_refused(arguments: dict[str, str], reason: str) -> No
     """With one line."""
     with pytest.raises(ValueError, match=reason):
         KeywordSpider(**{"start": "http://a.example/", "keyword": "x", **arguments})
-
-
-def test_keywords_of_a_hundred_characters_are_allowed() -> None:
-    """Of any script."""
-    assert KeywordSpider(start="http://a.example/", keyword="线" * 100).keyword == "线" * 100
-    assert KeywordSpider(start="http://a.example/", keyword="e\u0301" * 100).keyword == "é" * 100
-
-
-def test_the_start_is_one_url_whatever_it_contains() -> None:
-    """A comma does not separate seeds, nor a space a seed from its quality."""
-    spider = KeywordSpider(start=" http://a.example/a,b 5 ", keyword="x")
-    assert list(spider._read_seeds()) == [("http://a.example/a%2Cb%205", None)]

@@ -1,7 +1,5 @@
 """The links of a level: in order, on disk, bounded."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,16 +1,11 @@
 """The spider ``site``: its seeds."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from scrapy import Request
 
 from crawlproject.spiders.site import SiteSpider
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = """\
 seeds = ["http://{0}.example/"]

@@ -10,7 +10,7 @@ import pytest
 
 from crawlproject.spiders.topic import MAX_TUNNEL, TopicSpider, _read_example
 from tests.crawl.crawling import IMPOLITE
-from tests.crawl.differential import Run, run, run_on
+from tests.crawl.differential import Run, run_on
 from tests.crawl.loop_probe import STEP, STEP_OF
 from tests.crawl.scripted_site import Answer, Script, scripted_site
 
@@ -298,11 +298,3 @@ def test_a_subclass_may_have_arguments_of_its_own(tmp_path: Path) -> None:
     assert getattr(OwnSpider(**known, region="north"), "region") == "north"  # noqa: B009 - mypy does not know it
     with pytest.raises(ValueError, match="did you mean tunnel"):
         OwnSpider(**known, tunel="2")
-
-
-def test_a_broken_file_is_told_in_one_line(tmp_path: Path) -> None:
-    """With file and line, by `scrapy crawl`."""
-    topic = topic_file(tmp_path, "[terms]\nthread = \n")
-    done = run(SPIDER, {}, topic=topic, seeds="http://127.0.0.1:9/")
-    assert done.crawl.exit_code == 1
-    assert f"Cannot start: topic='{topic}': line 2: Invalid value" in done.crawl.log

@@ -1,7 +1,5 @@
 """The spider ``web``: how a crawl without pages ends."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,12 +45,6 @@ def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(
     assert error.value.reason == NO_SEED_FETCHED
 
 
-@pytest.mark.parametrize("milliseconds", [0, 7, 999, 1_000, 1_790_000_000_050, 4_102_444_799_999])
-def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
-    time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
-    assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")
-
-
 def outputs(seeds: str) -> tuple[list[Links], int]:
     """What the spider's ``start`` yields, and how often something else ran meanwhile."""
 
@@ -94,3 +86,9 @@ def test_seeds_with_a_quality_are_queued_the_best_first(tmp_path: Path) -> None:
     assert len(found) == 3
     assert turns >= 3
     assert (found[-1].hrefs, found[-1].quality) == (["http://unrated.example/"], None)
+
+
+@pytest.mark.parametrize("milliseconds", [0, 7, 999, 1_000, 1_790_000_000_050, 4_102_444_799_999])
+def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
+    time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
+    assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")

@@ -1,7 +1,5 @@
 """The file of contents: what was met comes back, whatever cut it short; what is not ours is left alone."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.frontier import (
-    BestPrefix,
-    BreadthFirst,
-    Entry,
-    Frontier,
-    Measurement,
-    Policy,
-    Politeness,
-    Session,
-)
+from crawlproject.frontier import BestPrefix, BreadthFirst, Entry, Frontier, Measurement, Policy, Politeness, Session
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
@@ -51,7 +42,6 @@ class OnDisk:
 
 
 def fetch(frontier: Frontier, now: float, *, failed: bool = False, acknowledge: bool = True) -> str | None:
-    """One session of one request."""
     session = frontier.open_session(now)
     if session is None:
         return None

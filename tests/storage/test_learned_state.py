@@ -81,8 +81,6 @@ def best(frontier: Frontier) -> tuple[str, float]:
 
 
 def of(name: str, key: str = A) -> Callable[[Frontier], Any]:
-    """An attribute of a server."""
-
     def get(frontier: Frontier) -> Any:
         value = frontier.server(key)
         for part in name.split("."):
@@ -126,7 +124,6 @@ def files(frontier: Frontier, media: str, count: int = 3) -> None:
 
 
 def skipped(frontier: Frontier) -> SkippedFiles:
-    """As a run makes it at its start."""
     return SkippedFiles(frontier, get_crawler().stats, LinkOptions.from_settings(Settings()))
 
 
@@ -190,7 +187,6 @@ class OnDisk:
         self.open()
 
     def open(self) -> None:
-        """As a crawl does at its start."""
         self.store = DiskStore(self._folder, StoreLabel("web", "quality"))
         self.frontier = Frontier(BestPrefix(), POLITENESS, max_batch=20, max_failures=30)
         DiskFrontierStore(self.store, 0.0, indexed=True).load(self.frontier, 0.0)

@@ -1,7 +1,5 @@
 """Files are replaced in one step, durably."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -20,7 +20,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def read(path: Path) -> list[int]:
-    """The keys that a next run finds."""
     file = SeenFile(path)
     keys = list(chain.from_iterable(file.open()))
     file.close()

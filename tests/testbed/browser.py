@@ -36,7 +36,6 @@ class Browser:
         return await self.receive(method)
 
     def send(self, target: str, *lines: str, method: str = "GET") -> None:
-        """Send a request."""
         head = "\r\n".join([f"{method} {target} HTTP/1.1", "Host: test", *lines])
         self.writer.write(f"{head}\r\n\r\n".encode())
 

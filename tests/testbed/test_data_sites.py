@@ -1,7 +1,5 @@
 """Generated sites of data: all their pages can be found, each is something of its own, and a path shows the same."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from contextlib import closing
@@ -21,7 +19,6 @@ ROOT = "http://site.example"
 
 
 def links(path: str, page: str) -> list[str]:
-    """The paths that a page of a site leads to on the same host."""
     if page.startswith(REDIRECT):
         return [page.removeprefix(REDIRECT)]
     found = [] if page.startswith(PLAIN) else re.findall('href="([^"]*)"', page)
@@ -123,7 +120,6 @@ def test_the_server_counts_what_is_lost_and_what_is_asked_for_twice() -> None:
 
 
 def status(url: str) -> int:
-    """The status of the answer to a request."""
     connection = HTTPConnection(urlsplit(url).netloc)
     with closing(connection):
         connection.request("GET", url.removeprefix(f"http://{connection.host}:{connection.port}"))

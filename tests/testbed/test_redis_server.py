@@ -1,8 +1,5 @@
 """The Redis server of the tests: its start and end, its data after a kill."""
 
-from __future__ import annotations
-
-import contextlib
 import os
 import subprocess
 import sys
@@ -10,8 +7,6 @@ from pathlib import Path
 
 import pytest
 import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from testbed import redis_server
 from testbed.redis_server import RedisServerError, RunningRedis
@@ -21,25 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.usefixtures("redis_program")
 
 
-ONCE = Retry(NoBackoff(), 0)
-
-
 def is_alive(pid: int) -> bool:
-    """Whether such a process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_nothing_is_left_behind() -> None:
-    """Process and directory go with the block, even when it fails."""
-    with contextlib.suppress(ZeroDivisionError), RunningRedis() as server:
-        pid = server.pid
-        assert is_alive(pid)
-        raise ZeroDivisionError
-    assert not is_alive(pid)
-    assert not server.folder.exists()
 
 
 def test_server_dies_with_its_parent(tmp_path: Path) -> None:
@@ -78,49 +59,8 @@ def test_kill_with_append_only_file_keeps_the_data(unix: bool) -> None:
         assert not is_alive(pid)
 
 
-def test_kill_without_append_only_file_loses_the_data() -> None:
-    """An empty server."""
-    with RunningRedis() as server:
-        server.client().set("a", 1)
-        server.kill()
-        server.restart()
-        assert server.client().get("a") is None
-
-
-def test_options_reach_the_server(tmp_path: Path) -> None:
-    """Password, limit of memory, users of an ACL file; INFO and CPU time are read."""
-    users = tmp_path / "users.acl"
-    users.write_text("user default on >s%40:/t ~* &* +@all\nuser crawl on >c ~{web* &* +@all -flushall\n")
-    with RunningRedis(password="s%40:/t", maxmemory=3_000_000) as server:
-        assert server.client().config_get("maxmemory") == {"maxmemory": "3000000"}
-        assert server.info("server")["process_id"] == server.pid
-        assert server.cpu_time() > 0
-        with (
-            redis.Redis(host=server.host, port=server.port, retry=ONCE) as stranger,
-            pytest.raises(redis.AuthenticationError),
-        ):
-            stranger.get("a")
-    with RunningRedis(config=[f"aclfile {users}"]) as server:
-        client = redis.Redis(host=server.host, port=server.port, username="crawl", password="c", retry=ONCE)
-        with client, pytest.raises(redis.exceptions.NoPermissionError):
-            client.flushall()
-
-
 def test_server_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of its log is in the error, or what it said."""
     monkeypatch.setattr(redis_server, "PORT_TRIES", 2)
     with pytest.raises(RedisServerError, match="did not start"):
         RunningRedis(config=["no-such-option 1"]).__enter__()
-
-
-def test_stopped_server_has_no_pid() -> None:
-    """And is started again by ``restart``, twice too."""
-    with RunningRedis(aof=True) as server:
-        server.client().set("a", 1)
-        server.stop()
-        server.stop()
-        with pytest.raises(RedisServerError, match="does not run"):
-            assert server.pid
-        server.restart()
-        server.restart()
-        assert server.client().get("a") == b"1"

@@ -1,20 +1,15 @@
 """What the servers answer over real sockets: pages, robots.txt, refusals, redirects, and the notes in the log."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 
-from .browser import browse, fast, visit
+from testbed.web import LocalWeb, Record
 
-if TYPE_CHECKING:
-    from testbed.web import LocalWeb, Record
+from .browser import browse, fast, visit
 
 
 def notes(records: list[Record], kind: str) -> list[str]:
-    """The notes of all records of a kind."""
     return [each.note for each in records if each.kind == kind]
 
 
@@ -29,18 +24,6 @@ def test_page_comes_with_its_headers() -> None:
         assert reply.headers["last-modified"].endswith(" GMT")
         assert b"<title>Page 0 of server 0</title>" in reply.body
         assert "connection" not in reply.headers
-
-    visit(fast(), client)
-
-
-def test_head_gets_no_body() -> None:
-    """HEAD is answered like GET, without the body."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            head = await browser.get("/", method="HEAD")
-            page = await browser.get("/")
-        assert int(head.headers["content-length"]) == len(page.body) > 0
 
     visit(fast(), client)
 
@@ -66,29 +49,6 @@ def test_unusual_requests_are_answered(sent: bytes, status: int, note: str) -> N
 
     request = visit(fast(), client)[1]
     assert (request.kind, request.status, request.note) == ("request", status, note)
-
-
-def test_robots_text_is_served() -> None:
-    """robots.txt with its Crawl-delay is plain text, and 404 where a server has none."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            reply = await browser.get("/robots.txt")
-            assert reply.body == b"User-agent: *\nDisallow: /private/\nCrawl-delay: 3\n"
-            assert reply.headers["content-type"] == "text/plain; charset=utf-8"
-
-    manners = {"robots_disallow_share": 1.0, "crawl_delay_share": 1.0, "crawl_delay": 3.0}
-    assert notes(visit(fast(**manners), client), "request") == ["robots"]
-
-
-def test_missing_robots_text_is_not_found() -> None:
-    """A server without robots.txt says so."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            assert (await browser.get("/robots.txt")).status == 404
-
-    visit(fast(robots_missing_share=1.0), client)
 
 
 def test_disallowed_page_is_served_and_noted() -> None:
@@ -118,16 +78,6 @@ def test_throttle_refuses_and_notes_who_comes_too_early(server: int, form: str) 
     assert notes(records, "request") == noted
 
 
-def test_throttle_recovers() -> None:
-    """After the window, here of 0 s, pages are served without a note."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            assert [(await browser.get("/")).status for _ in range(3)] == [429, 200, 200]
-
-    assert notes(visit(fast(throttled_share=1.0, retry_after=0), client), "request") == ["throttled", "", ""]
-
-
 def test_redirect_leads_to_a_page() -> None:
     """The Location of a redirect is the URL of a page that answers 200."""
 
@@ -141,17 +91,6 @@ def test_redirect_leads_to_a_page() -> None:
             assert (await browser.get(web.paths[target])).status == 200
 
     visit(fast(redirect_share=0.2), client)
-
-
-def test_session_link_is_logged_as_its_page() -> None:
-    """The log has the target as sent and the page that it means."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            assert (await browser.get("/p1.html;jsessionid=0a1b")).status == 200
-
-    request = visit(fast(session_share=1.0), client)[1]
-    assert (request.target, request.page) == ("/p1.html;jsessionid=0a1b", "/p1.html")
 
 
 def test_dead_server_refuses() -> None:

@@ -1,8 +1,6 @@
 """What the judges of a crawl by many workers find in records made by hand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from testbed.web import (
     AccessLog,
@@ -11,7 +9,6 @@ from testbed.web import (
     PolitenessRule,
     Record,
     build_web,
-    missing,
     overlaps,
     politeness_violations,
     repeats,
@@ -22,9 +19,6 @@ from testbed.web import (
 
 from .browser import fast
 from .records import A, B, closed, fetch, opened
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def spans(records: list[Record]) -> list[tuple[int, int, float, float]]:
@@ -45,12 +39,6 @@ def test_overlaps_are_pairs_of_open_connections() -> None:
     assert spans(records) == [(1, 2, 2.0, 3.0), (1, 3, 4.0, 5.0)]
     found = overlaps(records)
     assert (found[0].first.client, found[0].second.client, found[0].seconds) == (A, B, 1.0)
-
-
-def test_connection_that_closes_as_another_opens_does_not_overlap() -> None:
-    """Also where three follow each other."""
-    records = [opened("s", 1, 0.0), closed("s", 1, 1.0), opened("s", 2, 1.0), closed("s", 2, 2.0), opened("s", 3, 2.0)]
-    assert overlaps(records) == []
 
 
 def test_connection_that_never_closes_is_open_to_the_end_of_the_log() -> None:
@@ -113,15 +101,6 @@ def test_waits_are_judged_across_workers() -> None:
     assert rule == PolitenessRule("session", 3.0, 0.0, 60.0)
     assert [(each.gap.seconds, each.required) for each in politeness_violations(records, rule)] == [(5.0, 6.0)]
     assert politeness_violations(records, rule, tolerance=1.0) == []
-
-
-def test_missing_pages_have_their_urls() -> None:
-    """All of them without a record; without the first page, those that are left."""
-    web = build_web(fast()).at(8000)
-    assert missing(web, []) == web.expected_urls()
-    home = fetch(web.servers[0].address, 1, 0.0, 1.0)
-    assert missing(web, [home]) == [url for url in web.expected_urls() if url != web.seeds()[0]]
-    assert missing(web, [home._replace(status=503)]) == web.expected_urls()
 
 
 def test_tail_of_a_log_reads_each_record_once(tmp_path: Path) -> None:

@@ -1,17 +1,10 @@
 """The file that a log is written to."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-import pytest
+from pathlib import Path
 
 from testbed.web import AccessLog, Record, read_log, read_spec
 
 from .browser import fast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OPEN = Record("open", "127.1.0.1", 1, 0, 10.5, 10.5, 0, 0, "", "", "")
 REQUEST = Record("request", "127.1.0.1", 1, 1, 10.75, 11.25, 200, 8123, "/p1.html?sid=0a", "/p1.html", "disallowed")
@@ -39,18 +32,3 @@ def test_flush_makes_records_readable(tmp_path: Path) -> None:
     with (tmp_path / "log.tsv").open("a") as file:
         file.write("request\t127.1")
     assert read_log(tmp_path / "log.tsv") == [OPEN]
-
-
-def test_memory_can_be_bounded() -> None:
-    """Only the newest records stay where a number is given."""
-    log = AccessLog(keep=1)
-    log.add(OPEN)
-    log.add(REQUEST)
-    assert list(log.records) == [REQUEST]
-
-
-def test_other_file_is_refused(tmp_path: Path) -> None:
-    """A file that is no log is named in the error."""
-    (tmp_path / "pages.tsv").write_text("a\tb\n")
-    with pytest.raises(ValueError, match=r"pages\.tsv: not a log"):
-        read_log(tmp_path / "pages.tsv")

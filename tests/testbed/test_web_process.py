@@ -1,8 +1,5 @@
 """The web in a process of its own, and the command line."""
 
-from __future__ import annotations
-
-import contextlib
 import http.client
 import json
 import math
@@ -10,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +17,6 @@ from testbed.web.cli import main
 from testbed.web.process import SCRIPT
 
 from .browser import fast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def fetch_home(port: int, count: int, factor: float = 0.0) -> None:
@@ -37,7 +31,6 @@ def fetch_home(port: int, count: int, factor: float = 0.0) -> None:
 
 
 def paths(running: RunningWeb) -> list[str]:
-    """The pages fetched so far."""
     return [each.page for each in running.records() if each.kind == "request"]
 
 
@@ -49,22 +42,6 @@ def test_running_web_serves_and_logs(tmp_path: Path) -> None:
         assert paths(running) == ["/", "/"]
     assert running.process.returncode == 0
     assert [each.kind for each in running.records()] == ["open", "request", "request", "close"]
-
-
-def test_running_web_cleans_up_after_itself() -> None:
-    """Without a path of its own the log's file goes with the block; the child ends even when the block fails."""
-    with contextlib.suppress(ZeroDivisionError), running_web(fast()) as running:
-        assert running.records() == []
-        raise ZeroDivisionError
-    assert running.process.returncode == 0
-    assert not running.log_path.exists()
-
-
-def test_running_web_keeps_records_without_a_file() -> None:
-    """The records can be read after the block, even where no file is left."""
-    with running_web(fast()) as running:
-        fetch_home(running.port, 1)
-    assert paths(running) == ["/"]
 
 
 def test_running_web_says_when_it_cannot_start(capfd: pytest.CaptureFixture[str]) -> None:
@@ -97,16 +74,6 @@ def test_pages_beyond_the_limit_of_a_client_wait() -> None:
         held.close()
         other.close()
     assert paths(running) == ["/", "", "/", "/", "/"]
-
-
-def test_child_ends_with_its_parent() -> None:
-    """The end of standard input ends a server that was started with --until-eof."""
-    command = [sys.executable, str(SCRIPT), "serve", "--spec", fast().to_json(), "--until-eof", "--quiet"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["pages"] == 40
-        out, _ = process.communicate(timeout=120)
-    assert (process.returncode, out) == (0, "")
 
 
 def test_polite_client_is_not_accused() -> None:
@@ -143,18 +110,3 @@ def test_report_command_finds_violations(tmp_path: Path, capsys: pytest.CaptureF
     assert "violations   2 of the rule per request" in capsys.readouterr().out
     assert main(["report", "--log", log, "--politeness", "session", "--min-delay", "9"]) == 0
     assert "pages        1 of 40 expected, 0 others, 1 more than once" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["serve", "--pages", "3"], "pages = 3: must be servers"),
-        (["serve", "--spec", '{"hosts": 1}'], "unknown field of a spec: hosts"),
-        (["serve", "--spec", "[]"], "--spec: a JSON object"),
-        (["report", "--log", "/nonexistent/log"], "No such file"),
-    ],
-)
-def test_bad_arguments_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A mistake gives exit code 2 and one line that says what is wrong."""
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err

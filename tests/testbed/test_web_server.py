@@ -1,24 +1,16 @@
 """Connections over real sockets: keep-alive, closing, delays, counting, and what the log says of them."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
-import time
-from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.web import LocalWeb, build_web, max_open_connections, parallel_connections
+from testbed.web import LocalWeb, Record, build_web, max_open_connections, parallel_connections
 
 from .browser import Browser, browse, fast, until, visit
 
-if TYPE_CHECKING:
-    from testbed.web import Record
-
 
 def notes(records: list[Record], kind: str) -> list[str]:
-    """The notes of all records of a kind."""
     return [each.note for each in records if each.kind == kind]
 
 
@@ -47,39 +39,6 @@ def test_limit_can_come_unannounced() -> None:
             assert await browser.is_closed()
 
     assert notes(visit(fast(keep_alive_limit=2, silent_close_share=1.0), client), "close") == ["silent"]
-
-
-def test_limit_of_one_always_says_close() -> None:
-    """Even a silent server says close where it never keeps a connection."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            assert (await browser.get("/")).headers["connection"] == "close"
-            assert await browser.is_closed()
-
-    visit(fast(keep_alive_limit=1, silent_close_share=1.0), client)
-
-
-def test_close_asked_by_the_client_is_honoured() -> None:
-    """The server answers close with close."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            assert (await browser.get("/", "Connection: Close")).headers["connection"] == "close"
-            assert await browser.is_closed()
-
-    assert notes(visit(fast(), client), "close") == ["asked"]
-
-
-def test_keep_alive_header_counts_down() -> None:
-    """With the option on, a persistent reply tells time-out and remaining requests."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            said = [(await browser.get("/")).headers.get("keep-alive") for _ in range(3)]
-        assert said == ["timeout=15, max=2", "timeout=15, max=1", None]
-
-    visit(fast(keep_alive_limit=3, keep_alive_header=True), client)
 
 
 def test_idle_connection_is_closed() -> None:
@@ -122,23 +81,6 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     records = [each for each in visit(fast(), client) if each.kind == "request"]
     assert [each.page for each in records] == ["/", "/p1.html"]
     assert records[0].arrival == records[1].arrival < records[0].end < records[1].end
-
-
-def test_request_in_pieces_is_read() -> None:
-    """The arrival is the moment at which the request line is complete, not the head."""
-    sent = []
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            await until(lambda: bool(local.log.records))  # accepted: the server reads a piece before the next is sent
-            for piece in (b"GET / HT", b"TP/1.1\r\nHost: x\r\n", b"\r\n"):
-                sent.append(time.monotonic())
-                browser.writer.write(piece)
-                await asyncio.sleep(0.03)
-            assert (await browser.receive()).status == 200
-
-    _, request, _ = visit(fast(), client)
-    assert sent[1] <= request.arrival <= sent[2] <= request.end
 
 
 def test_client_that_gives_up_is_noted() -> None:
@@ -184,16 +126,6 @@ def test_connection_closed_before_the_next_is_not_counted_twice(turns: int) -> N
     assert parallel_connections(records)["127.1.0.1"] == 1
 
 
-@pytest.mark.parametrize("turns", [0, 1, 2])
-def test_closed_connections_do_not_raise_the_maximum(turns: int) -> None:
-    """The same with two servers in turn: never more than one connection in all."""
-
-    async def client(local: LocalWeb) -> None:
-        await hurry(local, 2, turns, records=40)
-
-    assert max_open_connections(visit(fast(), client)) == 1
-
-
 def test_parallel_connections_are_counted() -> None:
     """Two open connections to one server are two."""
 
@@ -205,41 +137,6 @@ def test_parallel_connections_are_counted() -> None:
     records = visit(fast(), client)
     assert parallel_connections(records) == {"127.1.0.1": 2, "127.1.0.2": 1}
     assert max_open_connections(records) == 3
-
-
-def test_large_page_to_a_slow_reader_ends_when_written() -> None:
-    """The end of a response that the kernel does not take at once is logged when it has taken the rest."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            browser.send("/")
-            await asyncio.sleep(0.1)
-            assert not any(each.kind == "request" for each in local.log.records)
-            assert len((await browser.receive()).body) == 16_000_000
-
-    assert visit(fast(page_bytes=16_000_000), client)[1].end > 0
-
-
-def test_two_webs_share_a_port_side_by_side() -> None:
-    """Webs with other addresses can be served on the same port at the same time."""
-
-    async def client(local: LocalWeb) -> None:
-        second = LocalWeb(build_web(fast(first_address="127.1.8.1")), local.port)
-        async with second, browse(second) as browser:
-            assert second.seeds[0] == f"http://127.1.8.1:{local.port}/"
-            assert (await browser.get("/")).status == 200
-
-    visit(fast(), client)
-
-
-def test_taken_port_is_an_error() -> None:
-    """A second web on the same addresses and port is refused, and leaves nothing open."""
-
-    async def client(local: LocalWeb) -> None:
-        with pytest.raises(OSError, match=f"cannot listen on 127.1.0.1:{local.port}"):
-            await LocalWeb(build_web(fast()), local.port).start()
-
-    visit(fast(), client)
 
 
 def test_stop_ends_open_connections() -> None:

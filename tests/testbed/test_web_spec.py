@@ -1,31 +1,8 @@
 """The description of a web."""
 
-from __future__ import annotations
-
 import pytest
 
 from testbed.web import WebSpec
-
-
-def test_json_may_leave_fields_out() -> None:
-    """Fields that are not given keep their default."""
-    assert WebSpec.from_json('{"servers": 7}') == WebSpec(servers=7)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"hosts": 3}', "unknown field of a spec: hosts"),
-        ('{"servers": "3"}', "servers = '3': must be of type int"),
-        ('{"servers": true}', "servers = True: must be of type int"),
-        ("[3]", "--spec: a JSON object"),
-        ("{", "Expecting property name"),
-    ],
-)
-def test_json_that_is_no_spec_is_refused(text: str, message: str) -> None:
-    """The error names what is wrong."""
-    with pytest.raises(ValueError, match=message):
-        WebSpec.from_json(text)
 
 
 @pytest.mark.parametrize(

@@ -28,5 +28,4 @@ def url_like() -> st.SearchStrategy[str]:
 
 @pytest.fixture
 def url_vectors() -> Path:
-    """The folder of URL test vectors."""
     return vector("url")

@@ -7,7 +7,6 @@ from hypothesis import given
 from scrapy import Request
 
 from crawlproject.urls import Canonicalizer, resolve, why_none
-from crawlproject.urls.canonical import origin_of
 
 from .conftest import PROPERTY, url_like
 
@@ -158,12 +157,6 @@ def test_links_of_a_page_with_session_id():
     assert CANONICALIZER.batch(hrefs, base) == [*(f"http://h.org/{path}" for path in expected), "http://k/l"]
 
 
-def test_nothing_is_dropped_where_nothing_is_listed():
-    """With an empty list of parameters, session ids and tracking parameters stay."""
-    url = "http://h/a;jsessionid=1?utm_source=x"
-    assert Canonicalizer(drop_params=()).canonical(url) == url
-
-
 @pytest.mark.parametrize(
     ("encoding", "expected"),
     [
@@ -192,13 +185,6 @@ def test_monsters_are_survived(text):
         assert CANONICALIZER.batch([href], "http://h/a") == [result]
 
 
-def test_origin_of_keeps_what_a_prefix_says():
-    """The origin includes the scheme and a port other than the default."""
-    assert [origin_of(prefix) for prefix in ("https://H:80", "http://u@h", "http://h:x", "http://")] == [
-        *("https://h:80", "http://h", None, None)
-    ]
-
-
 def test_resolve_keeps_what_only_canonical_drops():
     """Resolving alone keeps credentials, parameters and escapes."""
     assert resolve("b%7e?utm_source=x#c", "http://u@h/a") == "http://u@h/b%7e?utm_source=x"
@@ -210,21 +196,6 @@ def test_canonical_form_is_a_fixed_point(url, base):
     """The canonical form of any text, on any page, is None or its own canonical form."""
     once = CANONICALIZER.canonical(url, base)
     assert once is None or CANONICALIZER.canonical(once) == once
-
-
-@PROPERTY
-@given(url_like(), url_like())
-def test_batch_is_canonical_of_each(href, base):
-    """The fast path for plain links gives what the parser gives."""
-    assert CANONICALIZER.batch([href, href], base) == [CANONICALIZER.canonical(href, base)] * 2
-
-
-@PROPERTY
-@given(url_like())
-def test_plain_absolute_url_is_what_the_parser_gives(text):
-    """Without a base the fast path is taken; with one that an absolute URL ignores, the parser."""
-    if text.startswith(("http://", "https://")):
-        assert CANONICALIZER.canonical(text) == CANONICALIZER.canonical(text, "https://base.example/a/b?c")
 
 
 @PROPERTY

@@ -1,7 +1,5 @@
 """The cache of results per URL."""
 
-from __future__ import annotations
-
 from crawlproject.urls.known_urls import KNOWN_URLS, MAX_LENGTH, remembering
 
 

@@ -64,14 +64,12 @@ DIFFERENT = {
 
 
 def page_of(html, url=URL):
-    """A response as Scrapy makes it."""
     return HtmlResponse(
         url, body=html if isinstance(html, bytes) else html.encode(), headers={"Content-Type": "text/html"}
     )
 
 
 def found_here(response):
-    """Canonical URLs of the links found by extract."""
     page = extract(response.text, response.url, max_links=1_000_000)
     return set(CANONICALIZER.batch(page.hrefs, page.base, response.encoding)) - {None}
 

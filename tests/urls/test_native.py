@@ -1,7 +1,5 @@
 """What is compiled is used if it is made of the sources as they are, and not switched off."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The common pattern of a family of URLs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

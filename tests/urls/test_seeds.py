@@ -43,18 +43,6 @@ def test_bad_line_is_reported(line, reason):
     assert list(read_seeds(["", line])) == [BadSeed(2, line, reason)]
 
 
-def test_comments_and_blank_lines_say_nothing():
-    """They are skipped, but counted in line numbers as in an editor."""
-    lines = ["\ufeff# seeds\r\n", "\r\n", "  # more", "h.org\r\n", "\t", "http://["]
-    assert [seed.line for seed in read_seeds(lines)] == [4, 6]
-
-
-def test_reading_is_lazy():
-    """An infinite list can be read."""
-    endless = (f"http://h/{number}" for number in iter(int, 1))
-    assert next(iter(read_seeds(endless))) == Seed(1, "http://h/0")
-
-
 @PROPERTY
 @given(st.lists(url_like()))
 def test_any_lines_can_be_read(lines):

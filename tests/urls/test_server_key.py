@@ -42,12 +42,6 @@ def test_url_without_server_is_named(url):
     assert len(str(error.value)) < 150
 
 
-def test_port_that_is_too_high_is_named():
-    """Not as a URL without a server."""
-    with pytest.raises(ValueError, match="port 99999 is above 65535 in URL 'http://h"):
-        server_key("http://h:99999/a")
-
-
 def test_host_of_key():
     """The host without port and brackets."""
     keys = ("http://h.org", "https://h.org:8443", "http://[::1]:8080", "http://1.2.3.4", "file://", "data:")

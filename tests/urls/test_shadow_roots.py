@@ -1,7 +1,5 @@
 """Declarative shadow roots; whole pages are compared with Chromium in ``crawl/test_as_browsers.py``."""
 
-from __future__ import annotations
-
 import time
 
 from crawlproject.content.relevance.anchors import anchors

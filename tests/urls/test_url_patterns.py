@@ -1,7 +1,5 @@
 """URL patterns written by operators."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -82,12 +80,6 @@ def test_capitals_of_a_path_count() -> None:
     assert not UrlPatterns(["*.PDF"]).match(f"{A}/x.pdf")
     assert not UrlPatterns(["*.PDF"]).match("https://www.pdf.example/")
     assert UrlPatterns(["*Mr.X/"]).match(f"{A}/Mr.X/y")
-
-
-def test_no_pattern_matches_nothing() -> None:
-    """And the object is false."""
-    assert not UrlPatterns([])
-    assert not UrlPatterns([]).match(A)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ def wpt_cases(path):
 
 
 def csv_rows(path):
-    """The rows of a crawler-commons file."""
     lines = [
         line for line in path.read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")
     ]

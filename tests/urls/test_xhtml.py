@@ -1,7 +1,5 @@
 """XHTML written as HTML; whole pages are compared with Chromium in ``crawl/test_as_browsers.py``."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

@@ -94,7 +94,6 @@ def _is_up(server: Server, process: subprocess.Popen[bytes]) -> bool:
 
 
 def answers(server: Server) -> bool:
-    """Whether the server answers at its socket."""
     try:
         with redis.Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0)) as client:
             client.execute_command("PING")
@@ -114,7 +113,6 @@ def shared_server() -> Iterator[Server]:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts servers that end with the test."""
     with ExitStack() as stack:
 
         def start_one(*arguments: str, tcp: bool = False) -> Server:

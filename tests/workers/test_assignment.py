@@ -1,7 +1,5 @@
 """Who owns what: equal shares, one answer, few moves."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Whether Redis's clock was set, by the answers to beats: each may have taken some time."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.workers.clocks import RedisClock

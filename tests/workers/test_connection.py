@@ -1,7 +1,5 @@
 """Connections as scrapy-redis's settings say, with real servers; and one line for each that cannot be used."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The calls to a real Redis: fences, repeated calls, lost answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
@@ -44,8 +42,6 @@ def client(redis_server: RunningRedis) -> Iterator[redis.Redis]:
 def with_two(
     redis_server: RunningRedis, client: redis.Redis
 ) -> Callable[[Callable[[Control, Control], Coroutine[Any, Any, None]]], None]:
-    """Runs a coroutine with the calls of two workers."""
-
     def run(test: Callable[[Control, Control], Coroutine[Any, Any, None]]) -> None:
         async def inner() -> None:
             async with control(redis_server) as one, control(redis_server) as other:

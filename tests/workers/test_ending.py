@@ -1,7 +1,5 @@
 """The end of a crawl by many workers: two equal looks that find nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

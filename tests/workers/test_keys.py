@@ -1,7 +1,5 @@
 """The names of keys, and their hash tags."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A block that the operator undoes while the workers look for the end of the crawl."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

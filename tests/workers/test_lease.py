@@ -1,7 +1,5 @@
 """The lease: who may start a request, and who may be buried. A lease of 15 s with a margin of 3 s throughout."""
 
-from __future__ import annotations
-
 from math import inf
 
 import pytest
@@ -14,7 +12,6 @@ LENGTH, MARGIN = 15.0, 3.0
 
 
 def lease(*beats: float) -> Lease:
-    """With confirmed beats."""
     result = Lease(LENGTH, MARGIN)
     for at in beats:
         result.beat_sent(at)

@@ -1,7 +1,5 @@
 """URLs that wait to be sent: batches, sizes, what cannot be sent."""
 
-from __future__ import annotations
-
 import pytest
 
 from crawlproject.frontier import Entry
@@ -15,7 +13,6 @@ def entry(number: int, payload: bytes | None = None) -> Entry:
 
 
 def sent(outbox: Outbox) -> list[list[str]]:
-    """The URLs of each message."""
     return [[each.url for each in decode_message(blob)[0]] for _, blob in outbox.take()]
 
 

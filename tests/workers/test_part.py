@@ -1,7 +1,5 @@
 """What a partition remembers of its commits."""
 
-from __future__ import annotations
-
 from crawlproject.workers.control import Commit
 from crawlproject.workers.part import Part
 

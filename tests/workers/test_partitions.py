@@ -1,7 +1,5 @@
 """Partitions: equal for the servers of a domain and in all processes; contiguous in every table."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What a worker says while it may take nothing."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock

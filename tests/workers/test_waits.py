@@ -1,7 +1,5 @@
 """The wait of a server whose partition goes to another worker: never shorter, whatever the clocks show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -35,7 +33,6 @@ class Machine:
         self.copy.follow_clock(int((1000.0 + answered) * 1000) / 1000, read - sent)
 
     def take(self) -> None:
-        """Own the server's partition."""
         for _ in self.copy.restore(self.partitions.of(KEY), {}):
             pass
 
@@ -45,12 +42,10 @@ class Machine:
         self.copy.frontier.record(Measurement(KEY, self._clock(), 429, retry_after=retry_after))
 
     def fetched(self, at: float) -> None:
-        """The server answers."""
         self._now = at
         self.copy.frontier.record(Measurement(KEY, self._clock(), 200, fetch_time=0.1))
 
     def ready_at(self) -> float:
-        """When the server may be contacted."""
         return self.copy.frontier.servers[KEY].ready_at - self._shown
 
 

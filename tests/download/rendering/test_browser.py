@@ -1,7 +1,5 @@
 """The browser's life: it is started once, again after a crash, and leaves no process behind."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -28,7 +26,6 @@ PATIENCE = 60.0
 
 
 def processes_of(crawl: Forked) -> list[psutil.Process]:
-    """Those of the browser and its driver."""
     return psutil.Process(crawl.pid).children(recursive=True)
 
 
@@ -41,7 +38,6 @@ def browser_of(crawl: Forked) -> psutil.Process:
 
 
 def arguments(process: psutil.Process) -> str:
-    """Its command line."""
     try:
         return " ".join(process.cmdline())
     except psutil.Error:
@@ -49,7 +45,6 @@ def arguments(process: psutil.Process) -> str:
 
 
 def driver_of(crawl: Forked) -> psutil.Process:
-    """Playwright's driver."""
     return next(one for one in processes_of(crawl) if "run-driver" in arguments(one))
 
 
@@ -81,12 +76,10 @@ class Held:
 
 
 def settings(**more: Any) -> dict[str, Any]:
-    """Of these crawls."""
     return {**IMPOLITE, "RENDER": "always", "LOG_LEVEL": "INFO", **more}
 
 
 def finished(site: Site, crawl: Forked, folder: Path) -> Any:
-    """The results of a crawl that has ended."""
     crawl.wait(PATIENCE * 2)
     return read_results(folder, crawl.returncode or 0, "")
 

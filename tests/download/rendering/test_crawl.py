@@ -1,7 +1,5 @@
 """Rendered pages in a crawl: steps, redirects, politeness, WARC files, and what is missing."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil
@@ -27,12 +25,10 @@ JS = {"Content-Type": "text/javascript", "Cache-Control": "max-age=600"}
 
 
 def html(body: str, **headers: str) -> Answer:
-    """A page."""
     return Answer(f"<!doctype html><title>x</title><body>{body}</body>", headers={**HTML, **headers})
 
 
 def scripted(script: str) -> Answer:
-    """A page with a script."""
     return html(f"<a href=/fetched>x</a><script>{script}</script>")
 
 

@@ -1,7 +1,5 @@
 """The first run of docs/rendering.md, as it is typed."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

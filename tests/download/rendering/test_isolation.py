@@ -1,7 +1,5 @@
 """No page finds in the browser what another one has left there, of its own site or by a third one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

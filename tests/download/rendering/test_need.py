@@ -1,7 +1,5 @@
 """Which pages need their scripts, by their HTML."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

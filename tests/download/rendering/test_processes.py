@@ -1,17 +1,12 @@
 """The processes of a browser, which a program in Python stands for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from crawlproject.download.rendering.processes import BrowserProcesses
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARK = "--proxy-server=http://127.0.0.1:1"
 #: Tells its process id, and whether it still runs when its input ends.

@@ -1,7 +1,5 @@
 """The proxy: who may use it, and what comes through."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from base64 import b64encode
@@ -61,7 +59,6 @@ async def talking() -> AsyncIterator[Conversation]:
 
 
 def get(url: str, more: str = AUTHORITY, method: str = "GET") -> str:
-    """A request."""
     return f"{method} {url} HTTP/1.1\r\nHost: a.test\r\n{more}\r\n"
 
 
@@ -84,10 +81,7 @@ def test_requests_come_through() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
-    "credentials",
-    ["", "!!!", "bWU6eA==", "bWU=", "/w==", "eW91OnNlY3JldA==", "x" * 10_000],
-)
+@pytest.mark.parametrize("credentials", ["", "!!!", "bWU6eA==", "bWU=", "/w==", "eW91OnNlY3JldA==", "x" * 10_000])
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 def test_without_valid_credentials_nothing_does(credentials: str, method: str) -> None:
     """Whoever finds the port."""

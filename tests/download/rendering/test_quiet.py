@@ -1,7 +1,5 @@
 """When a page is complete: what its scripts still have to do is waited for, whatever they wait for themselves."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What pages may ask for: kept answers, limits, guesses of the browser."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
@@ -149,7 +147,6 @@ def test_cookies_need_the_setting(monkeypatch: pytest.MonkeyPatch, enabled: bool
 
 
 def ask(url: str, **headers: str) -> Asked:
-    """A request of the browser."""
     pairs = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     return Asked("me", "GET", url, pairs, b"")
 

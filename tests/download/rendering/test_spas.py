@@ -1,7 +1,5 @@
 """Applications of five frameworks: rendered, all of their pages and records are found; fetched, none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,6 @@ WEB = "crawlproject.spiders.web.WebSpider"
 
 
 def crawled(application: Application, **settings: Any) -> Crawl:
-    """Crawl it from its first page."""
     with scripted_site(1) as site:
         site.script = application
         result = crawl(WEB, settings={**IMPOLITE, **settings}, seeds=site.url("1/"), body="1")
@@ -27,7 +24,6 @@ def crawled(application: Application, **settings: Any) -> Crawl:
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The frameworks."""
     return installed(tmp_path_factory.mktemp("npm"))
 
 

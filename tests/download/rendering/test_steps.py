@@ -1,7 +1,5 @@
 """``meta["render"]``: modes and steps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -83,7 +83,6 @@ class Served:
         return sum(each.transport.get_write_buffer_size() for each in server.connections if each.transport is not None)
 
     async def close(self) -> None:
-        """As at the end of a crawl."""
         self.hub.close()
         await self._runner.cleanup()
 

@@ -1,7 +1,5 @@
 """Who may use the console: hosts, origins, tokens, methods; and its files."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Iterator

@@ -1,16 +1,15 @@
 """The console in a real browser, while a crawl of the emulated web runs: every action, looks, accessibility."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
@@ -22,9 +21,6 @@ from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
 
@@ -64,7 +60,6 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
 
 @contextmanager
 def crawl_of_one_site(folder: Path) -> Iterator[Client]:
-    """The console of a crawl of a site on which every page exists."""
     job, port = folder / "job", free_port()
     with scripted_site(1) as site:
         site.script = Everywhere()

@@ -1,21 +1,11 @@
 """Orders that outlive the process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from crawlproject.monitor.console.order_book import (
-    MAX_DELAY,
-    OrderBook,
-    Orders,
-    checked_delay,
-    checked_limit,
-    in_words,
-)
+from crawlproject.monitor.console.order_book import OrderBook, Orders
 
 ORDERS = Orders(True, (8, 64), {"a.example": 2.5}, ["http://b.example"], ["c.example"])
 
@@ -117,35 +107,3 @@ def test_too_many_names() -> None:
     with pytest.raises(ValueError, match="at most 10000 names"):
         orders.check("block new.example")
     orders.check("delay new.example")
-
-
-@pytest.mark.parametrize(
-    ("order", "value", "words"),
-    [
-        ("paused", "1", "the crawl is paused"),
-        ("paused", None, "the crawl continues"),
-        ("stopped", "x", "the crawl ends"),
-        ("sessions", "8", "at most 8 sessions"),
-        ("delay a.example", "2.50", "a.example: at least 2.5 s between two requests"),
-        ("delay a.example", None, "a.example: no delay is ordered"),
-        ("block a.example", None, "a.example is not blocked"),
-        ("release a.example", "1", "a.example is released from the guard"),
-        ("later version", "1", "later version"),
-    ],
-)
-def test_orders_in_words(order: str, value: str | None, words: str) -> None:
-    assert in_words(order, value) == words
-
-
-@pytest.mark.parametrize("value", [-1, MAX_DELAY + 1, float("nan"), float("inf"), True, "5", None])
-def test_wrong_delays(value: Any) -> None:
-    """One line."""
-    with pytest.raises(ValueError, match=r"^seconds: must be"):
-        checked_delay(value)
-
-
-@pytest.mark.parametrize("value", [0, -1, 10_001, 2.0, True, "5", None])
-def test_wrong_limits(value: Any) -> None:
-    """One line."""
-    with pytest.raises(ValueError, match=r"^limit: must be"):
-        checked_limit(value)

@@ -1,7 +1,5 @@
 """What the console says of the figures, without a crawl."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of servers: what it finds, and what that costs with 100,000 servers."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
@@ -14,7 +12,6 @@ from crawlproject.monitor.console.server_list import SORTS, STEP, Query, find, s
 
 
 def new_frontier(servers: int) -> Frontier:
-    """With one to three URLs for each server."""
     frontier = Frontier(BestPrefix(), Politeness())
     chance = random.Random(1)
     for number in range(servers):

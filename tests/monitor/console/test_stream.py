@@ -1,7 +1,5 @@
 """The stream of events: pages that read slowly, or not at all, and the end."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable, Iterator
@@ -32,7 +30,6 @@ class BigRoom(FakeRoom):
 
 @contextmanager
 def stream(served: Served) -> Iterator[socket.socket]:
-    """An open page that has read nothing yet."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(60)

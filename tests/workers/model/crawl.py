@@ -140,7 +140,6 @@ class ModelCopy:
                 self.write_to(self._partitions.of_number(int.from_bytes(key[:4], "big")), {table: {key: value}})
 
     def write_to(self, partition: int, tables: Tables) -> None:
-        """Write rows of a partition."""
         stored = self._stored.setdefault(partition, {})
         for table, rows in tables.items():
             found = stored.setdefault(table, {})
@@ -228,7 +227,6 @@ class ModelCopy:
         return self.servers[name]
 
     def acknowledge(self, entry: Entry) -> None:
-        """Delete the row of an entry that was handed out."""
         server = self.servers.get(server_key(entry.url))
         if server is not None and entry.place in server.leased:
             server.leased.discard(entry.place)
@@ -243,13 +241,7 @@ class ModelCrawl:
     """Implements ``Crawl``, and runs it. ``seeds``: URLs that this process begins with."""
 
     def __init__(
-        self,
-        process: Process,
-        web: Web,
-        observer: Observer,
-        copy: ModelCopy,
-        outbox: Outbox,
-        seeds: Sequence[str],
+        self, process: Process, web: Web, observer: Observer, copy: ModelCopy, outbox: Outbox, seeds: Sequence[str]
     ) -> None:
         self.worker: Worker  # set by the caller
         self.failed = ""

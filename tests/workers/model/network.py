@@ -57,11 +57,9 @@ class Server:
         self.is_down = False
 
     def stall(self) -> None:
-        """It does nothing for now."""
         self.is_stalled = True
 
     def go_on(self) -> None:
-        """It carries out what it was sent."""
         self.is_stalled = False
         waiting, self._waiting = self._waiting, deque()
         for action in waiting:
@@ -113,7 +111,6 @@ class Connection:
     answers: list[Any] = field(default_factory=list)
 
     def deliver(self) -> None:
-        """The answers arrive."""
         if not self.is_broken:
             self.process.call(self._set_result)
 
@@ -122,7 +119,6 @@ class Connection:
             self.future.set_result(self.answers)
 
     def break_off(self) -> None:
-        """The connection ends."""
         if not self.is_broken:
             self.is_broken = True
             if not self.is_silent:
@@ -144,7 +140,6 @@ class Client:
         self.cut_off = ""
 
     def pipeline(self, *, transaction: bool) -> Pipeline:
-        """Commands to be sent together."""
         assert not transaction
         return Pipeline(self)
 
@@ -196,7 +191,6 @@ class Pipeline:
         self._commands: list[Any] = []
 
     def execute_command(self, *command: Any) -> None:
-        """Add a command."""
         self._commands.append(command)
 
     async def execute(self, *, raise_on_error: bool) -> list[Any]:

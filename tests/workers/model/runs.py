@@ -11,18 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import (
-    blobs,
-    clocks,
-    control,
-    loading,
-    outbox,
-    part,
-    receiver,
-    shares,
-    worker,
-    writer,
-)
+from crawlproject.workers import blobs, clocks, control, loading, outbox, part, receiver, shares, worker, writer
 from crawlproject.workers.control import Control
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys

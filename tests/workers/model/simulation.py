@@ -49,12 +49,10 @@ class Simulation:
         return is_over()
 
     def note(self, text: str) -> None:
-        """Add a line to the trace."""
         name = "" if self.current is None else f" {self.current.name}:"
         self.trace.append(f"{self.now:9.3f}{name} {text}")
 
     def boot_time(self) -> float:
-        """What the machine of the running process shows."""
         assert self.current is not None
         return self.now + self.current.clock_offset
 
@@ -117,7 +115,6 @@ class Process:
         return not self._loop.is_closed()
 
     def start(self, main: Coroutine[Any, Any, None]) -> None:
-        """Begin at once."""
         self._main = self._loop.create_task(main)
         self.run()
 

@@ -107,7 +107,6 @@ class Observer:
         return fetch
 
     def last(self, server: str) -> Fetch | None:
-        """The last request to a server."""
         return self._under_way.get(server)
 
     def ended(self, fetch: Fetch) -> None:
