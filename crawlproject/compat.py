@@ -181,7 +181,8 @@ def job_dir(settings: BaseSettings) -> str | None:
     path: str | None = settings["JOBDIR"]
     if not path:
         return None
-    Path(path).mkdir(parents=True, exist_ok=True)
+    if not Path(path).exists():  # whether it is a directory is checked by who uses it
+        Path(path).mkdir(parents=True)
     return path
 
 
