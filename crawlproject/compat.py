@@ -181,7 +181,8 @@ def job_dir(settings: BaseSettings) -> str | None:
     path: str | None = settings["JOBDIR"]
     if not path:
         return None
-    Path(path).mkdir(parents=True, exist_ok=True)
+    if not Path(path).exists():  # whether it is a directory is checked by who uses it
+        Path(path).mkdir(parents=True)
     return path
 
 
@@ -198,7 +199,7 @@ def serialized_fields(exporter: Any) -> Callable[..., Iterable[tuple[str, Any]]]
 
 #: Names that every crawl uses; of classes, and of what their constructors set.
 USED: dict[type, tuple[str, ...]] = {
-    engine.ExecutionEngine: ("_slot", "_start", "spider", "downloader", "scraper", "close_spider_async"),
+    engine.ExecutionEngine: ("_closewait", "_slot", "_start", "spider", "downloader", "scraper", "close_spider_async"),
     engine._Slot: ("closing", "inprogress", "nextcall", "scheduler"),
     Downloader: ("active", "get_slot_key", "handlers", "per_slot_settings", "slots", "total_concurrency", "_get_slot"),
     DownloadHandlers: ("_crawler", "_get_handler", "download_request_async"),
@@ -209,7 +210,7 @@ USED: dict[type, tuple[str, ...]] = {
 USED_BY_LANE: dict[type, tuple[str, ...]] = {
     engine.ExecutionEngine: ("needs_backout",),
     engine._Slot: ("remove_request",),
-    Downloader: ("DOWNLOAD_SLOT", "_process_queue", "ip_concurrency", "middleware"),
+    Downloader: ("_process_queue", "ip_concurrency", "middleware"),
     Slot: ("active", "concurrency", "free_transfer_slots", "lastseen", "latercall", "queue", "transferring"),
     scraper.Slot: ("MIN_RESPONSE_SIZE", "active", "active_size", "finish_response"),
     scraper.Scraper: ("itemproc", "spidermw"),

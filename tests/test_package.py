@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from email import message_from_bytes
+from importlib.metadata import requires
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -224,8 +226,49 @@ def test_requirements_are_those_of_the_package() -> None:
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
-    assert set(EXTRAS) == {*parts, "all", "pages", "parquet"}
-    assert {*EXTRAS["parquet"][1:], *EXTRAS["pages"][1:]} <= set(requirements("requirements-dev.txt"))
+    assert set(EXTRAS) == {*parts, "all", "pages", "parquet", "scrapy-redis"}
+    assert {*EXTRAS["parquet"][1:], *EXTRAS["pages"][1:], *EXTRAS["scrapy-redis"][1:]} <= set(
+        requirements("requirements-dev.txt")
+    )
+
+
+#: Names of modules whose distribution is named otherwise.
+DISTRIBUTIONS = {
+    "ada_url": "ada-url",
+    "backports": "backports-zstd",
+    "compression": "backports-zstd",  # in Python from 3.14 on
+    "dns": "dnspython",
+    "prometheus_client": "prometheus-client",
+    "pybloom_live": "pybloom-live",
+    "pydispatch": "pydispatcher",
+    "pythonjsonlogger": "python-json-logger",
+    "re2": "google-re2",
+    "scrapy_playwright": "scrapy-playwright",
+    "scrapy_poet": "scrapy-poet",
+    "url_matcher": "url-matcher",
+    "web_poet": "web-poet",
+}
+
+
+def test_what_is_imported_is_declared() -> None:
+    """In pyproject.toml, or by Scrapy, which this package cannot do without; nothing is there by accident."""
+    lines = [*PYPROJECT["dependencies"], *(line for extra in EXTRAS.values() for line in extra)]
+    of_scrapy = [line for line in requires("scrapy") or [] if "extra ==" not in line]
+    declared = {re.split(r"[^\w.-]", line)[0].lower().replace("_", "-") for line in (*lines, *of_scrapy)}
+    imported = set()
+    for path in (ROOT / "crawlproject").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for_types = {id(inner) for node in ast.walk(tree) if is_for_types(node) for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            imported |= {name.partition(".")[0] for name in names if id(node) not in for_types}
+    others = imported - sys.stdlib_module_names - {"crawlproject"}
+    assert {DISTRIBUTIONS.get(name, name) for name in others} - declared == set()
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
 
 
 def test_archives_hold_what_they_should(archives: Path) -> None:

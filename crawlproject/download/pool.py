@@ -177,13 +177,15 @@ class ConnectionPool:
             await asyncio.wait(self._closing.values())
 
     async def _take_place(self, connection: Connection) -> None:
-        if connection.is_kept and not self._places.locked():
+        if connection.is_kept and not self._more:  # one per session: a slot is free, or a closing connection frees one
             await self._places.acquire()
         else:  # a session may hold its slot while it waits for this request, or hold several
             self._strangers += 1
             try:
                 if self._places.locked() and not self._closing:
-                    idle = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
+                    unused = (item for item in self._connections.items() if item[1].has_place and not item[1].users)
+                    # A session that waits takes only what another has beside its first.
+                    idle = (item for item in unused if not connection.is_kept or " " in item[0])
                     if (item := next(idle, None)) is not None:
                         self._drop(*item)  # its session reopens it when needed
                 await self._places.acquire()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from crawlproject.compat import VERSION
 from crawlproject.options.scrapy_values import NO_LIMIT
 from crawlproject.options.values import Reader
 
@@ -31,10 +32,13 @@ _PROJECT = SETTINGS_PRIORITIES["project"]
 def take_over_rules(settings: BaseSettings, spider: Any) -> str:
     """Give the frontier the rules that project and ``spider`` (or its class) set; returns which hold, in one line.
 
-    Scrapy sets settings from the attributes of a spider later.
+    From 2.19 on Scrapy sets settings from the attributes of a spider later.
     """
     said = [name for name in RULES if _is_said(settings, name)]
     said += [attribute for attribute in RULES.values() if getattr(spider, attribute, None) is not None]
+    per_domain = getattr(spider, RULES[_PER_DOMAIN], None)
+    if per_domain is not None and VERSION < (2, 19):  # later versions set it, and warn
+        settings.set(_PER_DOMAIN, per_domain, priority="spider")
     throttles = settings.getbool("AUTOTHROTTLE_ENABLED")
     if throttles:
         said.append("AUTOTHROTTLE_ENABLED")

@@ -8,15 +8,19 @@ at most ``MAX_BYTES`` bytes and ``MAX_COUNT`` parts.
 from __future__ import annotations
 
 import struct
+import sys
 import threading
 from itertools import accumulate, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-import zstandard
-
 from crawlproject.frontier.entry import Entry
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -158,18 +162,37 @@ def _read_rows(columns: Sequence[bytes]) -> tuple[str, list[tuple[bytes, bytes |
 # The parts of blobs
 
 
+#: What a frame begins with; blobs leave it out.
+_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
 class _Zstd(threading.local):
-    """Compressor and decompressor: expensive to create, and usable by one thread at a time."""
+    """A compressor: expensive to create, and usable by one thread at a time."""
 
     def __init__(self) -> None:
-        parameters = zstandard.ZstdCompressionParameters.from_level(
-            _LEVEL, format=zstandard.FORMAT_ZSTD1_MAGICLESS, write_content_size=1, write_checksum=0, write_dict_id=0
-        )
-        self.compress = zstandard.ZstdCompressor(compression_params=parameters).compress
-        self.decompress = zstandard.ZstdDecompressor(format=zstandard.FORMAT_ZSTD1_MAGICLESS).decompress
+        given = zstd.CompressionParameter
+        options: dict[int, int] = {given.compression_level: _LEVEL, given.content_size_flag: 1, given.checksum_flag: 0}
+        self._compressor = zstd.ZstdCompressor(options=options)
+
+    def compress(self, data: bytes) -> bytes:
+        """A frame without its magic number."""
+        return self._compressor.compress(data, mode=zstd.ZstdCompressor.FLUSH_FRAME)[len(_MAGIC) :]
 
 
 _zstd = _Zstd()
+
+
+def _decompress(body: bytes) -> bytes:
+    """Raises BlobError, ZstdError."""
+    frame = _MAGIC + body
+    size = zstd.get_frame_info(frame).decompressed_size
+    if size is None or size > MAX_BYTES:
+        raise BlobError("damaged: too large, or of unknown size")
+    decompressor = zstd.ZstdDecompressor()
+    data = decompressor.decompress(frame, max_length=MAX_BYTES)
+    if not decompressor.eof or decompressor.unused_data:
+        raise BlobError("damaged: not one frame")
+    return data
 
 
 def write_blob(kind: int, columns: Sequence[bytes]) -> bytes:
@@ -191,11 +214,8 @@ def read_blob(kind: int, blob: bytes, count: int | None = None) -> list[bytes]:
     if not blob[0] or crc32(body, kind).to_bytes(_CRC_BYTES, "big") != blob[1 : 1 + _CRC_BYTES]:
         raise BlobError("damaged, or of another kind: checksum differs")
     try:
-        size = zstandard.get_frame_parameters(body, format=zstandard.FORMAT_ZSTD1_MAGICLESS).content_size
-        if size > MAX_BYTES:  # also if it is unknown
-            raise BlobError("damaged: too large, or of unknown size")
-        data = _zstd.decompress(body, allow_extra_data=False)
-    except zstandard.ZstdError as error:
+        data = _decompress(body)
+    except zstd.ZstdError as error:
         raise BlobError(f"damaged: {error}") from error
     number, at = _read_number(data, 0)
     _check_count(number)

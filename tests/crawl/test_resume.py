@@ -248,7 +248,7 @@ def test_disk_without_space_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> 
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(shutil.disk_usage(disk).free - ROOM))
         full = crawl(WEB, settings=settings, seeds=seeds)
-        assert full.exit_code == 0
+        assert full.exit_code == 1
         assert full.stat("finish_reason") == "store_failed"
         assert f"The frontier cannot be stored, the crawl ends: {disk / 'job' / 'frontier'}" in full.log
         assert "No space left on device" in full.log
