@@ -78,6 +78,8 @@ _OF_ADDRESS = frozenset(("href", "content", "value", "script"))
 MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
 #: Characters of a text that tells by itself whether two pages are the same.
 LONG_TEXT = 2_000
+#: Links whose ids are left out.
+MAX_LINKS = 500
 
 # Of attributes that carry content, or a link; a long unquoted value is cut.  The first letter saves four fifths.
 _attribute = re.compile(
@@ -118,14 +120,15 @@ class PageAddresses(NamedTuple):
 NO_ADDRESSES = PageAddresses()
 
 
-def shown_hash(url: str, page: PageText) -> int:
+def shown_hash(url: str, page: PageText, links: Iterable[str | None] = ()) -> int:
     """A hash of what the page at ``url`` shows, and of its attributes, but for links and the ids in them. O(length).
 
-    Two addresses of one page, with different ids of a visit, give the same.  The attributes of a page of ``LONG_TEXT``
-    characters are left out: reading them costs as much as all else.
+    Two addresses of one page, with different ids of a visit, give the same.  ``links``: those of the page.  The
+    attributes of a page of ``LONG_TEXT`` characters are left out: reading them costs as much as all else.
     """
     hidden = list(page.hidden) if len(page.text) < LONG_TEXT else []
     ids = {each for name, value in hidden if name == "href" for each in _ids(value.lower())}.union(_ids(_address(url)))
+    ids.update(each for link in islice(links, MAX_LINKS) if link is not None for each in _ids(_address(link)))
     values = [value for name, value in hidden if name not in _OF_ADDRESS]
     shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values)).lower()
     if ids:

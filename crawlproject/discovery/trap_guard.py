@@ -105,7 +105,7 @@ class TrapGuard:
     def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
         """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
         meta = response.meta
-        self._learn_part(url, response)
+        self._learn_part(url, response, links)
         if CLOSED_TO_ROBOTS in meta or is_unread(response):
             self._learn_closed(url)
             return None
@@ -275,7 +275,7 @@ class TrapGuard:
         self._stats.inc_value("guard/closed_patterns")
         self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
 
-    def _learn_part(self, url: str, response: Response) -> None:
+    def _learn_part(self, url: str, response: Response, links: list[str | None]) -> None:
         """Learn which parts of addresses are idle; the queued URLs of known pages that have one wait."""
         meta = response.meta
         if FETCHED_BEFORE in meta or response.status != 200:
@@ -283,7 +283,9 @@ class TrapGuard:
         first = meta.get(DUPLICATE_OF) or meta.get(NEAR_DUPLICATE_OF)
         first = self._seen.canonicalizer.canonical(first) if first else None
         is_page = isinstance(response, TextResponse) and is_html(response)
-        server = self._guard.learn_part(url, first, is_page=is_page, shown=lambda: shown_hash(url, text_of(response)))
+        server = self._guard.learn_part(
+            url, first, is_page=is_page, shown=lambda: shown_hash(url, text_of(response), links)
+        )
         if server is None or server.guard is None:
             return
         self._stats.inc_value("guard/idle_parts")
