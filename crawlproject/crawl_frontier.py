@@ -138,7 +138,7 @@ class CrawlFrontier:
         #: Whether requests that were handed out may still be sent.
         self.may_send = store.may_send
         #: Whether URLs of earlier runs were queued at the start.
-        self.is_resumed = len(dispatcher.frontier) > 0
+        self.is_resumed = len(dispatcher.frontier.servers) > 0
         #: Number of pages that other processes have fetched.
         self.pages_elsewhere = store.pages_elsewhere
         #: Number of URLs seen, with ``JOBDIR`` including earlier runs.

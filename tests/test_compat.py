@@ -114,7 +114,11 @@ def test_an_unknown_version_of_tls_is_refused() -> None:
 
 def test_active_requests_note_the_end_however_they_leave() -> None:
     """Scrapy removes them; a later version may discard them."""
-    active, one, other = ActiveRequests(), scrapy.Request("http://a.example/1"), scrapy.Request("http://a.example/2")
+    active, one, other = (
+        ActiveRequests(lambda _: None),
+        scrapy.Request("http://a.example/1"),
+        scrapy.Request("http://a.example/2"),
+    )
     active.update((one, other))
     active.discard(one)
     active.discard(one)

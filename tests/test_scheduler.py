@@ -183,12 +183,12 @@ def test_a_server_is_dropped_in_steps() -> None:
         one.scheduler.crawl.name_missing(OWN.rstrip("/"), "no such name")
         while one.scheduler._frontier.drops.are_left:
             assert one.scheduler.has_pending_requests()
-            counts.extend(one.stats("fates/queue/server_given_up"))
+            counts.extend(one.stats("fates/queue/dns"))
             await asyncio.sleep(0)
 
     asyncio.run(run())
     assert counts[0] == MAX_DROPPED
-    assert one.stats("fates/queue/server_given_up") == [2 * MAX_DROPPED]
+    assert one.stats("fates/queue/dns") == [2 * MAX_DROPPED]
     assert not one.scheduler.has_pending_requests()
 
 

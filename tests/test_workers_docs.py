@@ -27,6 +27,7 @@ WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: Without cookies, pages take the fast lane.
 ON_LOOPBACK = "-s ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
 HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
+needs_cli = pytest.mark.skipif(shutil.which("redis-cli") is None, reason="no redis-cli on PATH")
 needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")
 
 
@@ -97,6 +98,7 @@ def type_in(line: str, cwd: Path, server: PrivateRedis) -> str:
     return done.stdout + done.stderr
 
 
+@needs_cli
 def test_a_spider_of_scrapy_redis_runs_unchanged(project: Path, server: PrivateRedis) -> None:
     """Start URLs, spider and item pipeline of scrapy-redis, on the frontier."""
     _, push, run, *_ = commands(MOVING)
@@ -115,6 +117,7 @@ def test_a_spider_of_scrapy_redis_runs_unchanged(project: Path, server: PrivateR
     assert sorted(json.loads(item)["url"] for item in items) == sorted(pages)  # type: ignore[union-attr]
 
 
+@needs_cli
 def test_a_crawl_is_deleted_without_others(server: PrivateRedis, tmp_path: Path) -> None:
     """The last two commands: all keys of the crawl, those of its partitions among them."""
     client = Redis.from_url(server.url)

@@ -132,7 +132,7 @@ class LinkIntake:
         of_files = replace(link_filter, extensions=frozenset())
         # why URLs are refused: by all rules, and by all but those on extensions
         self._reasons = remembering(link_filter.reason), of_files.reason
-        self._patterns = {"LINKS_INCLUDE": link_filter.include, "LINKS_EXCLUDE": link_filter.exclude}
+        self._patterns = {"include": link_filter.include, "exclude": link_filter.exclude}
         self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
         self._quality = quality
         self._stats = stats
@@ -164,7 +164,7 @@ class LinkIntake:
         """Close the link record; say which patterns matched no link."""
         for name, patterns in self._patterns.items():
             if patterns and not patterns.has_matched and self.counts["found"]:
-                logger.warning("%s matched none of %d links", name, self.counts["found"])
+                logger.warning("The patterns to %s matched none of %d links", name, self.counts["found"])
         if self._record is not None:
             self._record.close()
 

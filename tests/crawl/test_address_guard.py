@@ -27,7 +27,15 @@ def web() -> Iterator[HostileWeb]:
         assert served.intruders == []
 
 
-def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: bool = True, **settings: Any) -> Crawl:
+def run(
+    web: HostileWeb,
+    spider: str,
+    urls: list[str] | None = None,
+    *,
+    addon: bool = True,
+    exit_code: int = 0,
+    **settings: Any,
+) -> Crawl:
     """Crawl with only the public server's address allowed."""
     conditions = {
         **IMPOLITE,
@@ -40,7 +48,7 @@ def run(web: HostileWeb, spider: str, urls: list[str] | None = None, *, addon: b
     }
     arguments = {"urls": json.dumps(urls)} if urls is not None else {"seeds": web.url("/")}
     result = crawl(spider, settings=conditions, addon=addon, **arguments)
-    assert result.exit_code == 0, result.log
+    assert result.exit_code == exit_code, result.log
     return result
 
 
@@ -230,7 +238,7 @@ def test_refusal_is_logged_once_per_server_and_as_an_error_for_a_seed(web: Hosti
     assert "WARNING" in lines[0]
     assert "ALLOWED_NETWORKS=127.0.0.0/8" in lines[0]
     assert result.stat("guard/refused/loopback") == 20 + robots
-    result = run(web, WEB, ROBOTSTXT_OBEY=robots, ALLOWED_NETWORKS=[])
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots, ALLOWED_NETWORKS=[], exit_code=1)
     (line,) = [line for line in result.log.splitlines() if "Refused:" in line]
     assert "ERROR" in line
     assert "ALLOWED_NETWORKS=127.0.0.0/8" in line

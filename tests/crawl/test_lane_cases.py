@@ -20,7 +20,18 @@ HTML = {"Content-Type": "text/html"}
 
 #: Stats that this project adds, that time decides, or that count what a log says. Bytes: a server says
 #: ``Connection: close`` in the last answer of each session.
-OWN = ("dns/", "duplicates/", "frontier/", "lane/", "monitor/", "robotstxt/", "scheduler/", "seen/", "redirect/")
+OWN = (
+    "dns/",
+    "duplicates/",
+    "fates/",
+    "frontier/",
+    "lane/",
+    "monitor/",
+    "robotstxt/",
+    "scheduler/",
+    "seen/",
+    "redirect/",
+)
 VARYING = (
     "downloader/response_bytes",
     "elapsed",

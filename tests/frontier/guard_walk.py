@@ -159,7 +159,7 @@ class Walk:
                 url,
                 first if is_copy else None,
                 is_page=not shown.text.startswith(PLAIN),
-                shown=lambda: shown_hash(url, shown.page_text),
+                shown=lambda: shown_hash(url, shown.page_text, shown.links),
             )
             if idle is not None and idle.guard is not None:
                 self._rank_last(idle.guard.idle_parts.sorter(self._is_known, self._seen.add), OTHER_NAME)

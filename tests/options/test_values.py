@@ -106,7 +106,6 @@ def test_wrong_age_is_refused(value: object) -> None:
         ("DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
         ("FRONTIER_RECRAWL_AGE", "soon", "an age"),
         ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
-        ("DUPLICATES_MIRROR_FACTOR", 0, "above 0 and at most 1"),
         ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
         ("LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
         ("URL_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
