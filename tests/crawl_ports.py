@@ -19,5 +19,5 @@ def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
     seen = SimpleNamespace(use_store=lambda _: None)
     store = Backend(*cast("Any", (None, None, None, seen)), NO_HOST)
     ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0, Fates())
-    given = dispatcher or cast("Any", SimpleNamespace(frontier=(), max_sessions=1))
+    given = dispatcher or cast("Any", SimpleNamespace(frontier=SimpleNamespace(servers=()), max_sessions=1))
     return CrawlFrontier(given, ports, by_ip=False)

@@ -107,7 +107,7 @@ def test_a_spider_of_scrapy_redis_runs_unchanged(project: Path, server: PrivateR
         log = type_in(f"{run} {ON_LOOPBACK}", project, server)
         expected = set(web.web.expected_urls())
     pages = [json.loads(line)["url"] for line in (project / "books.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert set(pages) == expected
+    assert set(pages) == expected, log
     assert len(pages) - len(expected) in (0, 1), "scrapy-redis does not filter start URLs"
     assert "crawlproject.scheduler.FrontierScheduler" in log
     client = Redis.from_url(server.url)

@@ -53,6 +53,10 @@ STEP = 100
 STEP_SECONDS = 0.01
 
 
+def _name_of(call: Callable[..., Any]) -> str:
+    return global_object_name(getattr(call, "func", call))  # one that still takes the spider is a partial
+
+
 class Items:
     """Sends items through the pipelines."""
 
@@ -114,9 +118,9 @@ class Items:
         """``method`` has returned ``output``, which must be awaited; ``methods``: those after it."""
         try:
             try:
-                result = await ensure_awaitable(output, _warn=global_object_name(method))
+                result = await ensure_awaitable(output, _warn=_name_of(method))
                 for each in methods:
-                    result = await ensure_awaitable(each(result), _warn=global_object_name(each))
+                    result = await ensure_awaitable(each(result), _warn=_name_of(each))
             except Exception as error:  # noqa: BLE001 - any pipeline
                 signal, values = self._failed(item, response, error)
             else:
@@ -198,7 +202,7 @@ class Scraping:
             try:
                 for call in self._inputs:
                     if (found := call(response=response)) is not None:
-                        name = global_object_name(getattr(call, "func", call))
+                        name = _name_of(call)
                         raise _InvalidOutput(f"{name} must return None or raise an exception, got {type(found)}")
             except _InvalidOutput:
                 raise
