@@ -219,8 +219,8 @@ USED_BY_LANE: dict[type, tuple[str, ...]] = {
 
 def closes_lane() -> str | None:
     """Why requests go Scrapy's way instead of the fast lane's; None: they need not."""
-    if VERSION < (2, 15):  # its middlewares' methods are kept in another way
-        return "it needs Scrapy 2.15"
+    if VERSION < (2, 16):  # its middlewares' methods are kept in another way
+        return "it needs Scrapy 2.16"
     missing = missing_names(USED_BY_LANE)
     return f"this Scrapy has no {', '.join(missing)}" if missing else None
 
