@@ -137,7 +137,7 @@ class CrawlFrontier:
         self.is_allowed = store.may_start
         #: Whether requests that were handed out may still be sent.
         self.may_send = store.may_send
-        #: Whether URLs of earlier runs were queued at the start.
+        #: Whether servers of earlier runs are known at the start.
         self.is_resumed = len(dispatcher.frontier.servers) > 0
         #: Number of pages that other processes have fetched.
         self.pages_elsewhere = store.pages_elsewhere

@@ -12,8 +12,8 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from crawlproject import compat
 from crawlproject.clock import CLOCK
+from crawlproject.compat import engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -125,14 +125,9 @@ class Crawl:
         return found
 
 
-def engine_of(crawler: Crawler) -> ExecutionEngine | None:
-    """The engine; None before the crawl starts."""
-    return compat.engine_of(crawler)
-
-
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     """The scheduler in use; None before the spider opens."""
-    engine = compat.engine_of(crawler)
+    engine = engine_of(crawler)
     slot = None if engine is None else engine._slot
     return None if slot is None else slot.scheduler
 

@@ -18,10 +18,11 @@ from scrapy.utils.python import global_object_name
 from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
+from crawlproject.compat import engine_of
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
-from crawlproject.engine import EngineAlarm, engine_of, unfinished_requests
+from crawlproject.engine import EngineAlarm, unfinished_requests
 from crawlproject.middlewares.admission import AdmissionMiddleware
 from crawlproject.middlewares.links import LinksMiddleware
 from crawlproject.middlewares.politeness import PolitenessMiddleware

@@ -17,8 +17,9 @@ from zlib import crc32
 
 from scrapy import FormRequest, Request
 
+from crawlproject.compat import engine_of
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.engine import engine_of, stats_of
+from crawlproject.engine import stats_of
 from crawlproject.links import Links
 from crawlproject.urls.server_key import server_key
 from crawlproject.workers.blobs import MAX_URL

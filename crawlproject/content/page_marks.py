@@ -89,8 +89,7 @@ _attribute = re.compile(
     re.IGNORECASE,
 ).findall
 _script = re.compile(r"<script[^<>]{0,500}>([^<]{1,32768})", re.IGNORECASE).finditer
-_id = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])")
-_ids = _id.findall
+_ids = re.compile(r"(?<![0-9a-z])(?=[a-z]{0,40}[0-9])(?=[0-9]{0,40}[a-z])[0-9a-z]{6,40}(?![0-9a-z])").findall
 _runs = re.compile(r"([0-9a-z]{6,})").split
 _plain_words = re.compile(r"[^\W_]+").findall
 
@@ -131,9 +130,7 @@ def shown_hash(url: str, page: PageText, links: Iterable[str | None] = ()) -> in
     ids.update(each for link in islice(links, MAX_LINKS) if link is not None for each in _ids(_address(link)))
     values = [value for name, value in hidden if name not in _OF_ADDRESS]
     shown = SEPARATOR.join((page.title or "", page.text[:MAX_TEXT], *page.media, *values)).lower()
-    if ids:
-        shown = "".join(each for each in _runs(shown) if each not in ids)
-    return _mark(shown)
+    return _mark(_without(ids, shown, ""))
 
 
 class PageContent:
@@ -226,8 +223,7 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
         explained |= frozenset(explain(_address(address)))
     data = _full_date.sub(" ", f"{page.title or ''}{SEPARATOR}{page.text}"[:MAX_TEXT].lower())
     ids = {each for address in (*links.neighbours, *links.others) for each in _ids(_address(address))}
-    if ids:  # the link is judged, not the id of its page
-        data = _id.sub(lambda found: " " if found[0] in ids else found[0], data)
+    data = _without(ids, data, " ")  # the link is judged, not the id of its page
     pieces: list[tuple[int, list[str]]] = []
     count = 0
     for piece in data.split(SEPARATOR):
@@ -256,6 +252,11 @@ def hidden_parts(html: str) -> Iterator[tuple[str, str]]:
         left -= len(found[1])
         if left <= 0:
             return
+
+
+def _without(ids: AbstractSet[str], text: str, instead: str) -> str:
+    """The lower-case ``text`` with ``instead`` of each of the ``ids``. O(length)."""
+    return "".join(instead if each in ids else each for each in _runs(text)) if ids else text
 
 
 def _mark(text: str) -> int:

@@ -169,7 +169,8 @@ class Connection:
         return self._connecting is None and self._protocol is not None and self._protocol.closed.done()
 
     def abort(self) -> None:
-        """Close the socket: requests in progress fail, further ones, too."""
+        """The session was abandoned: close the socket; requests in progress fail, further ones, too."""
+        self.leave()
         self.is_aborted = True
         self.transport = None  # nothing is learned from this
         self._close_now()

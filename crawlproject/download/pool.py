@@ -152,20 +152,17 @@ class ConnectionPool:
 
     def close(self, server_key: str) -> None:
         """The server's session has ended: close each connection of it as soon as no request uses it."""
-        for key in _keys(server_key, self._more.get(server_key, 1)):
-            connection = self._connections.get(key)
-            if connection is not None:
-                connection.leave()
-                if not connection.users:
-                    self._drop(key, connection)
+        self._end_session(server_key, Connection.leave)
 
     def abort(self, server_key: str) -> None:
         """The server's session was abandoned: close its connections now, whatever uses them."""
+        self._end_session(server_key, Connection.abort)
+
+    def _end_session(self, server_key: str, end: Callable[[Connection], None]) -> None:
+        """Let ``end`` take each connection of the server from its session; those that no request uses are dropped."""
         for key in _keys(server_key, self._more.get(server_key, 1)):
-            connection = self._connections.get(key)
-            if connection is not None:
-                connection.leave()
-                connection.abort()
+            if (connection := self._connections.get(key)) is not None:
+                end(connection)
                 if not connection.users:
                     self._drop(key, connection)
 

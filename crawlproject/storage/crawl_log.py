@@ -149,7 +149,7 @@ def _opened(path: Path) -> tuple[int, int]:
 
 
 def _json(at: float, outcome: Outcome) -> str:
-    """Names without a value are left out, but for the first five."""
+    """The first five names are always there; of the others, those that have a value."""
     ending = outcome.ending or _NOTHING
     found = {
         "time": _iso(ending.at or at),

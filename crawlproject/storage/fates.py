@@ -40,5 +40,5 @@ class DiskFates:
 def _parsed(value: bytes) -> object:
     try:
         return json.loads(value)
-    except ValueError:  # damaged: the counts begin anew
+    except ValueError:  # damaged: the counts start at zero again
         return {}

@@ -13,12 +13,12 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import ensure_awaitable
 from twisted.python.failure import Failure
 
-from crawlproject.compat import closes_lane
+from crawlproject.compat import closes_lane, engine_of
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
-from crawlproject.engine import Crawl, RequestsUnderWay, answers, engine_of, stats_of
+from crawlproject.engine import Crawl, RequestsUnderWay, answers, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -12,9 +12,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.clock import CLOCK
-from crawlproject.compat import DownloadTimeoutError
+from crawlproject.compat import DownloadTimeoutError, engine_of
 from crawlproject.download.rendering.proxy import FAILED, HOP_BY_HOP, REFUSED, TOO_LATE, Answer
-from crawlproject.engine import engine_of, stats_of
+from crawlproject.engine import stats_of
 from crawlproject.requests.meta import FOR_PAGE
 
 if TYPE_CHECKING:
