@@ -59,7 +59,7 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.timing.ServerTimingMiddleware": 990,  # after HttpCacheMiddleware (900), for its misses
 }
 
-#: Only with REPOSITORY_DIR: it imports the extra "repository".
+#: Only with FRONTIER_REPOSITORY_DIR: it imports the extra "repository".
 REPOSITORY_MIDDLEWARE = {
     "crawlproject.middlewares.repository.RepositoryMiddleware": 995,  # innermost: responses before any change
 }
@@ -93,7 +93,7 @@ SPIDER_MIDDLEWARES = {
     "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all middlewares that read requests
 }
 
-#: Only with RECORDS_DB, or RECORDS_PAGES: they import the extra "records".
+#: Only with FRONTIER_RECORDS_DB, or FRONTIER_RECORDS_PAGES: they import the extra "records".
 DATABASE_PIPELINE = {"crawlproject.records.pipeline.DatabasePipeline": 900}  # after those that change items
 PAGE_OBJECTS_MIDDLEWARE = {
     "crawlproject.records.page_objects.PageObjectsMiddleware": 940,  # its items pass all other middlewares

@@ -79,7 +79,7 @@ class SeenDupeFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Settings: ``SEEN_*``, ``JOBDIR``, ``URL_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
+        """Settings: ``FRONTIER_SEEN_*``, ``JOBDIR``, ``FRONTIER_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
         ``REQUEST_FINGERPRINTER_CLASS``."""
         assert crawler.request_fingerprinter is not None
         return cls(
@@ -94,9 +94,9 @@ class SeenDupeFilter(BaseDupeFilter):
         """Use the exact store of keys of a scheduler that stores the frontier itself. Call it before ``open``.
 
         ``server_part``: URL -> the part of its key above the low 64 bits, which all keys of its server share.
-        None: no key outlives the run, even with JOBDIR.  With ``SEEN_SET = "bloom"`` the store is written and not
-        searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The filter
-        is filled from the store: O(keys), 9 s for a million.
+        None: no key outlives the run, even with JOBDIR.  With ``FRONTIER_SEEN_SET = "bloom"`` the store is written and
+        not searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The
+        filter is filled from the store: O(keys), 9 s for a million.
         """
         if self._is_open or len(self.seen):
             raise RuntimeError("the store of a seen-set cannot be changed once it is in use")
@@ -113,7 +113,7 @@ class SeenDupeFilter(BaseDupeFilter):
         self._record = store
 
     def open(self) -> None:
-        """Read the keys of earlier runs. O(keys): 2 s for a million URLs, 9 s with ``SEEN_SET = "bloom"``."""
+        """Read the keys of earlier runs. O(keys): 2 s for a million URLs, 9 s with ``FRONTIER_SEEN_SET = "bloom"``."""
         if self._file is not None:
             for keys in self._file.open():
                 self.seen.fill(keys)

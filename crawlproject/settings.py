@@ -35,7 +35,7 @@ FRONTIER_LOG_FAILURES = "counts"
 FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
 
 # A first crawl's log fits on a screen or two; LOG_LEVEL = "DEBUG" shows the rest.
-LOG_BRIEF = True
+FRONTIER_LOG_BRIEF = True
 LOG_VERSIONS: list[str] = []
 
 # Open no port unasked; the second would execute Python for anybody who reaches it.

@@ -2,8 +2,8 @@
 
     scripts/bench rendering [--servers 4] [--pages 10] [--at-once 4] [--mode always] [--quiet 0.5]
 
-``--mode``: ``RENDER``, ``--at-once``: ``RENDER_PAGES``, ``--quiet``: ``RENDER_QUIET``; ``--browser``: another
-Chromium than the one that is found.
+``--mode``: ``FRONTIER_RENDER``, ``--at-once``: ``FRONTIER_RENDER_PAGES``, ``--quiet``: ``FRONTIER_RENDER_QUIET``;
+``--browser``: another Chromium than the one that is found.
 
 Each page is built by a script from the answer to one fetch; the script is shared by all pages of a server.
 """
@@ -74,8 +74,10 @@ def main() -> None:
 
 
 def measure(options: Any, seeds: str) -> None:
-    settings: dict[str, Any] = QUIET | ADDON | {"RENDER": options.mode, "RENDER_PAGES": options.at_once}
-    settings |= {"RENDER_QUIET": options.quiet, "LOG_LEVEL": "WARNING"}
+    settings: dict[str, Any] = (
+        QUIET | ADDON | {"FRONTIER_RENDER": options.mode, "FRONTIER_RENDER_PAGES": options.at_once}
+    )
+    settings |= {"FRONTIER_RENDER_QUIET": options.quiet, "LOG_LEVEL": "WARNING"}
     if options.browser:
         settings["PLAYWRIGHT_LAUNCH_OPTIONS"] = {"executable_path": options.browser}
     process = AsyncCrawlerProcess(settings)

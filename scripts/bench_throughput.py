@@ -20,7 +20,7 @@ web           this project's spider: selectolax, links in bulk
 no-near       web without near-duplicates (pages of nothing but text are their worst case)
 no-lane       web without the fast lane
 disk          web with a JOBDIR
-repository    web with a REPOSITORY_DIR
+repository    web with a FRONTIER_REPOSITORY_DIR
 all           web with both
 redis         web as the only worker of a crawl over Redis; the CPU of Redis is not included
 bare          a loop of aiohttp and selectolax (testbed/bench_bare.py): no robots.txt, no politeness, no ranks
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "scrapy-redis": (STOCK, SCRAPY_REDIS),
     "ordinary": (STOCK, QUIET | ADDON),
     "web": (WEB_SPIDER, WEB),
-    "no-near": (WEB_SPIDER, WEB | {"DUPLICATES_NEAR": False}),
+    "no-near": (WEB_SPIDER, WEB | {"FRONTIER_DUPLICATES_NEAR": False}),
     "no-lane": (WEB_SPIDER, WEB | {"FRONTIER_FAST_LANE": "off"}),
     "disk": (WEB_SPIDER, WEB),
     "repository": (WEB_SPIDER, WEB),
@@ -94,7 +94,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "redis": (WEB_SPIDER, WEB | {"FRONTIER_BACKEND": "redis"}),
 }
 IN_REDIS = ("scrapy-redis", "redis")
-WITH_FOLDER = {"disk": ("JOBDIR",), "repository": ("REPOSITORY_DIR",), "all": ("JOBDIR", "REPOSITORY_DIR")}
+WITH_FOLDER = {
+    "disk": ("JOBDIR",),
+    "repository": ("FRONTIER_REPOSITORY_DIR",),
+    "all": ("JOBDIR", "FRONTIER_REPOSITORY_DIR"),
+}
 #: What all crawls of the web ``real`` have in common.
 POLITE = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_USER_AGENT": "bench"}
 

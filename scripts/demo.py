@@ -43,7 +43,7 @@ def crawl(seeds: list[str], scores: Path) -> None:
     """Run the web spider with its defaults; its pages go to ``demo.jsonl``, its report to ``demo-report``."""
     shutil.rmtree(REPORT, ignore_errors=True)
     settings = {"FRONTIER_QUALITY": "scores", "FRONTIER_QUALITY_FILE": scores, "LOG_LEVEL": "WARNING"}
-    settings |= {"ALLOWED_NETWORKS": "127.0.0.0/8", "REPORT_DIR": REPORT}
+    settings |= {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "FRONTIER_REPORT_DIR": REPORT}
     command = [*crawl_command(seeds, settings), "-O", str(PAGES)]
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # otherwise Ctrl-C could leave an orphan process
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:

@@ -4,7 +4,7 @@ scripts/keyword_hunter START_URL KEYWORD [OUTPUT_DIR]
 
 Prints where the keyword was found, or that it was not; exit code 0 for both. Exit code 1: bad arguments; 2: no page
 could be fetched, or the search was interrupted. For addresses outside the public Internet:
-ALLOWED_NETWORKS=127.0.0.0/8 scripts/keyword_hunter ...
+FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 scripts/keyword_hunter ...
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         return 1
     settings = get_project_settings()
     settings.set("LOG_LEVEL", "ERROR")
-    settings.set("ALLOWED_NETWORKS", os.environ.get("ALLOWED_NETWORKS", ""))
+    settings.set("FRONTIER_ALLOWED_NETWORKS", os.environ.get("FRONTIER_ALLOWED_NETWORKS", ""))
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(KeywordSpider)
     process.crawl(crawler, **names)

@@ -82,7 +82,11 @@ def draw(found: dict[str, Curve], path: Path) -> None:
 def screens(spec: WebSpec, out: Path) -> None:
     """Crawl politely in a terminal, and save the panel and the console when half of the pages are fetched."""
     with running_web(spec) as web:
-        settings = {"ALLOWED_NETWORKS": "127.0.0.0/8", "CONSOLE_PORT": 8401, "CONSOLE_TOKEN": TOKEN}
+        settings = {
+            "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "FRONTIER_CONSOLE_PORT": 8401,
+            "FRONTIER_CONSOLE_TOKEN": TOKEN,
+        }
         settings |= {"FRONTIER_DELAY_FACTOR": 1, "FRONTIER_MIN_DELAY": 0, "LOG_LEVEL": "WARNING"}
         process, terminal = pty.fork()
         if process == 0:

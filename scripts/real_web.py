@@ -2,7 +2,7 @@
 
 python scripts/real_web.py setup --dir DIR    # download, unpack, write nginx.conf and seeds.txt
 python scripts/real_web.py start DIR
-scrapy crawl web -a seeds=DIR/seeds.txt -s ALLOWED_NETWORKS=127.0.0.0/8
+scrapy crawl web -a seeds=DIR/seeds.txt -s FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8
 python scripts/real_web.py stop DIR
 python scripts/real_web.py count DIR          # the pages that a full crawl must find, counted from the files
 """

@@ -36,7 +36,7 @@ STATS_START = """\
 
 <!-- Made by scripts/reference.py from crawlproject/monitor/stat_names.py. -->
 
-The log of a crawl ends with all of them. They are also in `MONITOR_STATS_FILE`, Prometheus and the console
+The log of a crawl ends with all of them. They are also in `FRONTIER_MONITOR_STATS_FILE`, Prometheus and the console
 ([watch](watch.md)). Scrapy's own stats are there, too. No name contains a host.
 
 | question | stats |

@@ -63,7 +63,7 @@ class Site:
     """A folder served on its own address.
 
     Counts of one crawl: ``served``, files answered with 200; ``requests``; ``files``, requests for URLs with a file
-    extension (``LINKS_SKIP_EXTENSIONS``).
+    extension (``FRONTIER_LINKS_SKIP_EXTENSIONS``).
     """
 
     folder: Path
@@ -217,8 +217,8 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         site.requests = site.files = 0
     given = {
         **{"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0, "ROBOTSTXT_OBEY": False},
-        **{"ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
-        "LOG_BRIEF": False,
+        **{"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
+        "FRONTIER_LOG_BRIEF": False,
         **settings,
     }
     with tempfile.TemporaryDirectory() as name:
@@ -247,7 +247,7 @@ def main() -> None:
     total = sum(len(counts[site.address]) for site in sites)
     print(f"{len(sites)} sites with {total:,} reachable pages", flush=True)
     with in_thread(serving(sites)):
-        off_time, _ = crawl(sites, {"GUARD_ENABLED": False}, args.timeout)
+        off_time, _ = crawl(sites, {"FRONTIER_GUARD_ENABLED": False}, args.timeout)
         off = {site.address: (set(site.served), site.requests) for site in sites}
         on_time, stats = crawl(sites, {}, args.timeout)
     print(f"{'site':40} {'reachable':>9} {'found off':>9} {'on':>7} {'lost':>5} {'requests off':>12} {'on':>7}")

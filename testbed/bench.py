@@ -28,8 +28,8 @@ ADDON: dict[str, Any] = {
     "FRONTIER_DELAY_FACTOR": 0,
     "FRONTIER_MIN_DELAY": 0,
     "FRONTIER_MAX_DELAY": 0,
-    "ALLOWED_NETWORKS": "127.0.0.0/8",
-    "MONITOR_INTERVAL": 1,
+    "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
+    "FRONTIER_MONITOR_INTERVAL": 1,
 }
 #: The project's spider, which yields one item per page.
 WEB: dict[str, Any] = QUIET | ADDON | {"CONCURRENT_ITEMS": 1}

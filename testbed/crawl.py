@@ -169,7 +169,7 @@ def _settings(policy: str, conditions: Conditions) -> dict[str, Any]:
         "FRONTIER_QUALITY": "scores",
         "CLOSESPIDER_TIMEOUT": conditions.timeout,
         "LOG_LEVEL": "WARNING",
-        "ALLOWED_NETWORKS": "127.0.0.0/8",
+        "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
     }
 
 

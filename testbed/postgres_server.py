@@ -54,7 +54,7 @@ class RunningPostgres:
 
     @property
     def url(self) -> str:
-        """For ``RECORDS_DB``."""
+        """For ``FRONTIER_RECORDS_DB``."""
         return f"postgresql://crawl@127.0.0.1:{self.port}/postgres"
 
     def __enter__(self) -> Self:

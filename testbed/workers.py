@@ -36,7 +36,7 @@ POLL = 0.05
 #: Characters of each log in an error message.
 TAIL = 3000
 
-SETTINGS: dict[str, Any] = {"ALLOWED_NETWORKS": "127.0.0.0/8", "LOG_LEVEL": "INFO"}
+SETTINGS: dict[str, Any] = {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "LOG_LEVEL": "INFO"}
 
 
 #: ``subprocess.Popen``, or what a test forks in its place.

@@ -61,7 +61,7 @@ def test_switches_everything_on() -> None:
 
 def test_places_of_the_downloader_middlewares() -> None:
     """Admission before robots.txt, politeness after it, timing after the cache, all of Scrapy's own still there."""
-    found = components(with_addon({"REPOSITORY_DIR": "pages"}), "DOWNLOADER_MIDDLEWARES")
+    found = components(with_addon({"FRONTIER_REPOSITORY_DIR": "pages"}), "DOWNLOADER_MIDDLEWARES")
     names = [component.__name__ for component in found]
     stock = components(Settings(), "DOWNLOADER_MIDDLEWARES")
     assert [cls for component in found for cls in stock if issubclass(component, cls)] == stock

@@ -58,7 +58,7 @@ def test_policy_quality_spider_and_middleware_work_in_a_crawl(tmp_path: Path) ->
     parts = ("A policy of your own", "A quality of your own", "Add a spider", "Add a middleware")
     (tmp_path / "examples.py").write_text("\n\n".join(EXAMPLES[part] for part in parts))
     (tmp_path / "project.py").write_text(EXAMPLES["Switch them on"])
-    settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "ALLOWED_NETWORKS": "127.0.0.0/8"}
+    settings = {**IMPOLITE, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     with scripted_site(2) as site:
         site.script = {
@@ -86,8 +86,8 @@ def test_content_type_is_read_in_a_crawl(tmp_path: Path) -> None:
     (tmp_path / "examples.py").write_text(EXAMPLES["Add a content type"])
     addon = 'ADDONS = {"crawlproject.addon.FrontierAddon": 300}\nSPIDER_MODULES = ["crawlproject.spiders"]\n'
     (tmp_path / "project.py").write_text(addon)
-    readers = re.findall(r"'(LINKS_READERS=.*)'", PAGE)[0]
-    settings = {**IMPOLITE, "ALLOWED_NETWORKS": "127.0.0.0/8", "LINKS_TYPES": "text/html"}
+    readers = re.findall(r"'(FRONTIER_LINKS_READERS=.*)'", PAGE)[0]
+    settings = {**IMPOLITE, "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "FRONTIER_LINKS_TYPES": "text/html"}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
     with scripted_site() as site:
         site.script = {

@@ -36,7 +36,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
     assert len(commands) == 5
     with running_web(WebSpec(servers=20, pages=4_000, time_scale=0.05)) as web, tempfile.TemporaryFile() as log:
         line = shlex.split(crawl.removeprefix("$ scrapy ").replace("https://example.org/", ",".join(web.seeds)))
-        with running(["-m", "scrapy", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
+        with running(["-m", "scrapy", *line, "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             client = open_console(process, job, port)
 
             def is_paused() -> bool:
@@ -77,7 +77,7 @@ def test_the_commands_for_several_workers_run(tmp_path: Path, redis_program: Pat
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(web.seeds))
         line = shlex.split(workers.replace("seeds.txt", str(seeds)))
-        with running(["-m", *line, "-s", "ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
+        with running(["-m", *line, "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"], stderr=log) as process:
             for number in (1, 2):
                 ticket = job / f"worker-{number}" / f"console-{port + number - 1}.json"
                 until(ticket.exists, process, lambda: os.pread(log.fileno(), 1 << 20, 0).decode())

@@ -31,11 +31,11 @@ PORT = "6800"
 REDIS_URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: What the emulated web needs besides, and what makes a crawl of it fast.
-ON_LOOPBACK = "-d setting=ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
+ON_LOOPBACK = "-d setting=FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
 #: The first job takes half a minute, so that it can be stopped before it ends.
 SLOW = "-d setting=DOWNLOAD_DELAY=3"
 #: The log of a job is a file: progress is lines in it.
-WITH_PROGRESS = "-d setting=PROGRESS=on"
+WITH_PROGRESS = "-d setting=FRONTIER_PROGRESS=on"
 
 
 def sections() -> dict[str, list[str]]:

@@ -41,7 +41,7 @@ def _fingerprinter() -> Any:
 def seen(request: pytest.FixtureRequest) -> Iterator[SeenDupeFilter]:
     """Of every kind."""
     kind = request.param
-    made = dupefilter(SEEN_SET="exact" if kind == "store" else kind)
+    made = dupefilter(FRONTIER_SEEN_SET="exact" if kind == "store" else kind)
     if kind == "store":
         made.use_store(ListStore())
     made.open()
@@ -113,13 +113,13 @@ def test_store_cannot_be_changed_in_use() -> None:
 def test_jobdir_keeps_what_was_met(tmp_path: Path, kind: str) -> None:
     """Over runs, in a file of 8 bytes a URL, whatever kind wrote it."""
     settings = {"JOBDIR": str(tmp_path / "job")}
-    first = dupefilter(SEEN_SET=kind, **settings)
+    first = dupefilter(FRONTIER_SEEN_SET=kind, **settings)
     first.open()
     assert first.urls_are_new([A, A, B]) == [True, False, True]
     first.close("shutdown")
     assert (tmp_path / "job" / "seen.keys").stat().st_size == 16 + 2 * 8
     for later in ("exact", "bloom"):
-        again = dupefilter(SEEN_SET=later, **settings)
+        again = dupefilter(FRONTIER_SEEN_SET=later, **settings)
         again.open()
         assert again.urls_are_new([B, A]) == [False, False]
         again.close("finished")
@@ -133,7 +133,7 @@ def test_jobdir_is_left_to_a_scheduler_with_a_store(tmp_path: Path) -> None:
         ("store", ListStore(), "exact"),
         ("bloom", ListStore(), "bloom"),
     ):
-        seen = dupefilter(JOBDIR=str(tmp_path / name), SEEN_SET=kind)
+        seen = dupefilter(JOBDIR=str(tmp_path / name), FRONTIER_SEEN_SET=kind)
         seen.use_store(store)
         seen.open()
         seen.url_is_new(A)
@@ -146,14 +146,14 @@ def test_a_bloom_has_met_what_was_committed(tmp_path: Path, first: str, second: 
     """After a crash no URL is met that is not queued: both stand in one commit. The kind may change."""
     label = StoreLabel("web", "quality")
     with DiskStore(tmp_path, label) as store:
-        seen = dupefilter(SEEN_SET=first)
+        seen = dupefilter(FRONTIER_SEEN_SET=first)
         seen.use_store(DiskSeenStore(store))
         seen.open()
         assert seen.urls_are_new([A, A]) == [True, False]
         store.commit()
         assert seen.urls_are_new([A, B]) == [False, True]
     with DiskStore(tmp_path, label) as store:
-        seen = dupefilter(SEEN_SET=second)
+        seen = dupefilter(FRONTIER_SEEN_SET=second)
         seen.use_store(DiskSeenStore(store))
         seen.open()
         assert seen.urls_are_new([B, A]) == [True, False]
@@ -192,7 +192,7 @@ def test_stats_of_an_exact_set() -> None:
 
 def test_stats_of_a_bloom_say_what_it_lost() -> None:
     """Nothing as long as it is nearly empty."""
-    made = crawler(SEEN_SET="bloom")
+    made = crawler(FRONTIER_SEEN_SET="bloom")
     seen = SeenDupeFilter.from_crawler(made)
     seen.open()
     seen.urls_are_new([A, B])

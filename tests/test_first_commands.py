@@ -23,7 +23,7 @@ def test_the_commands_run(name: str, tmp_path: Path) -> None:
         for command, shown in commands:
             arguments = shlex.split(command.replace("https://example.org", web.seeds[0].rstrip("/")))
             if arguments[0] == "crawl":
-                arguments += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0"]
+                arguments += ["-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0"]
             arguments = [re.sub(r"\b(?=job\b|pages\.jsonl$|seeds\.txt$)", f"{tmp_path}/", each) for each in arguments]
             done = run_python("-m", "scrapy", *arguments)
             assert done.returncode == 0, done.stderr

@@ -68,7 +68,7 @@ MAX_MEGABYTES_ADDED = 65
 #: The feed of docs/own-project.md; Scrapy checks the names of ``-o`` before it loads the add-on.
 PARQUET = 'FEEDS={"web.parquet": {"format": "parquet"}}'
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
-NOW = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
+NOW = ("-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
 #: Without cookies, pages take the fast lane.
 NO_COOKIES = ("-s", "COOKIES_ENABLED=False")
 
@@ -440,7 +440,7 @@ def test_the_default_crawl_needs_no_extra(bare: Turns, tmp_path: Path) -> None:
     pages = [json.loads(line)["url"] for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
     assert re.search(rf"^duplicates: .*\bpages {len(pages)}\b", log, re.MULTILINE)
-    assert "DUPLICATES_NEAR takes twenty times the CPU without its part in C" in log
+    assert "FRONTIER_DUPLICATES_NEAR takes twenty times the CPU without its part in C" in log
     assert "Traceback" not in log
 
 
@@ -457,14 +457,14 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     feeds = (("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}'))
     told = bare.run(
         *((cwd, 1, arguments) for arguments in commands),
-        (cwd, 1, (*crawl, "-s", f"REPOSITORY_DIR={cwd}")),
+        (cwd, 1, (*crawl, "-s", f"FRONTIER_REPOSITORY_DIR={cwd}")),
         *((cwd, 1, (*crawl, *given)) for given in feeds),
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):
         line = rf"{what} needs: pip install '\.\[{extra}\]' in crawlproject's checkout, .* \(no module '[\w.]+'\)\n"
         assert re.fullmatch(line, error), error
-    assert f"REPOSITORY_DIR='{cwd}' needs: pip install '.[repository]'" in errors[len(commands)]
+    assert f"FRONTIER_REPOSITORY_DIR='{cwd}' needs: pip install '.[repository]'" in errors[len(commands)]
     for error in errors[len(commands) + 1 :]:
         assert "Cannot start: a feed of format 'parquet' needs: pip install '.[parquet]'" in error
         assert "Traceback" not in error

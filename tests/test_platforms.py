@@ -45,7 +45,12 @@ def scrapy(program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProc
 def test_a_crawl_needs_nothing_that_only_linux_has(tmp_path: Path) -> None:
     """With a store, a report and a repository of pages."""
     with running_web(WebSpec(servers=4, pages=40, time_scale=0)) as web:
-        settings = ("ALLOWED_NETWORKS=127.0.0.0/8", "DOWNLOAD_DELAY=0", "JOBDIR=job", "REPOSITORY_DIR=pages")
+        settings = (
+            "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8",
+            "DOWNLOAD_DELAY=0",
+            "JOBDIR=job",
+            "FRONTIER_REPOSITORY_DIR=pages",
+        )
         line = ["crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-O", "pages.jsonl"]
         done = scrapy(WITHOUT, *line, *(part for setting in settings for part in ("-s", setting)), cwd=tmp_path)
         expected = len(web.web.expected_urls())

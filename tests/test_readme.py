@@ -16,7 +16,7 @@ from tests.processes import HUNG, run_python
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
-ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
+ON_LOOPBACK = ("-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8")
 
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> str:
@@ -52,7 +52,7 @@ def test_quickstart_crawls_the_emulated_web(checkout: Path) -> None:
 def test_quickstart_crawls_what_it_is_given(checkout: Path) -> None:
     """`scripts/quickstart URL` crawls that site, and stays on it, into pages.jsonl."""
     with running_web(SMALL) as web:
-        run("scripts/quickstart", web.seeds[0], cwd=checkout, ALLOWED_NETWORKS="127.0.0.0/8")
+        run("scripts/quickstart", web.seeds[0], cwd=checkout, FRONTIER_ALLOWED_NETWORKS="127.0.0.0/8")
     pages = [json.loads(line) for line in (checkout / "pages.jsonl").read_text().splitlines()]
     assert len(pages) > 1
     assert {page["server"] for page in pages} == {pages[0]["server"]}

@@ -25,7 +25,7 @@ MOVING = page("from-scrapy-redis.md")
 URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: Without cookies, pages take the fast lane.
-ON_LOOPBACK = "-s ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
+ON_LOOPBACK = "-s FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
 HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
 needs_cli = pytest.mark.skipif(shutil.which("redis-cli") is None, reason="no redis-cli on PATH")
 needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")

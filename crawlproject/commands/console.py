@@ -64,7 +64,7 @@ class Command(Described, ScrapyCommand):
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}
     usage = "<URL of the console, or JOBDIR> <action> [arguments]"
-    summary = "Watch and steer a running crawl (CONSOLE_PORT)"
+    summary = "Watch and steer a running crawl (FRONTIER_CONSOLE_PORT)"
     explanation = (
         "Query or steer a running crawl, by the URL of its console (as it has logged it) or by its JOBDIR. An action "
         "sent to one worker of a crawl over Redis is obeyed by all. Given the JOBDIR of scrapy workers, a query is "

@@ -1,4 +1,4 @@
-"""``scrapy pagerank``: computes PageRank from the links recorded by a crawl (``LINKS_FILE``)."""
+"""``scrapy pagerank``: computes PageRank from the links recorded by a crawl (``FRONTIER_LINKS_FILE``)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Command(Described, ScrapyCommand):
     usage = "[options] <link file | JOBDIR>"
     summary = "Compute PageRank from the links recorded by a crawl"
     explanation = (
-        "Read lines URL<TAB>link<TAB>link... (the format of LINKS_FILE) from a file, or from links.tsv.gz in a"
+        "Read lines URL<TAB>link<TAB>link... (the format of FRONTIER_LINKS_FILE) from a file, or from links.tsv.gz in a"
         " JOBDIR, and write lines URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
     )
 
@@ -70,7 +70,9 @@ def _link_file(path: Path) -> Path:
     for name in LINK_FILES:
         if (path / name).is_file():
             return path / name
-    raise UsageError(f"{path}: no {LINK_FILES[0]} in it; crawl with LINKS_FILE={LINK_FILES[0]}", print_help=False)
+    raise UsageError(
+        f"{path}: no {LINK_FILES[0]} in it; crawl with FRONTIER_LINKS_FILE={LINK_FILES[0]}", print_help=False
+    )
 
 
 def _read(path: Path) -> LinkFile:

@@ -19,11 +19,11 @@ class Command(Described, ScrapyCommand):
     """Changes only the report."""
 
     requires_crawler_process = False
-    usage = "[options] <JOBDIR or REPORT_DIR>"
+    usage = "[options] <JOBDIR or FRONTIER_REPORT_DIR>"
     summary = "Make the report of a crawl, an HTML file"
     explanation = (
-        "Make the report of a crawl from the figures that it keeps in its JOBDIR (or REPORT_DIR): quality, pages, "
-        "connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
+        "Make the report of a crawl from the figures that it keeps in its JOBDIR (or FRONTIER_REPORT_DIR): quality, "
+        "pages, connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
         "needs no network. The crawl may be running, or have been killed. Of scrapy workers: one "
         "report of all workers."
     )
@@ -40,7 +40,7 @@ class Command(Described, ScrapyCommand):
         from crawlproject.storage.errors import plain_message
 
         if len(args) != 1:
-            raise UsageError("expected exactly one directory, the crawl's JOBDIR or REPORT_DIR")
+            raise UsageError("expected exactly one directory, the crawl's JOBDIR or FRONTIER_REPORT_DIR")
         directory = Path(args[0])
         if refusal := _refusal(directory, opts.output or ""):
             self.fail(refusal)

@@ -1,4 +1,4 @@
-"""``scrapy repository``: reads the pages stored by a crawl (``REPOSITORY_DIR``); also while the crawl runs."""
+"""``scrapy repository``: reads the pages stored by a crawl (``FRONTIER_REPOSITORY_DIR``); also while the crawl runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Command(Described, ScrapyCommand):
     summary = "List and get the pages stored by a crawl"
     explanation = (
         "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded."
-        " index: create or complete the index of a directory of WARC files. DIR defaults to REPOSITORY_DIR."
+        " index: create or complete the index of a directory of WARC files. DIR defaults to FRONTIER_REPOSITORY_DIR."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -68,7 +68,7 @@ class Command(Described, ScrapyCommand):
             raise UsageError(str(error), print_help=False) from error
         directory = next(filter(None, (*rest[ACTIONS[action] :], opts.dir, configured)), None)
         if directory is None:
-            raise UsageError("no directory given, and REPOSITORY_DIR is not set", print_help=False)
+            raise UsageError("no directory given, and FRONTIER_REPOSITORY_DIR is not set", print_help=False)
         try:
             if action == "index":
                 logger.info("Files read: %d, pages found: %d", *reindex(Path(directory)))

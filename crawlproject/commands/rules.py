@@ -28,13 +28,13 @@ SHOWN = 70
 #: To fetch one page: a person waits for it, and it must not touch the project's crawls and output.
 SETTINGS = {
     "FRONTIER_MAX_FAILURES": 1,
-    "ROBOTSTXT_MAX_FAILURES": 1,
+    "FRONTIER_ROBOTS_MAX_FAILURES": 1,
     "RETRY_TIMES": 0,
     "FRONTIER_BACKEND": "memory",
     "FRONTIER_DIR": None,
     "JOBDIR": None,
-    "REPOSITORY_DIR": None,
-    "RECORDS_DB": None,
+    "FRONTIER_REPOSITORY_DIR": None,
+    "FRONTIER_RECORDS_DB": None,
     "FEEDS": {},
 }
 

@@ -219,7 +219,7 @@ class WorkerOptions:
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.log"
 
     def stats_file(self, number: int) -> Path:
-        """``MONITOR_STATS_FILE`` of worker ``number``."""
+        """``FRONTIER_MONITOR_STATS_FILE`` of worker ``number``."""
         path = self.parsed.stats_file
         return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.json"
 
@@ -249,7 +249,7 @@ class WorkerOptions:
         settings, parsed = self.settings, self.parsed
         own = {
             "LOG_FILE": "",  # standard error is the log's file: it gets what Python prints as well
-            "MONITOR_STATS_FILE": str(self.stats_file(number).resolve()),
+            "FRONTIER_MONITOR_STATS_FILE": str(self.stats_file(number).resolve()),
         }
         for name in ("LOG_LEVEL", "LOG_ENABLED"):  # -L and --nolog
             if settings.getpriority(name) == _COMMAND_LINE:
@@ -262,11 +262,11 @@ class WorkerOptions:
             if not parsed.own_path(path):
                 own[name] = numbered(str(path), number)
         if parsed.report is not None:
-            own["REPORT_DIR"] = str(parsed.report / f"worker-{number}")
+            own["FRONTIER_REPORT_DIR"] = str(parsed.report / f"worker-{number}")
         if parsed.metrics_port:
-            own["METRICS_PORT"] = str(parsed.metrics_port + number - 1)
+            own["FRONTIER_METRICS_PORT"] = str(parsed.metrics_port + number - 1)
         if parsed.console_port:
-            own["CONSOLE_PORT"] = str(parsed.console_port + number - 1)
+            own["FRONTIER_CONSOLE_PORT"] = str(parsed.console_port + number - 1)
         if feeds := self._feeds(number, again=again):
             own["FEEDS"] = json.dumps(feeds, default=_name)
         return [f"{name}={value}" for name, value in own.items()]

@@ -126,7 +126,7 @@ class Worker:
     #: Whether it is started again -> command line.
     command: Callable[[bool], list[str]]
     log: Path
-    #: Where its ``MONITOR_STATS_FILE`` is.
+    #: Where its ``FRONTIER_MONITOR_STATS_FILE`` is.
     stats_file: Path
     #: Its temporary files, deleted when it ends or is started again: one that is killed leaves them behind.
     scratch: Path

@@ -32,9 +32,9 @@ class Command(Described, BaseRunSpiderCommand):
         "in JOBDIR/redis, and the same command resumes the crawl; without JOBDIR nothing is kept. "
         "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_pages are per worker. "
         "What several processes cannot write to has the worker's number in its name: -o pages.jsonl gives "
-        "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, LINKS_FILE "
-        "and REPOSITORY_DIR, and METRICS_PORT and CONSOLE_PORT count up. "
-        "Without --logfile the logs are worker-1.log, ... in JOBDIR; without JOBDIR in a temporary directory, "
+        "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, "
+        "FRONTIER_LINKS_FILE and FRONTIER_REPOSITORY_DIR, and FRONTIER_METRICS_PORT and FRONTIER_CONSOLE_PORT count "
+        "up. Without --logfile the logs are worker-1.log, ... in JOBDIR; without JOBDIR in a temporary directory, "
         "which is deleted if all ends well. "
         "Ctrl-C stops all workers, a second one forces it. A worker that is killed is started again."
     )

@@ -1,6 +1,6 @@
 """The table of content types: which parser reads an answer, and what that gives. Each page is parsed once, for all.
 
-A type is a row in ``TYPES`` and a class derived from ``Reader``; a project adds one with ``LINKS_READERS``.
+A type is a row in ``TYPES`` and a class derived from ``Reader``; a project adds one with ``FRONTIER_LINKS_READERS``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ OF_PAGES = frozenset(("html", "xhtml"))
 
 
 class ReadsLinks(Protocol):
-    """A class of ``LINKS_READERS``, without arguments."""
+    """A class of ``FRONTIER_LINKS_READERS``, without arguments."""
 
     def links(self, response: Response) -> list[str]:
         """References to follow, as written. O(length); of a large answer called in a thread. May raise ValueError."""

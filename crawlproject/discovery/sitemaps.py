@@ -44,8 +44,8 @@ class NamesSitemaps(ABC):
 class SitemapIntake:
     """Turns URLs of sitemaps into frontier entries, each once; drops URLs of other servers from sitemaps.
 
-    Sitemaps of robots.txt are fetched only with ``LINKS_SITEMAPS`` and a spider with ``parse_sitemap``.  The default is
-    off: a sitemap of 50,000 URLs would fill a small crawl with pages of one server, of unknown quality.
+    Sitemaps of robots.txt are fetched only with ``FRONTIER_LINKS_SITEMAPS`` and a spider with ``parse_sitemap``.  The
+    default is off: a sitemap of 50,000 URLs would fill a small crawl with pages of one server, of unknown quality.
     Stats: ``frontier/sitemaps/found``, ``frontier/sitemaps/urls``.
     """
 
@@ -68,7 +68,9 @@ class SitemapIntake:
         self._counts: Counter[str] = Counter()  # by server
 
     def of_robots(self, sitemaps: Iterable[str], page: Request) -> list[Entry]:
-        """Entries for ``sitemaps`` of the robots.txt of the server of ``page``; none without ``LINKS_SITEMAPS``."""
+        """Entries for ``sitemaps`` of the robots.txt of the server of ``page``; none without
+        ``FRONTIER_LINKS_SITEMAPS``.
+        """
         if self._callback is None:
             return []
         depth = max(1, page.meta.get("depth", 0))

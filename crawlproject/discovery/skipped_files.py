@@ -31,11 +31,11 @@ PROBED, WAITING = 0.1, 1e-9
 
 
 class SkippedFiles:
-    """Judges links with an extension in ``LINKS_SKIP_EXTENSIONS``.
+    """Judges links with an extension in ``FRONTIER_LINKS_SKIP_EXTENSIONS``.
 
-    A kind of URL (``frontier.learning.file_kinds``) is skipped on a server after ``LINKS_SKIP_AFTER`` responses of that
-    kind were not HTML; after one HTML page it is never skipped there.  Until then its links rank last, except probes.
-    Stat: ``frontier/links/probed/extension``.
+    A kind of URL (``frontier.learning.file_kinds``) is skipped on a server after ``FRONTIER_LINKS_SKIP_AFTER``
+    responses of that kind were not HTML; after one HTML page it is never skipped there.  Until then its links rank
+    last, except probes. Stat: ``frontier/links/probed/extension``.
     """
 
     def __init__(self, frontier: Frontier, stats: StatsCollector, options: LinkOptions) -> None:

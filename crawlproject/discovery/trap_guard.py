@@ -98,7 +98,7 @@ class TrapGuard:
     def from_crawler(
         cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, probes: Probes
     ) -> Self | None:
-        """None without ``GUARD_ENABLED``. Raises ValueError for an invalid setting."""
+        """None without ``FRONTIER_GUARD_ENABLED``. Raises ValueError for an invalid setting."""
         options = TrapOptions.of(crawler)
         return cls(frontier, seen, backend, options, probes) if options.is_guarded else None
 
@@ -206,7 +206,7 @@ class TrapGuard:
         if not spent:
             self._lines.log(
                 logging.INFO,
-                "%s: %d pages in a row showed nothing new: its URLs that wait are dropped (GUARD_MAX_WAITING)",
+                "%s: %d pages in a row showed nothing new: its URLs that wait are dropped (FRONTIER_GUARD_MAX_WAITING)",
                 server.key,
                 self._guard.limits.max_waiting,
             )
@@ -236,7 +236,7 @@ class TrapGuard:
     def _judge(self, server: Server) -> None:
         reason = self._guard.standing_out(server)
         if reason and not server.demoted_because:
-            text = "%s is ranked last: %s (to release it: GUARD_RELEASED)"
+            text = "%s is ranked last: %s (to release it: FRONTIER_GUARD_RELEASED)"
             self._last_lines.log(logging.INFO, text, server.key, reason)
             self._stats.inc_value("guard/servers")
             self._frontier.servers.rank_last(server, reason)

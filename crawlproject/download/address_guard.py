@@ -63,7 +63,7 @@ SERVERS_REMEMBERED = 10_000
 
 
 class AddressRefused(IgnoreRequest):
-    """A request was not sent because the server's address is not allowed (``ALLOWED_NETWORKS``)."""
+    """A request was not sent because the server's address is not allowed (``FRONTIER_ALLOWED_NETWORKS``)."""
 
     def __init__(self, server: str, refusal: Refusal) -> None:
         super().__init__(f"{server} is not contacted: {refusal}")
@@ -79,7 +79,7 @@ class Refusal(NamedTuple):
     network: Network
 
     def __str__(self) -> str:
-        to_allow = f"ALLOWED_NETWORKS={self.network}, or that address alone"
+        to_allow = f"FRONTIER_ALLOWED_NETWORKS={self.network}, or that address alone"
         return f"its address {self.address} is {self.kind} (to allow it: {to_allow})"
 
 
@@ -93,7 +93,7 @@ class AddressGuard:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """By the settings (``ALLOWED_NETWORKS``)."""
+        """By the settings (``FRONTIER_ALLOWED_NETWORKS``)."""
         return cls(NetworkOptions.of(crawler).allowed_networks)
 
     def _refusal(self, address: str) -> Refusal | None:

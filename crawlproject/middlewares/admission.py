@@ -47,9 +47,9 @@ class AdmissionMiddleware(CrawlerMiddleware):
     RobotsMiddleware).
 
     Fails a request without sending it if its server is given up, full or denied (``FRONTIER_DENY_FILE``), or if its IP
-    address is not allowed (``ALLOWED_NETWORKS``; for host names the download handler checks this after the lookup).
-    With politeness per address it looks up the address; the request waits in the frontier while another server at this
-    address has a connection.
+    address is not allowed (``FRONTIER_ALLOWED_NETWORKS``; for host names the download handler checks this after the
+    lookup). With politeness per address it looks up the address; the request waits in the frontier while another server
+    at this address has a connection.
     Stats: ``frontier/blocked``, ``frontier/awaited_unsent``, ``guard/refused/<kind>``.
     """
 

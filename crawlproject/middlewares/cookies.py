@@ -85,8 +85,8 @@ class TolerantCookiesMiddleware(CookiesMiddleware):
 def _without_network() -> None:
     """Let Scrapy find public suffixes in the list bundled with tldextract: it would fetch a new one, blocking.
 
-    At the first cookie with a domain, and past ``ALLOWED_NETWORKS``; with a name server that does not answer, the event
-    loop would stand still for its time-out.
+    At the first cookie with a domain, and past ``FRONTIER_ALLOWED_NETWORKS``; with a name server that does not answer,
+    the event loop would stand still for its time-out.
     """
     bundled = TLDExtract(include_psl_private_domains=True, suffix_list_urls=(), cache_dir=None)
     vars(scrapy_cookies)["_split_domain"] = bundled

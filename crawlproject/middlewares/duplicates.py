@@ -42,7 +42,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
     Before the callback runs, sets ``response.meta["duplicate_of"]`` or ``["near_duplicate_of"]`` to the URL of the
     first page, and ``["skip_links"]`` if the links of the copy are not followed.  A refetched page is not a copy of
     itself.
-    Settings: ``DUPLICATES_*``.  Stats: ``duplicates/*``.
+    Settings: ``FRONTIER_DUPLICATES_*``.  Stats: ``duplicates/*``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -60,7 +60,9 @@ class DuplicatesMiddleware(CrawlerMiddleware):
     def _opened(self) -> None:
         """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
-            logger.info("DUPLICATES_NEAR takes twenty times the CPU without its part in C, which needs a C compiler")
+            logger.info(
+                "FRONTIER_DUPLICATES_NEAR takes twenty times the CPU without its part in C, which needs a C compiler"
+            )
         try:
             self._contents.open()
         except (ValueError, OSError) as error:

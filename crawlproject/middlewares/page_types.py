@@ -27,7 +27,7 @@ class PageTypes:
     """An extension that stops the download of other media types after the headers, and of those that never end.
 
     The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
-    Setting: ``LINKS_TYPES``.
+    Setting: ``FRONTIER_LINKS_TYPES``.
     """
 
     def __init__(self, crawler: Crawler) -> None:

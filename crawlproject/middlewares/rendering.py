@@ -45,7 +45,7 @@ class RenderMiddleware(CrawlerMiddleware):
 
     Only HTML pages with status 2xx that were fetched by GET.  A page that cannot be rendered is processed as it was
     fetched.  A page whose scripts lead elsewhere becomes a refresh to there, which MetaRefreshMiddleware follows.
-    Settings: ``RENDER`` and others; ``meta["render"]`` for single requests.
+    Settings: ``FRONTIER_RENDER`` and others; ``meta["render"]`` for single requests.
     Stats: ``render/...``, see ``Renderer`` and ``Resources``; ``render/auto/<reason>``, ``render/redirects``.
     """
 

@@ -68,7 +68,7 @@ class RepositoryMiddleware(CrawlerMiddleware):
     A response is passed on, and its URL can leave the frontier, only after its records were written to the operating
     system.  If they cannot be written, the crawl ends with ``repository_failed``; the pages in progress are not parsed
     and stay in the frontier for the next run.
-    Setting: ``REPOSITORY_DIR`` and others.  Stats: ``repository/...``.
+    Setting: ``FRONTIER_REPOSITORY_DIR`` and others.  Stats: ``repository/...``.
     """
 
     @starting(RepositoryError)
@@ -79,7 +79,7 @@ class RepositoryMiddleware(CrawlerMiddleware):
         if options is None:
             raise NotConfigured
         if not is_asyncio_available():
-            raise NotConfigured("REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
+            raise NotConfigured("FRONTIER_REPOSITORY_DIR: the repository needs Scrapy's asyncio support")
         self._repository = Repository(options, self._stats.inc_value)
         self._has_failed = False
         self._timer: CallLaterResult | None = None
@@ -151,7 +151,7 @@ class RepositoryMiddleware(CrawlerMiddleware):
 
 
 def repository_options(crawler: Crawler) -> RepositoryOptions | None:
-    """The options of the repository; None without ``REPOSITORY_DIR``."""
+    """The options of the repository; None without ``FRONTIER_REPOSITORY_DIR``."""
     chosen = RepositorySettings.of(crawler)
     if chosen.directory is None:
         return None

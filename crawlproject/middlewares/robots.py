@@ -46,7 +46,7 @@ MAX_REDIRECTS = 5
 #: Minimum lifetime of a copy, seconds, if ``Cache-Control: max-age`` is shorter: many servers send 0 for all files.
 MIN_CACHE_TIME = 3600.0
 
-#: Bytes of a robots.txt that count as one copy in ``ROBOTSTXT_CACHE_SIZE``.
+#: Bytes of a robots.txt that count as one copy in ``FRONTIER_ROBOTS_CACHE_SIZE``.
 COPY_SIZE = 4096
 
 #: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
@@ -66,7 +66,7 @@ class RobotsUnreachableError(IgnoreRequest):
 
 
 class Copy(NamedTuple):
-    """A robots.txt that is kept for ``lifetime`` seconds and counts as ``size`` of ``ROBOTSTXT_CACHE_SIZE``."""
+    """A robots.txt that is kept for ``lifetime`` seconds and counts as ``size`` of ``FRONTIER_ROBOTS_CACHE_SIZE``."""
 
     parser: RobotParser
     lifetime: float
@@ -77,14 +77,15 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     """Replaces Scrapy's ``RobotsTxtMiddleware`` (downloader), with the same settings, stats and signal.
 
     The first request that needs a robots.txt fetches it, one fetch at a time per server (scheme, host and port).  A
-    copy is kept for ``ROBOTSTXT_CACHE_TIME`` seconds, or less by its ``Cache-Control``; ``ROBOTSTXT_CACHE_SIZE`` bounds
-    the number of copies, the least recently used is evicted first.
+    copy is kept for ``FRONTIER_ROBOTS_CACHE_TIME`` seconds, or less by its ``Cache-Control``;
+    ``FRONTIER_ROBOTS_CACHE_SIZE`` bounds the number of copies, the least recently used is evicted first.
 
     Statuses (RFC 9309 §2.3.1): 2xx: the rules apply; 3xx: followed five times; other 4xx: everything is allowed; 5xx,
     429 and a failed download: everything is disallowed.  Then the server rests as after any failure, longer each time,
     the request waits in the frontier, and robots.txt is requested first after the rest; after
-    ``ROBOTSTXT_MAX_FAILURES`` in a row, counted over all runs, the server is given up.  A request that does not come
-    from the frontier (of a media pipeline, or ``engine.download_async``) fails at once with ``RobotsUnreachableError``.
+    ``FRONTIER_ROBOTS_MAX_FAILURES`` in a row, counted over all runs, the server is given up.  A request that does not
+    come from the frontier (of a media pipeline, or ``engine.download_async``) fails at once with
+    ``RobotsUnreachableError``.
 
     Stats besides Scrapy's: ``robotstxt/unreachable``, ``robotstxt/given_up``, ``robotstxt/unsent``.
     """
@@ -235,7 +236,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             then = f"try {failures + 1} of {most or 'any number'} in {until - CLOCK():.0f} s"
             if until == inf:
                 self._stats.inc_value("robotstxt/given_up")
-                then = f"given up after {failures} tries (ROBOTSTXT_MAX_FAILURES)"
+                then = f"given up after {failures} tries (FRONTIER_ROBOTS_MAX_FAILURES)"
                 then = "given up" if was_given_up else then
         self._retry_at[key] = until
         level = logging.INFO if is_first or until == inf else logging.DEBUG

@@ -1,4 +1,6 @@
-"""A short log (``LOG_BRIEF``), without lists of components and settings; the closing stats in it, and in a file."""
+"""A short log (``FRONTIER_LOG_BRIEF``), without lists of components and settings; the closing stats in it, and in a
+file.
+"""
 
 from __future__ import annotations
 
@@ -109,4 +111,6 @@ class StatsFile:
         try:
             replace_file(self._path, json.dumps(stats, default=str, indent=1), is_durable=False)
         except (OSError, TypeError, ValueError) as error:
-            logger.error("MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error)
+            logger.error(
+                "FRONTIER_MONITOR_STATS_FILE=%r: %s", str(self._path), getattr(error, "strerror", None) or error
+            )

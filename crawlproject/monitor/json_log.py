@@ -1,4 +1,4 @@
-"""The log as JSON, one object a line (``LOG_FORMAT_JSON``)."""
+"""The log as JSON, one object a line (``FRONTIER_LOG_JSON``)."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ LINE = (
 
 
 class LoadMonitor:
-    """Extension: measures the load every ``MONITOR_INTERVAL`` seconds and writes it to the stats and the log.
+    """Extension: measures the load every ``FRONTIER_MONITOR_INTERVAL`` seconds and writes it to the stats and the log.
 
     If the process is the bottleneck (the event loop lags, or memory is short), ``Throttle`` lowers the limit on
     sessions, and raises it again when the process has recovered.

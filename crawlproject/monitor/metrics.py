@@ -106,7 +106,9 @@ class MetricsServer:
         try:
             self._server = start_http_server(self._port, self._host, self._registry)
         except OSError as error:
-            logger.error("No metrics: METRICS_HOST=%r, METRICS_PORT=%d: %s", self._host, self._port, error)
+            logger.error(
+                "No metrics: FRONTIER_METRICS_HOST=%r, FRONTIER_METRICS_PORT=%d: %s", self._host, self._port, error
+            )
             return
         logger.info("Metrics for Prometheus: http://%s:%d/metrics", self._host, self._port)
 

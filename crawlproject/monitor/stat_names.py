@@ -76,8 +76,8 @@ frontier/servers/left: servers that had never answered when nothing else was lef
 
 frontier/links/found: links handed over as `Links`
 frontier/links/new, frontier/links/seen, frontier/links/sent: of these, queued; seen before; sent to other workers
-frontier/links/pages_recorded, frontier/links/record_failed: pages written to `LINKS_FILE`; errors that ended the
-    writing
+frontier/links/pages_recorded, frontier/links/record_failed: pages written to `FRONTIER_LINKS_FILE`; errors that ended
+    the writing
 frontier/links/probed/extension: links with an extension fetched as a test
 frontier/sitemaps/found: sitemaps queued
 frontier/sitemaps/fetched, frontier/sitemaps/malformed, frontier/sitemaps/truncated: sitemaps fetched; unreadable;
@@ -130,7 +130,7 @@ dns/prefetched: names looked up before a connection needed them
 
 redirect/malformed: redirects to something that is no URL
 downloader/unsolicited_data: times that a server sent data without a request
-downloader/bodies_paused, downloader/bodies_given_up: bodies or requests that waited for `DOWNLOAD_MAX_ACTIVE_SIZE`;
+downloader/bodies_paused, downloader/bodies_given_up: bodies or requests that waited for `FRONTIER_MAX_ACTIVE_SIZE`;
     bodies given up while all others waited
 charset/unknown: answers that declare an unknown encoding
 charset/garbage: pages cut because they are too long, or invalid in their encoding
@@ -141,13 +141,13 @@ httpcompression/response_count, …/response_bytes: Scrapy's: bodies decompresse
 ## Rendered pages
 
 render/pages: pages whose DOM replaced what was fetched
-render/auto/empty_root, …/noscript, …/little_text: pages that `RENDER = "auto"` renders, by reason
+render/auto/empty_root, …/noscript, …/little_text: pages that `FRONTIER_RENDER = "auto"` renders, by reason
 render/redirects: pages whose scripts led to another page
 render/time: seconds of all pages in the browser
-render/unquiet: pages read at `RENDER_TIMEOUT`
+render/unquiet: pages read at `FRONTIER_RENDER_TIMEOUT`
 render/failed/timeout, …/browser: pages processed as fetched, by cause; there are other causes
 render/retries, render/browser_restarts: pages tried again; restarts of the browser
-render/memory_exceeded: pages ended because of `RENDER_MAX_MEMORY`
+render/memory_exceeded: pages ended because of `FRONTIER_RENDER_MAX_MEMORY`
 render/dialogs, …/popups, …/downloads, …/navigations: what pages attempted, and the browser refused
 render/failed_steps, render/bad_meta: steps that failed; requests with an unusable `meta["render"]`
 render/requests: requests of rendered pages

@@ -64,27 +64,40 @@ DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {
     if name not in OTHERS and not hasattr(default_settings, name)
 }
 
-#: Prefixes of the names of this project's settings; some of Scrapy's share them.
-PREFIXES = tuple(sorted({name.partition("_")[0] + "_" for name in DEFAULTS}))
+#: Prefix of this project's settings; those of scrapy-redis have their own.
+PREFIX = "FRONTIER_"
 
-#: Minimum similarity of a misspelt name to the right one: with one of our prefixes, and without.
+#: Names as they were in checkouts before version 1.0, apart from those that only lacked the prefix.
+_BEFORE = {
+    "LOG_FORMAT_JSON": "FRONTIER_LOG_JSON",
+    "DOWNLOAD_MAX_ACTIVE_SIZE": "FRONTIER_MAX_ACTIVE_SIZE",
+    "ROBOTSTXT_CACHE_TIME": "FRONTIER_ROBOTS_CACHE_TIME",
+    "ROBOTSTXT_CACHE_SIZE": "FRONTIER_ROBOTS_CACHE_SIZE",
+    "ROBOTSTXT_MAX_FAILURES": "FRONTIER_ROBOTS_MAX_FAILURES",
+    "URL_DROP_PARAMETERS": "FRONTIER_DROP_PARAMETERS",
+}
+
+#: Minimum similarity of a misspelt name to the right one: with the prefix, and without.
 _SIMILAR, _VERY_SIMILAR = 0.8, 0.9
-#: Minimum similarity of the names after their prefixes.
+#: Minimum similarity of the names after the prefix.
 _SIMILAR_END = 0.7
 
 
 def check_names(settings: BaseSettings) -> None:
     """Raise ValueError for a misspelling of one of our settings; log a warning for unknown ones.
 
-    A name with one of our prefixes that resembles none of our names may be the project's own, as may one without.
+    A name with the prefix that resembles none of our names may be the project's own, as may one without.
     """
     for name in sorted(map(str, settings)):
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings):
             continue
-        is_ours = name.upper().startswith(PREFIXES)
+        is_ours = name.upper().startswith(PREFIX)
         meant = closest(name.upper(), DEFAULTS, _SIMILAR if is_ours else _VERY_SIMILAR)
         if is_ours and meant is not None and _ends_alike(name.upper(), meant):
             raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {meant}?")
+        if meant is None and PREFIX + name in DEFAULTS:
+            meant = PREFIX + name
+        meant = meant or _BEFORE.get(name)
         if meant is not None:
             logger.warning("Setting %s is not one of crawlproject's; did you mean %s?", name, meant)
         elif is_ours:
@@ -92,9 +105,9 @@ def check_names(settings: BaseSettings) -> None:
 
 
 def _ends_alike(name: str, meant: str) -> bool:
-    """Whether two names are alike after their prefixes; REPOSITORY_URL and _DIR are not, nor RENDER_JS and RENDER."""
-    end, right = name.partition("_")[2], meant.partition("_")[2]
-    return bool(right) and (end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None)
+    """Whether two names are alike after the prefix; FRONTIER_FILE and FRONTIER_LINKS_FILE are not."""
+    end, right = name.removeprefix(PREFIX), meant.removeprefix(PREFIX)
+    return end.startswith(right) or closest(end, [right], _SIMILAR_END) is not None
 
 
 def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def common_settings(crawler: Crawler) -> dict[str, str]:
     """The settings that decide who owns a URL and which URLs are equal: the same in all workers. Name -> value."""
     options = RedisOptions.of(crawler)
-    dropped = Reader(crawler.settings).strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
+    dropped = Reader(crawler.settings).strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
     values = {
         "FRONTIER_PARTITIONS": options.partitions,
         "FRONTIER_LEASE": options.lease,
         "FRONTIER_POLITENESS_GROUP": FrontierOptions.of(crawler).group,
-        "URL_DROP_PARAMETERS": sorted(set(dropped)),
+        "FRONTIER_DROP_PARAMETERS": sorted(set(dropped)),
     }
     return {name: repr(value) for name, value in values.items()}

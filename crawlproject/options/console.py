@@ -1,4 +1,4 @@
-"""The settings ``CONSOLE_*`` (docs/watch.md)."""
+"""The settings ``FRONTIER_CONSOLE_*`` (docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MIN_TOKEN = 16
 class ConsoleOptions(Options):
     """Address of the console, and access to it.
 
-    CONSOLE_PORT: port of the console; 0: none. With `scrapy workers` it counts up
-    CONSOLE_HOST: address of that port; one that other machines reach needs a token
-    CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
+    FRONTIER_CONSOLE_PORT: port of the console; 0: none. With `scrapy workers` it counts up
+    FRONTIER_CONSOLE_HOST: address of that port; one that other machines reach needs a token
+    FRONTIER_CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
     """
 
     #: Port 0: there is none.
@@ -38,14 +38,16 @@ class ConsoleOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        port = reader.count("CONSOLE_PORT", 0, most=65_535)
-        host = str(reader.value("CONSOLE_HOST", "127.0.0.1")).strip()
-        token = str(reader.value("CONSOLE_TOKEN", "") or "")
+        port = reader.count("FRONTIER_CONSOLE_PORT", 0, most=65_535)
+        host = str(reader.value("FRONTIER_CONSOLE_HOST", "127.0.0.1")).strip()
+        token = str(reader.value("FRONTIER_CONSOLE_TOKEN", "") or "")
         if token and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
-            raise ValueError(f"CONSOLE_TOKEN: must have at least {MIN_TOKEN} ASCII characters, and no space")
+            raise ValueError(f"FRONTIER_CONSOLE_TOKEN: must have at least {MIN_TOKEN} ASCII characters, and no space")
         is_local = _is_local(host)
         if port and not is_local and not token:
-            raise ValueError(f"CONSOLE_HOST={host!r}: others can reach it, so CONSOLE_TOKEN must be set")
+            raise ValueError(
+                f"FRONTIER_CONSOLE_HOST={host!r}: others can reach it, so FRONTIER_CONSOLE_TOKEN must be set"
+            )
         return cls(
             port=port,
             host=host,

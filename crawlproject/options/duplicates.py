@@ -1,4 +1,4 @@
-"""The settings ``DUPLICATES_*`` (docs/duplicates.md)."""
+"""The settings ``FRONTIER_DUPLICATES_*`` (docs/duplicates.md)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Follow = Literal["none", "near", "all"]
 class DuplicateOptions(Options):
     """Which copies are looked for, and the consequences.
 
-    DUPLICATES_EXACT: mark pages with the same bytes as an earlier page
-    DUPLICATES_NEAR: mark pages with nearly the same text as an earlier page
-    DUPLICATES_FOLLOW: copies whose links are followed: `none`, `near` (all but exact ones in a circle), `all`
-    DUPLICATES_THRESHOLD: minimum estimated Jaccard coefficient of near-duplicates
-    DUPLICATES_NEAR_PAGES: newest pages with which a page is compared
+    FRONTIER_DUPLICATES_EXACT: mark pages with the same bytes as an earlier page
+    FRONTIER_DUPLICATES_NEAR: mark pages with nearly the same text as an earlier page
+    FRONTIER_DUPLICATES_FOLLOW: copies whose links are followed: `none`, `near` (all but exact ones in a circle), `all`
+    FRONTIER_DUPLICATES_THRESHOLD: minimum estimated Jaccard coefficient of near-duplicates
+    FRONTIER_DUPLICATES_NEAR_PAGES: newest pages with which a page is compared
     """
 
-    exact: bool = setting(Reader.switch, "DUPLICATES_EXACT", True)
-    near: bool = setting(Reader.switch, "DUPLICATES_NEAR", True)
+    exact: bool = setting(Reader.switch, "FRONTIER_DUPLICATES_EXACT", True)
+    near: bool = setting(Reader.switch, "FRONTIER_DUPLICATES_NEAR", True)
     #: Of which copies the links are followed.
     # A near-duplicate may have a link that no other page has.
-    follow: Follow = setting(Reader.choice, "DUPLICATES_FOLLOW", "near", get_args(Follow))
+    follow: Follow = setting(Reader.choice, "FRONTIER_DUPLICATES_FOLLOW", "near", get_args(Follow))
     #: Least estimated Jaccard coefficient of near-duplicates.
     # Lower thresholds match pages made from one template (docs/duplicates.md).
-    threshold: float = setting(Reader.positive_share, "DUPLICATES_THRESHOLD", 0.95)
+    threshold: float = setting(Reader.positive_share, "FRONTIER_DUPLICATES_THRESHOLD", 0.95)
     #: Pages whose sketches are kept.
     # 2^16 sketches: 43 MB when full, and as many URLs.
-    near_pages: int = setting(Reader.count, "DUPLICATES_NEAR_PAGES", 65_536, least=1, most=10**9)
+    near_pages: int = setting(Reader.count, "FRONTIER_DUPLICATES_NEAR_PAGES", 65_536, least=1, most=10**9)

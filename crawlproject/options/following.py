@@ -1,4 +1,4 @@
-"""The settings ``LINKS_*`` and ``URL_DROP_PARAMETERS``, and Scrapy's limits on links."""
+"""The settings ``FRONTIER_LINKS_*`` and ``FRONTIER_DROP_PARAMETERS``, and Scrapy's limits on links."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ def _patterns(reader: Reader, name: str) -> UrlPatterns:
 
 
 def _canonicalizer(reader: Reader) -> Canonicalizer:
-    parameters = reader.strings("URL_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
+    parameters = reader.strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
     try:
         return Canonicalizer(parameters)
     except ValueError as error:
-        raise ValueError(f"URL_DROP_PARAMETERS={error}") from error
+        raise ValueError(f"FRONTIER_DROP_PARAMETERS={error}") from error
 
 
 def _readers(reader: Reader) -> dict[str, Any]:
     found = {}
-    for media, path in reader.dictionary("LINKS_READERS").items():
+    for media, path in reader.dictionary("FRONTIER_LINKS_READERS").items():
         _pattern(media)
         try:
             made = load_object(path)()
         except (ImportError, NameError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"LINKS_READERS: {media}: {path!r:.200}: {error}") from error
+            raise ValueError(f"FRONTIER_LINKS_READERS: {media}: {path!r:.200}: {error}") from error
         if not callable(getattr(made, "links", None)):
-            raise ValueError(f"LINKS_READERS: {media}: {path!r:.200}: the class must have links(response)")
+            raise ValueError(f"FRONTIER_LINKS_READERS: {media}: {path!r:.200}: the class must have links(response)")
         found[media.lower()] = made
     return found
 
 
 def _types(reader: Reader) -> re.Pattern[str] | None:
-    types = reader.strings("LINKS_TYPES", unset=DEFAULT_TYPES)
-    types += tuple(reader.dictionary("LINKS_READERS")) if types else ()
+    types = reader.strings("FRONTIER_LINKS_TYPES", unset=DEFAULT_TYPES)
+    types += tuple(reader.dictionary("FRONTIER_LINKS_READERS")) if types else ()
     pattern = re.compile("|".join(map(_pattern, types)), re.IGNORECASE)
     return None if not types or "*/*" in types else pattern
 
@@ -63,7 +63,9 @@ def _types(reader: Reader) -> re.Pattern[str] | None:
 def _pattern(media_type: str) -> str:
     parts = media_type.split("/")
     if len(parts) != 2 or not all(_type(part.removeprefix("*")) or part == "*" for part in parts):
-        raise ValueError(f"LINKS_TYPES={media_type!r}: must be media types such as text/html, text/* or */*+xml")
+        raise ValueError(
+            f"FRONTIER_LINKS_TYPES={media_type!r}: must be media types such as text/html, text/* or */*+xml"
+        )
     return re.escape(media_type).replace(r"\*", "[^/]*")
 
 
@@ -71,25 +73,26 @@ def _pattern(media_type: str) -> str:
 class LinkOptions(Options):
     """Which links are followed, in which form, and what else is done with them.
 
-    LINKS_INCLUDE: [patterns](limits.md#patterns) of URLs; only matching links are followed
-    LINKS_EXCLUDE: patterns of URLs; matching links are not followed
-    URL_DROP_PARAMETERS: parameters removed from URLs: `name`, `prefix*`, `name=<id>` (values like session ids),
+    FRONTIER_LINKS_INCLUDE: [patterns](limits.md#patterns) of URLs; only matching links are followed
+    FRONTIER_LINKS_EXCLUDE: patterns of URLs; matching links are not followed
+    FRONTIER_DROP_PARAMETERS: parameters removed from URLs: `name`, `prefix*`, `name=<id>` (values like session ids),
         `;name` (in the path); default: a built-in list
-    LINKS_FILE: file of each page's links, for `scrapy pagerank` and `scrapy simulate`; `.gz` compresses
-    LINKS_SITEMAPS: fetch the sitemaps that robots.txt names; the spider needs `parse_sitemap`, as `web` has
-    LINKS_SKIP_EXTENSIONS: extensions not followed on servers that answer them with files; default: a built-in list
-    LINKS_SKIP_AFTER: answers after which links with such an extension are skipped; 0: always
-    LINKS_TYPES: media types read, such as `text/html`, `text/*`, `*/*`; default: `text/*`, HTML, XML, JSON
-    LINKS_READERS: media type: path of a class that finds the links of such content
+    FRONTIER_LINKS_FILE: file of each page's links, for `scrapy pagerank` and `scrapy simulate`; `.gz` compresses
+    FRONTIER_LINKS_SITEMAPS: fetch the sitemaps that robots.txt names; the spider needs `parse_sitemap`, as `web` has
+    FRONTIER_LINKS_SKIP_EXTENSIONS: extensions not followed on servers that answer them with files; default: a built-in
+        list
+    FRONTIER_LINKS_SKIP_AFTER: answers after which links with such an extension are skipped; 0: always
+    FRONTIER_LINKS_TYPES: media types read, such as `text/html`, `text/*`, `*/*`; default: `text/*`, HTML, XML, JSON
+    FRONTIER_LINKS_READERS: media type: path of a class that finds the links of such content
         ([how](architecture.md#add-a-content-type))
     URLLENGTH_LIMIT: Scrapy's: longer URLs are not followed; 0: no limit
     DEPTH_LIMIT: Scrapy's: links farther from the seeds are not followed; 0: no limit
     """
 
     #: Links must match one of these patterns, if there are any.
-    include: UrlPatterns = setting(_patterns, "LINKS_INCLUDE")
+    include: UrlPatterns = setting(_patterns, "FRONTIER_LINKS_INCLUDE")
     #: And none of these.
-    exclude: UrlPatterns = setting(_patterns, "LINKS_EXCLUDE")
+    exclude: UrlPatterns = setting(_patterns, "FRONTIER_LINKS_EXCLUDE")
     canonicalizer: Canonicalizer = setting(_canonicalizer)
     #: Media types of the answers that are read; None: all.
     types: re.Pattern[str] | None = setting(_types)
@@ -97,17 +100,17 @@ class LinkOptions(Options):
     readers: dict[str, Any] = setting(_readers)
     #: Links with these extensions are judged by the answers of their server.
     skip_extensions: frozenset[str] = setting(
-        lambda reader: frozenset(reader.strings("LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS))
+        lambda reader: frozenset(reader.strings("FRONTIER_LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS))
     )
     #: Answers needed until such links are skipped; 0: they always are.
     # One answer may be an error page; three of a kind are no accident.
-    skip_after: int = setting(Reader.count, "LINKS_SKIP_AFTER", 3)
+    skip_after: int = setting(Reader.count, "FRONTIER_LINKS_SKIP_AFTER", 3)
     #: Whether the sitemaps that robots.txt names are fetched.
     # Off: one file may list 50,000 pages of a server of which nothing else is known.
-    sitemaps: bool = setting(Reader.switch, "LINKS_SITEMAPS", False)
+    sitemaps: bool = setting(Reader.switch, "FRONTIER_LINKS_SITEMAPS", False)
     #: The file that each page's links are written to.
     # Off: the record takes as much space as the pages' links.
-    record: Path | None = setting(Reader.path_in_job, "LINKS_FILE")
+    record: Path | None = setting(Reader.path_in_job, "FRONTIER_LINKS_FILE")
     #: Links further from the seeds are not followed; 0: no limit.
     max_depth: int = setting(Reader.count, "DEPTH_LIMIT", 0)
     #: Longer URLs are not followed; 0: ``LinkFilter``'s limit.

@@ -1,4 +1,6 @@
-"""The settings ``MONITOR_*``, ``METRICS_*``, ``FRONTIER_LOG_FAILURES``, ``PROGRESS`` and ``REPORT_DIR``."""
+"""The settings ``FRONTIER_MONITOR_*``, ``FRONTIER_METRICS_*``, ``FRONTIER_LOG_FAILURES``, ``FRONTIER_PROGRESS`` and
+``FRONTIER_REPORT_DIR``.
+"""
 
 from __future__ import annotations
 
@@ -15,45 +17,45 @@ if TYPE_CHECKING:
 class MonitorOptions(Options):
     """Measurement and reports of the load.
 
-    MONITOR_INTERVAL: seconds between two samples
-    MONITOR_MAX_LAG: mean lag of the event loop, seconds, above which fewer sessions are allowed; 0: never
-    MONITOR_MAX_MEMORY: memory of the process, MB, above which fewer sessions are allowed; 0: never
-    MONITOR_STATS_FILE: file that gets the stats as JSON at the start and at the end
-    METRICS_PORT: port of the metrics for Prometheus; 0: none
-    METRICS_HOST: address of that port; everybody who reaches it can read the metrics
+    FRONTIER_MONITOR_INTERVAL: seconds between two samples
+    FRONTIER_MONITOR_MAX_LAG: mean lag of the event loop, seconds, above which fewer sessions are allowed; 0: never
+    FRONTIER_MONITOR_MAX_MEMORY: memory of the process, MB, above which fewer sessions are allowed; 0: never
+    FRONTIER_MONITOR_STATS_FILE: file that gets the stats as JSON at the start and at the end
+    FRONTIER_METRICS_PORT: port of the metrics for Prometheus; 0: none
+    FRONTIER_METRICS_HOST: address of that port; everybody who reaches it can read the metrics
     FRONTIER_LOG_FAILURES: `lines`: a line for each failed page; `counts`: their number by kind now and then
-    LOG_FORMAT_JSON: each line of the log is a JSON object
-    LOG_BRIEF: lists of components and settings only at DEBUG, the closing stats sorted
+    FRONTIER_LOG_JSON: each line of the log is a JSON object
+    FRONTIER_LOG_BRIEF: lists of components and settings only at DEBUG, the closing stats sorted
     LOGSTATS_INTERVAL: Scrapy's: seconds between two lines of progress; 0: none
     """
 
     #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
-    interval: float = setting(Reader.positive, "MONITOR_INTERVAL", 5.0)
+    interval: float = setting(Reader.positive, "FRONTIER_MONITOR_INTERVAL", 5.0)
     #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
     # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/watch.md).
-    max_lag: float = setting(Reader.number, "MONITOR_MAX_LAG", 1.0)
+    max_lag: float = setting(Reader.number, "FRONTIER_MONITOR_MAX_LAG", 1.0)
     #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
-    max_memory: int = setting(lambda reader: reader.count("MONITOR_MAX_MEMORY", 0) * 1024 * 1024)
+    max_memory: int = setting(lambda reader: reader.count("FRONTIER_MONITOR_MAX_MEMORY", 0) * 1024 * 1024)
     #: Seconds between two lines in the log; 0 = none.
     log_interval: float = setting(Reader.number, "LOGSTATS_INTERVAL", 60.0)
     #: Where Prometheus finds the metrics; port 0 = nowhere.
-    metrics_host: str = setting(lambda reader: str(reader.value("METRICS_HOST", "127.0.0.1")))
-    metrics_port: int = setting(Reader.count, "METRICS_PORT", 0, most=65_535)
+    metrics_host: str = setting(lambda reader: str(reader.value("FRONTIER_METRICS_HOST", "127.0.0.1")))
+    metrics_port: int = setting(Reader.count, "FRONTIER_METRICS_PORT", 0, most=65_535)
     #: Whether failed pages are counted in the log by kind, instead of a line for each.
     # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
     counts_failures: bool = setting(
         lambda reader: reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts"
     )
     #: Whether lines of the log are JSON objects; whether it leaves out lists of components and settings.
-    log_json: bool = setting(Reader.switch, "LOG_FORMAT_JSON", False)
-    log_brief: bool = setting(Reader.switch, "LOG_BRIEF", False)
+    log_json: bool = setting(Reader.switch, "FRONTIER_LOG_JSON", False)
+    log_brief: bool = setting(Reader.switch, "FRONTIER_LOG_BRIEF", False)
     #: Scrapy's: where the log goes, and how; None: to standard error.
     log_file: Path | None = setting(Reader.path, "LOG_FILE")
     log_encoding: str = setting(lambda reader: str(reader.value("LOG_ENCODING", "utf-8") or "utf-8"))
     log_level: str = setting(lambda reader: str(reader.value("LOG_LEVEL", "DEBUG")).upper())
     #: File that gets the stats as JSON; None = no file.
-    stats_file: Path | None = setting(Reader.path, "MONITOR_STATS_FILE")
+    stats_file: Path | None = setting(Reader.path, "FRONTIER_MONITOR_STATS_FILE")
 
     @property
     def sorts_stats(self) -> bool:
@@ -66,7 +68,7 @@ REPORT_FOLDER = "report"
 
 
 def _directory(reader: Reader) -> Path | None:
-    directory, job = reader.path("REPORT_DIR"), reader.path("JOBDIR")
+    directory, job = reader.path("FRONTIER_REPORT_DIR"), reader.path("JOBDIR")
     return directory or (job and job / REPORT_FOLDER)
 
 
@@ -74,11 +76,11 @@ def _directory(reader: Reader) -> Path | None:
 class ReportOptions(Options):
     """Progress in the terminal, and the report.
 
-    PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
-    REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
+    FRONTIER_PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
+    FRONTIER_REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
     """
 
     #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
-    progress: str = setting(Reader.choice, "PROGRESS", "auto", ("auto", "on", "off"))
+    progress: str = setting(Reader.choice, "FRONTIER_PROGRESS", "auto", ("auto", "on", "off"))
     #: Directory of the series and of the report; None: neither is written.
     report_directory: Path | None = setting(_directory)

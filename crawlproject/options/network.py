@@ -55,7 +55,7 @@ def _network(entry: str) -> Network:
     try:
         return ip_network(entry)
     except ValueError as error:
-        message = f"ALLOWED_NETWORKS={entry!r}: must be networks such as 127.0.0.0/8 or addresses ({error})"
+        message = f"FRONTIER_ALLOWED_NETWORKS={entry!r}: must be networks such as 127.0.0.0/8 or addresses ({error})"
         raise ValueError(message) from error
 
 
@@ -63,14 +63,14 @@ def _network(entry: str) -> Network:
 class NetworkOptions(Options):
     """DNS look-ups, and the addresses that may be contacted. Times in seconds.
 
-    ALLOWED_NETWORKS: non-public networks and addresses that may be contacted, such as `127.0.0.0/8,fd00::/8`
+    FRONTIER_ALLOWED_NETWORKS: non-public networks and addresses that may be contacted, such as `127.0.0.0/8,fd00::/8`
         ([addresses](limits.md#addresses))
     FRONTIER_DNS_SERVERS: name servers, each `ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`; default: the system's
     FRONTIER_DNS_TIMEOUT: maximum time of a look-up with all its tries, seconds
     FRONTIER_DNS_PREFETCH: servers resolved before their sessions open; 0: none, for crawls through a proxy
     DNSCACHE_SIZE: Scrapy's: names kept; 100,000 if the project does not set it
     DNSCACHE_ENABLED: Scrapy's: if off, each new connection resolves its name again
-    DOWNLOAD_MAX_ACTIVE_SIZE: total size of the bodies in progress, bytes, above which no request is sent
+    FRONTIER_MAX_ACTIVE_SIZE: total size of the bodies in progress, bytes, above which no request is sent
     """
 
     #: (address, port) of each name server; empty: the system's.
@@ -87,9 +87,9 @@ class NetworkOptions(Options):
     #: Servers looked up ahead; 0: none.
     prefetch: int = setting(_prefetch)
     allowed_networks: tuple[Network, ...] = setting(
-        lambda reader: tuple(map(_network, reader.strings("ALLOWED_NETWORKS", [])))
+        lambda reader: tuple(map(_network, reader.strings("FRONTIER_ALLOWED_NETWORKS", [])))
     )
     #: Bytes of all bodies being received above which reading pauses.
     # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
     # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
-    max_active_size: int = setting(Reader.count, "DOWNLOAD_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)
+    max_active_size: int = setting(Reader.count, "FRONTIER_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)

@@ -1,4 +1,4 @@
-"""The settings ``RECORDS_*`` (docs/spiders.md)."""
+"""The settings ``FRONTIER_RECORDS_*`` (docs/spiders.md)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 class RecordOptions(Options):
     """The database of records, and the page objects that make them.
 
-    RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
-    RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in `JOBDIR`
-    RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
-    RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
+    FRONTIER_RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
+    FRONTIER_RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in
+        `JOBDIR`
+    FRONTIER_RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
+    FRONTIER_RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
     """
 
     #: SQLAlchemy's URL with its driver; None: no database.
@@ -44,10 +45,10 @@ class RecordOptions(Options):
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """See ``Options``. Imports the libraries of the extra only if they are wanted."""
-        database, journal = _database(reader), reader.path("RECORDS_JOURNAL")
-        pages = reader.strings("RECORDS_PAGES", [])
+        database, journal = _database(reader), reader.path("FRONTIER_RECORDS_JOURNAL")
+        pages = reader.strings("FRONTIER_RECORDS_PAGES", [])
         if pages:
-            with needs_extra(f"RECORDS_PAGES={','.join(pages)!r}", "pages"):
+            with needs_extra(f"FRONTIER_RECORDS_PAGES={','.join(pages)!r}", "pages"):
                 import web_poet  # noqa: F401
         job = reader.path("JOBDIR")
         return cls(
@@ -59,26 +60,26 @@ class RecordOptions(Options):
 
 
 def _database(reader: Reader) -> str | None:
-    """The URL in ``RECORDS_DB``, with the driver. Its password does not enter messages."""
-    written = reader.value("RECORDS_DB")
+    """The URL in ``FRONTIER_RECORDS_DB``, with the driver. Its password does not enter messages."""
+    written = reader.value("FRONTIER_RECORDS_DB")
     if written is None or written == "":
         return None
     shown = _password.sub("***", str(written))
     scheme, separator, rest = str(written).partition("://")
     driver = DRIVERS.get(scheme.partition("+")[0])
     if not separator or driver is None or (driver == "sqlite" and len(rest) < 2):
-        raise ValueError(f"RECORDS_DB={shown!r}: must be sqlite:///FILE or postgresql://USER@HOST/DATABASE")
-    with needs_extra(f"RECORDS_DB={shown!r}", "records"):
+        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: must be sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
     try:
         url = make_url(f"{driver}://{rest}")
     except (ArgumentError, ValueError) as error:
-        raise ValueError(f"RECORDS_DB={shown!r}: {error}") from error
+        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: {error}") from error
     if driver == "sqlite" and not (url.database and Path(url.database).absolute().parent.is_dir()):
-        raise ValueError(f"RECORDS_DB={shown!r}: no such folder")
+        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: no such folder")
     if driver != "sqlite":
-        with needs_extra(f"RECORDS_DB={shown!r}", "records"):
+        with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
             import psycopg  # noqa: F401
     return url.render_as_string(hide_password=False)
 
@@ -94,9 +95,9 @@ def _journal(database: str, job: Path | None) -> Path:
 
 def _keys(reader: Reader) -> dict[str, tuple[str, ...]]:
     keys: dict[str, tuple[str, ...]] = {}
-    for name, given in reader.dictionary("RECORDS_KEYS").items():
+    for name, given in reader.dictionary("FRONTIER_RECORDS_KEYS").items():
         fields: Any = given.split(",") if isinstance(given, str) else given
         if not isinstance(fields, (list, tuple)) or not all(isinstance(one, str) and one.strip() for one in fields):
-            raise reader.wrong("RECORDS_KEYS", "a dict: class of an item -> a field, or a list of fields")
+            raise reader.wrong("FRONTIER_RECORDS_KEYS", "a dict: class of an item -> a field, or a list of fields")
         keys[name] = tuple(one.strip() for one in fields)
     return keys

@@ -1,4 +1,4 @@
-"""The settings ``RENDER`` and ``RENDER_*`` (docs/rendering.md)."""
+"""The settings ``FRONTIER_RENDER`` and ``FRONTIER_RENDER_*`` (docs/rendering.md)."""
 
 from __future__ import annotations
 
@@ -32,31 +32,32 @@ WAYS_OUT = (
 class RenderOptions(Options):
     """Which pages are rendered, and what that may cost. Times in seconds, sizes in bytes.
 
-    RENDER: `never`; `auto`: pages whose HTML shows that they need scripts; `always`
-    RENDER_PAGES: pages in the browser at a time
-    RENDER_TIMEOUT: maximum time for a page, seconds
-    RENDER_QUIET: seconds of the page's own clock without a request or change of the DOM, after which it is complete
-    RENDER_MAX_MEMORY: memory of the browser, bytes, above which the largest page is ended
+    FRONTIER_RENDER: `never`; `auto`: pages whose HTML shows that they need scripts; `always`
+    FRONTIER_RENDER_PAGES: pages in the browser at a time
+    FRONTIER_RENDER_TIMEOUT: maximum time for a page, seconds
+    FRONTIER_RENDER_QUIET: seconds of the page's own clock without a request or change of the DOM, after which it is
+        complete
+    FRONTIER_RENDER_MAX_MEMORY: memory of the browser, bytes, above which the largest page is ended
     PLAYWRIGHT_LAUNCH_OPTIONS: scrapy-playwright's: how Chromium starts
     """
 
     #: never, auto, always.
     # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.
-    mode: str = setting(Reader.choice, "RENDER", NEVER, MODES)
+    mode: str = setting(Reader.choice, "FRONTIER_RENDER", NEVER, MODES)
     #: Pages in the browser at once.
     # Two for each of two processors: a page waits for the network half of its time.
-    pages: int = setting(Reader.count, "RENDER_PAGES", 4, least=1)
-    timeout: float = setting(Reader.positive, "RENDER_TIMEOUT", 20.0)
+    pages: int = setting(Reader.count, "FRONTIER_RENDER_PAGES", 4, least=1)
+    timeout: float = setting(Reader.positive, "FRONTIER_RENDER_TIMEOUT", 20.0)
     #: How long network and DOM must be unchanged.
     # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
-    quiet: float = setting(Reader.positive, "RENDER_QUIET", 0.5)
+    quiet: float = setting(Reader.positive, "FRONTIER_RENDER_QUIET", 0.5)
     #: Requests of one page, and bytes of all answers to them, and of the DOM.
     max_requests: ClassVar[int] = 100
     max_loaded: ClassVar[int] = 20_000_000
     max_size: ClassVar[int] = 8_000_000
     #: Memory of all processes of the browser.
     # With 300 MB for the crawl itself 1.5 GB.
-    max_memory: int = setting(Reader.count, "RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
+    max_memory: int = setting(Reader.count, "FRONTIER_RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
     # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
     pages_per_context: ClassVar[int] = 20
     #: Playwright's types of resources that are not loaded: none of them holds links or text.
@@ -66,7 +67,7 @@ class RenderOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """See ``Options``. With ``RENDER`` other than never, also looks for the libraries and for Chromium."""
+        """See ``Options``. With ``FRONTIER_RENDER`` other than never, also looks for the libraries and for Chromium."""
         options = super().read(reader)
         arguments = options.launch_options.get("args", [])
         if not isinstance(arguments, list):
@@ -79,7 +80,7 @@ class RenderOptions(Options):
 
     def check(self) -> None:
         """Raise ValueError where pages cannot be rendered: libraries or Chromium are missing."""
-        with needs_extra(f"RENDER={self.mode!r}", "render"):
+        with needs_extra(f"FRONTIER_RENDER={self.mode!r}", "render"):
             import h11  # noqa: F401
             import playwright  # noqa: F401
             import scrapy_playwright  # noqa: F401
@@ -87,7 +88,7 @@ class RenderOptions(Options):
             wanted = self.launch_options.get("executable_path")
             found = f"PLAYWRIGHT_LAUNCH_OPTIONS: there is no {wanted}" if wanted else "no Chromium was found"
             raise ValueError(
-                f"RENDER={self.mode!r}: {found}; install one (apt-get install chromium)"
+                f"FRONTIER_RENDER={self.mode!r}: {found}; install one (apt-get install chromium)"
                 " or name yours in PLAYWRIGHT_LAUNCH_OPTIONS={'executable_path': ...}"
             )
 

@@ -1,4 +1,4 @@
-"""The settings ``SEEN_*``: how seen URLs are stored."""
+"""The settings ``FRONTIER_SEEN_*``: how seen URLs are stored."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ CAPACITY = 10_000_000
 class SeenOptions(Options):
     """The seen-set to make.
 
-    SEEN_SET: `exact`: no URL is lost; `bloom`: less memory, but some new URLs are mistaken for seen ones
-    SEEN_BLOOM_ERROR: maximum share of false positives of the filter
-    SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
+    FRONTIER_SEEN_SET: `exact`: no URL is lost; `bloom`: less memory, but some new URLs are mistaken for seen ones
+    FRONTIER_SEEN_BLOOM_ERROR: maximum share of false positives of the filter
+    FRONTIER_SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
     """
 
     kind: Kind
@@ -40,13 +40,13 @@ class SeenOptions(Options):
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        kind = cast("Kind", reader.choice("SEEN_SET", "exact", get_args(Kind)))
+        kind = cast("Kind", reader.choice("FRONTIER_SEEN_SET", "exact", get_args(Kind)))
         # One new URL in a thousand is lost.
-        error = reader.number("SEEN_BLOOM_ERROR", 0.001)
+        error = reader.number("FRONTIER_SEEN_BLOOM_ERROR", 0.001)
         if not 0 < error < 1:
-            raise reader.wrong("SEEN_BLOOM_ERROR", "above 0 and below 1")
+            raise reader.wrong("FRONTIER_SEEN_BLOOM_ERROR", "above 0 and below 1")
         # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
-        size = reader.count("SEEN_CACHE_SIZE", 65_536, most=10**9)
+        size = reader.count("FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
         return cls(
             kind=kind,
             cache_size=size,

@@ -1,4 +1,4 @@
-"""The settings ``GUARD_*`` (docs/traps.md)."""
+"""The settings ``FRONTIER_GUARD_*`` (docs/traps.md)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ YEARS_BACK, YEARS_AHEAD = 200, 5
 class TrapOptions(Options):
     """The guard's limits.
 
-    GUARD_ENABLED: judge links by the content of a server's pages; `False`: no URL is doubtful either
-    GUARD_PROBES: test a server before a pattern of URLs is dropped; `False`: no pattern is dropped as endless
-    GUARD_MAX_SAME: pages in a row without anything new after which an endless pattern is dropped; 0: never
-    GUARD_MAX_WAITING: waiting pages in a row without anything new after which a server's other waiting URLs are
-        dropped; 0: never
-    GUARD_MAX_OWN_URLS: maximum URLs of a pattern that are found on its own pages and followed; 0: no limit
-    GUARD_PATTERN_COPIES: share of copies among a pattern's pages from which the URLs found on them come last; 0: no
-        such rule
-    GUARD_SERVER_COPIES: share of copies among a server's pages from which the server ranks last; 0: no such rule
-    GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
+    FRONTIER_GUARD_ENABLED: judge links by the content of a server's pages; `False`: no URL is doubtful either
+    FRONTIER_GUARD_PROBES: test a server before a pattern of URLs is dropped; `False`: no pattern is dropped as endless
+    FRONTIER_GUARD_MAX_SAME: pages in a row without anything new after which an endless pattern is dropped; 0: never
+    FRONTIER_GUARD_MAX_WAITING: waiting pages in a row without anything new after which a server's other waiting URLs
+        are dropped; 0: never
+    FRONTIER_GUARD_MAX_OWN_URLS: maximum URLs of a pattern that are found on its own pages and followed; 0: no limit
+    FRONTIER_GUARD_PATTERN_COPIES: share of copies among a pattern's pages from which the URLs found on them come last;
+        0: no such rule
+    FRONTIER_GUARD_SERVER_COPIES: share of copies among a server's pages from which the server ranks last; 0: no such
+        rule
+    FRONTIER_GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
     """
 
     rules: TrapRules
@@ -44,15 +45,15 @@ class TrapOptions(Options):
         return cls(
             rules=TrapRules(years=(year - YEARS_BACK, year + YEARS_AHEAD)),
             limits=GuardLimits(
-                max_same=reader.count("GUARD_MAX_SAME", GuardLimits.max_same),
-                max_waiting=reader.count("GUARD_MAX_WAITING", GuardLimits.max_waiting),
-                max_own_urls=reader.count("GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
-                pattern_copies=reader.share("GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
-                server_copies=reader.share("GUARD_SERVER_COPIES", GuardLimits.server_copies),
-                asks=reader.switch("GUARD_PROBES", True),
+                max_same=reader.count("FRONTIER_GUARD_MAX_SAME", GuardLimits.max_same),
+                max_waiting=reader.count("FRONTIER_GUARD_MAX_WAITING", GuardLimits.max_waiting),
+                max_own_urls=reader.count("FRONTIER_GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
+                pattern_copies=reader.share("FRONTIER_GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
+                server_copies=reader.share("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies),
+                asks=reader.switch("FRONTIER_GUARD_PROBES", True),
             ),
-            is_guarded=reader.switch("GUARD_ENABLED", True),
-            released=frozenset(reader.strings("GUARD_RELEASED")),
+            is_guarded=reader.switch("FRONTIER_GUARD_ENABLED", True),
+            released=frozenset(reader.strings("FRONTIER_GUARD_RELEASED")),
         )
 
     def is_released(self, key: str) -> bool:

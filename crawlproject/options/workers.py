@@ -22,7 +22,9 @@ _SERVER_PARAMS = frozenset(
 
 
 def _written(reader: Reader) -> dict[str, Path]:
-    paths = {name: reader.path(name) for name in ("LINKS_FILE", "FRONTIER_CRAWL_LOG", "REPOSITORY_DIR")}
+    paths = {
+        name: reader.path(name) for name in ("FRONTIER_LINKS_FILE", "FRONTIER_CRAWL_LOG", "FRONTIER_REPOSITORY_DIR")
+    }
     return {name: path for name, path in paths.items() if path}
 
 
@@ -42,14 +44,14 @@ class WorkerSettings(Options):
     )
     job: Path | None = setting(Reader.path, "JOBDIR")
     log_file: Path | None = setting(Reader.path, "LOG_FILE")
-    stats_file: Path | None = setting(Reader.path, "MONITOR_STATS_FILE")
+    stats_file: Path | None = setting(Reader.path, "FRONTIER_MONITOR_STATS_FILE")
     #: Setting -> path that one process writes to; relative ones lie in the worker's own ``JOBDIR``.
     written: dict[str, Path] = setting(_written)
-    #: ``REPORT_DIR``: each worker has a directory in it.
-    report: Path | None = setting(Reader.path, "REPORT_DIR")
+    #: ``FRONTIER_REPORT_DIR``: each worker has a directory in it.
+    report: Path | None = setting(Reader.path, "FRONTIER_REPORT_DIR")
     #: 0: none.
-    metrics_port: int = setting(Reader.count, "METRICS_PORT", 0)
-    console_port: int = setting(Reader.count, "CONSOLE_PORT", 0)
+    metrics_port: int = setting(Reader.count, "FRONTIER_METRICS_PORT", 0)
+    console_port: int = setting(Reader.count, "FRONTIER_CONSOLE_PORT", 0)
     has_redis: bool = setting(_has_redis)
     redis: RedisOptions = setting(RedisOptions.read)
 

@@ -1,4 +1,4 @@
-"""Items of page objects by domain (``RECORDS_PAGES``): ``@handle_urls`` of web-poet, inputs by scrapy-poet.
+"""Items of page objects by domain (``FRONTIER_RECORDS_PAGES``): ``@handle_urls`` of web-poet, inputs by scrapy-poet.
 
 Works with every spider: the middleware adds the items of a page to what its callback yields.
 """
@@ -52,10 +52,10 @@ class PageObjectsMiddleware:
         try:
             consume_modules(*modules)
         except ImportError as error:
-            raise ValueError(f"RECORDS_PAGES={','.join(modules)!r}: {error}") from error
+            raise ValueError(f"FRONTIER_RECORDS_PAGES={','.join(modules)!r}: {error}") from error
         rules = [rule for rule in default_registry.get_rules() if _is_of(rule, modules)]
         if not rules:
-            raise ValueError(f"RECORDS_PAGES={','.join(modules)!r}: no page object with @handle_urls in them")
+            raise ValueError(f"FRONTIER_RECORDS_PAGES={','.join(modules)!r}: no page object with @handle_urls in them")
         self._rules = dict(enumerate(rules))
         _without_network()
         self._matcher = URLMatcher([(number, rule.for_patterns) for number, rule in self._rules.items()])
@@ -67,7 +67,9 @@ class PageObjectsMiddleware:
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``RECORDS_PAGES``; ValueError if they cannot be imported."""
+        """Called by Scrapy. Raises NotConfigured without ``FRONTIER_RECORDS_PAGES``; ValueError if they cannot be
+        imported.
+        """
         modules = RecordOptions.of(crawler).pages
         if not modules:
             raise NotConfigured

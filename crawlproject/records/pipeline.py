@@ -1,4 +1,4 @@
-"""The item pipeline that keeps records in a database (``RECORDS_DB``)."""
+"""The item pipeline that keeps records in a database (``FRONTIER_RECORDS_DB``)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class DatabasePipeline:
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``RECORDS_DB``; OSError if the journal cannot be opened."""
+        """Called by Scrapy. Raises NotConfigured without ``FRONTIER_RECORDS_DB``; OSError if the journal cannot be
+        opened.
+        """
         options = RecordOptions.of(crawler)
         if options.database is None:
             raise NotConfigured

@@ -21,7 +21,9 @@ UNCHANGED = 304
 
 
 def is_unread(response: Response) -> bool:
-    """Whether its download was stopped after the headers, as by ``LINKS_TYPES``; not one cut off at some size."""
+    """Whether its download was stopped after the headers, as by ``FRONTIER_LINKS_TYPES``; not one cut off at some
+    size.
+    """
     return "download_stopped" in response.flags and not response.body
 
 

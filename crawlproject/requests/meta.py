@@ -42,7 +42,7 @@ from __future__ import annotations
 #: Quality of the page: set by a spider, or the frontier's value at the hand-out.
 QUALITY = "quality"
 
-#: The body is downloaded only if its type is in ``LINKS_TYPES``; always set for links, optional for requests.
+#: The body is downloaded only if its type is in ``FRONTIER_LINKS_TYPES``; always set for links, optional for requests.
 BY_TYPE = "links_types"
 
 #: The request is the last of its session: it asks the server to close the connection.
@@ -86,7 +86,7 @@ CUT = "frontier_cut"
 #: The page's URL waited behind all others: its priority.
 WAS_LAST = "frontier_was_last"
 
-#: The links of this copy are not followed (``DUPLICATES_FOLLOW``).
+#: The links of this copy are not followed (``FRONTIER_DUPLICATES_FOLLOW``).
 SKIP_LINKS = "skip_links"
 
 #: The page asks robots neither to index it nor to follow its links.

@@ -81,8 +81,8 @@ LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "max_bytes": ("FRONTIER_MAX_BYTES", _whole),
     "max_time": ("CLOSESPIDER_TIMEOUT", age_seconds),
     "max_depth": ("DEPTH_LIMIT", _whole),
-    "include": ("LINKS_INCLUDE", _text),
-    "exclude": ("LINKS_EXCLUDE", _text),
+    "include": ("FRONTIER_LINKS_INCLUDE", _text),
+    "exclude": ("FRONTIER_LINKS_EXCLUDE", _text),
     "deny": ("FRONTIER_DENY_FILE", _text),
 }
 ARGUMENTS = ("seeds", "allowed", "body", "recrawl", *LIMITS)
@@ -136,7 +136,7 @@ class WebSpider(Spider):
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
-        self.readers: dict[str, Any] = {}  # of content that is no page (``LINKS_READERS``)
+        self.readers: dict[str, Any] = {}  # of content that is no page (``FRONTIER_LINKS_READERS``)
         self.pages = 0
         self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
         if self.allowed:  # other components expect hosts there
@@ -240,7 +240,7 @@ class WebSpider(Spider):
             yield Links(response, ())
 
     async def parse_sitemap(self, response: Response, **kwargs: Any) -> AsyncIterator[Links]:
-        """Yields the pages of a sitemap, or the sitemaps of an index (``LINKS_SITEMAPS``)."""
+        """Yields the pages of a sitemap, or the sitemaps of an index (``FRONTIER_LINKS_SITEMAPS``)."""
         yield await sitemap_links(response, self.crawler, self.parse_sitemap)
 
     def _forbids(self, directive: str, response: Response, found: PageLinks) -> bool:
@@ -332,7 +332,7 @@ def _second_in_iso(second: int) -> str:
 
 
 def _length(response: Response) -> int:
-    """Bytes of the body; Content-Length if the body was not read (``LINKS_TYPES``)."""
+    """Bytes of the body; Content-Length if the body was not read (``FRONTIER_LINKS_TYPES``)."""
     stated = header(response.headers, b"Content-Length") or b""
     return int(stated) if "download_stopped" in response.flags and stated.isdigit() else len(response.body)
 

@@ -44,7 +44,7 @@ class LinkRecord:
                 with path.open("rb") as file:
                     self._file.truncate(last_line(file))
         except OSError as error:
-            raise ValueError(f"LINKS_FILE={str(path)!r}: {error}") from error
+            raise ValueError(f"FRONTIER_LINKS_FILE={str(path)!r}: {error}") from error
 
     def add(self, page: str, links: Iterable[str]) -> None:
         if self._file is None:
@@ -57,7 +57,7 @@ class LinkRecord:
             try:
                 self._write(self._file)
             except OSError as error:
-                logger.error("LINKS_FILE: no more links are recorded: %s", error)
+                logger.error("FRONTIER_LINKS_FILE: no more links are recorded: %s", error)
                 self._stats.inc_value("frontier/links/record_failed")
                 with suppress(OSError), self._file:
                     self._file.truncate(self._length)  # a part of a gzip member would hide those after it
@@ -71,7 +71,7 @@ class LinkRecord:
                 with self._file:
                     self._write(self._file)
             except OSError as error:
-                logger.error("LINKS_FILE: %s", error)
+                logger.error("FRONTIER_LINKS_FILE: %s", error)
                 self._stats.inc_value("frontier/links/record_failed")
 
     def _write(self, file: IO[bytes]) -> None:

@@ -63,11 +63,11 @@ class Reason(StrEnum):
     UNCHANGED = "unchanged", 2, (_A,), "A recrawl asked for it; its page has not changed (304)."
     COPY = (
         *("copy", 3, (_A,), "Its page was fetched; its bytes are those of another page."),
-        "DUPLICATES_EXACT = False: copies are not looked for.",
+        "FRONTIER_DUPLICATES_EXACT = False: copies are not looked for.",
     )
     NEAR_COPY = (
         *("near_copy", 4, (_A,), "Its page was fetched; its text is nearly that of another page."),
-        "A higher DUPLICATES_THRESHOLD, or DUPLICATES_NEAR = False.",
+        "A higher FRONTIER_DUPLICATES_THRESHOLD, or FRONTIER_DUPLICATES_NEAR = False.",
     )
     # another answer came
     REDIRECTED = "redirected", 5, (_A,), "It redirects to another URL, which has a fate of its own."
@@ -92,7 +92,7 @@ class Reason(StrEnum):
     OTHER_STATUS = "other_status", 12, (_A,), "The server answered with a status that is no page: 1xx, 304, a bad 3xx."
     WRONG_TYPE = (
         *("wrong_type", 13, (_A,), "Its media type is not read: the download ended after the headers."),
-        "LINKS_TYPES.",
+        "FRONTIER_LINKS_TYPES.",
     )
     CALLBACK_FAILED = (
         *("callback_failed", 14, (_A,), "Its page was fetched, and the spider's callback raised an error."),
@@ -126,7 +126,7 @@ class Reason(StrEnum):
     ROBOTS = "robots", 26, (_R,), "robots.txt forbids it.", "ROBOTSTXT_OBEY = False, if the server is yours."
     ADDRESS = (
         *("address", 28, (_R,), "The address of its server is not public."),
-        "ALLOWED_NETWORKS.",
+        "FRONTIER_ALLOWED_NETWORKS.",
     )
     DENIED = "denied", 29, (_L, _R), "Its server is denied.", "FRONTIER_DENY_FILE."
     OFFSITE = (
@@ -135,7 +135,7 @@ class Reason(StrEnum):
     )
     SERVER_GIVEN_UP = (
         *("server_given_up", 31, (_Q, _R), "Its server was given up: too many failures in a row."),
-        "FRONTIER_MAX_FAILURES, ROBOTSTXT_MAX_FAILURES; scrapy frontier --server shows the last error.",
+        "FRONTIER_MAX_FAILURES, FRONTIER_ROBOTS_MAX_FAILURES; scrapy frontier --server shows the last error.",
     )
     PAGE_LIMIT = (
         *("page_limit", 32, (_L, _Q, _R), "Its server or domain is full."),
@@ -164,26 +164,32 @@ class Reason(StrEnum):
     )
     GUARD = (
         *("guard", 37, (_L, _Q), "Pages like it showed nothing new: a trap."),
-        "GUARD_RELEASED with its server (docs/traps.md).",
+        "FRONTIER_GUARD_RELEASED with its server (docs/traps.md).",
     )
     MERGED = (
         *("merged", 38, (_Q,), "Its page is known under another address."),
-        "GUARD_RELEASED with its server (docs/traps.md).",
+        "FRONTIER_GUARD_RELEASED with its server (docs/traps.md).",
     )
     EXTENSION = (
         *("extension", 39, (_L, _Q), "Its extension is that of a file, and its server answers such URLs with files."),
-        "LINKS_SKIP_EXTENSIONS, LINKS_SKIP_AFTER.",
+        "FRONTIER_LINKS_SKIP_EXTENSIONS, FRONTIER_LINKS_SKIP_AFTER.",
     )
     # no link that is followed
     SCHEME = "scheme", 40, (_L,), "Its scheme is neither http nor https."
     LENGTH = "length", 41, (_L,), "It is too long.", "URLLENGTH_LIMIT."
     DEPTH = "depth", 42, (_L,), "It is too many links away from the seeds.", "DEPTH_LIMIT."
-    EXCLUDED = "excluded", 43, (_L,), "The patterns exclude it.", "LINKS_INCLUDE, LINKS_EXCLUDE; include, exclude."
+    EXCLUDED = (
+        "excluded",
+        43,
+        (_L,),
+        "The patterns exclude it.",
+        "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude.",
+    )
     FOREIGN = "foreign", 44, (_L,), "The sitemap of another server lists it."
     SITEMAP_LIMIT = "sitemap_limit", 45, (_L,), "Its server names too many sitemaps."
     ON_COPY = (
         *("on_copy", 46, (_L,), "It is on a copy of another page, whose links are not followed."),
-        "DUPLICATES_FOLLOW.",
+        "FRONTIER_DUPLICATES_FOLLOW.",
     )
 
     @property

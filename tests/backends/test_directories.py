@@ -44,11 +44,11 @@ def test_repository_dir_that_is_a_file(tmp_path: Path) -> None:
     """Nothing is changed."""
     path = tmp_path / "file"
     path.write_text("mine")
-    crawler = new_crawler(REPOSITORY_DIR=str(path))
+    crawler = new_crawler(FRONTIER_REPOSITORY_DIR=str(path))
 
     async def open_it() -> None:
         RepositoryMiddleware.from_crawler(crawler)
 
-    with pytest.raises(RepositoryError, match=f"^REPOSITORY_DIR='{path}': .*File exists"):
+    with pytest.raises(RepositoryError, match=f"^FRONTIER_REPOSITORY_DIR='{path}': .*File exists"):
         asyncio.run(open_it())
     assert path.read_text() == "mine"

@@ -155,9 +155,9 @@ def test_crawl_then_pagerank_then_simulate_then_crawl_by_scores(tmp_path: Path) 
     """What docs/simulation.md tells: a crawl records its links, they are scored, and the next crawl goes by that."""
     with running_web(WebSpec(servers=4, pages=40, time_scale=0)) as web:
         crawl = ("crawl", "web", "-a", f"seeds={','.join(web.seeds)}", "-s", "FRONTIER_MIN_DELAY=0")
-        crawl += ("-s", "ALLOWED_NETWORKS=127.0.0.0/8")
+        crawl += ("-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8")
         job, scores = tmp_path / "job", tmp_path / "scores.tsv"
-        recorded = scrapy(*crawl, "-s", f"JOBDIR={job}", "-s", "LINKS_FILE=links.tsv.gz")
+        recorded = scrapy(*crawl, "-s", f"JOBDIR={job}", "-s", "FRONTIER_LINKS_FILE=links.tsv.gz")
         assert recorded.returncode == 0, recorded.stderr
         assert scrapy("pagerank", str(job), "-o", str(scores)).returncode == 0
         simulated = scrapy("simulate", "--web", str(job / "links.tsv.gz"), "--sessions", "2", "--jobs", "1")

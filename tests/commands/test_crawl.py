@@ -43,7 +43,7 @@ def test_crawl_whose_last_commit_fails(tmp_path: Path) -> None:
         rmtree(tmp_path / "job" / "frontier")
         return page()
 
-    settings = ["JOBDIR=job", "FRONTIER_COMMIT_INTERVAL=1000", "ALLOWED_NETWORKS=127.0.0.0/8"]
+    settings = ["JOBDIR=job", "FRONTIER_COMMIT_INTERVAL=1000", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"]
     with scripted_site() as site:
         site.script = {"1/": last}
         line = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={site.url('1/')}"]

@@ -94,8 +94,8 @@ def test_it_tells_which_setting_refuses_a_url_that_was_never_queued(job: Path) -
     """By the settings of now."""
     command = (str(job), "--url", "http://c.example/left/out", "--json")
     assert "refused_now" not in json.loads(scrapy(*command).stdout)
-    report = json.loads(scrapy(*command, "-s", "LINKS_EXCLUDE=*/left/*").stdout)
-    assert report["refused_now"].startswith(f"link/excluded: {Reason.EXCLUDED.words} LINKS_INCLUDE, ")
+    report = json.loads(scrapy(*command, "-s", "FRONTIER_LINKS_EXCLUDE=*/left/*").stdout)
+    assert report["refused_now"].startswith(f"link/excluded: {Reason.EXCLUDED.words} FRONTIER_LINKS_INCLUDE, ")
 
 
 def test_it_counts_what_became_of_urls(job: Path) -> None:

@@ -73,7 +73,7 @@ def test_get_prints_the_newest_body(repository: Path) -> None:
     [
         ([], "expected ls, get, index, got nothing"),
         (["get"], "get: expected a URL and a directory"),
-        (["ls"], "no directory given, and REPOSITORY_DIR is not set"),
+        (["ls"], "no directory given, and FRONTIER_REPOSITORY_DIR is not set"),
         (["ls", "/nowhere"], "/nowhere: not a repository: there is no index.sqlite"),
         (["index", "/nowhere"], "/nowhere/index.sqlite: unable to open database file"),
     ],

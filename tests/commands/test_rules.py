@@ -43,7 +43,7 @@ parts = { css = "li", many = true, fields.name = "b", fields.size = "i" }
 
 
 def rules(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = ("-m", "scrapy", "rules", *arguments, "-s", "ALLOWED_NETWORKS=127.0.0.0/8")
+    command = ("-m", "scrapy", "rules", *arguments, "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8")
     done = run_python(*command, cwd=ROOT)
     assert done.returncode == code, done.stdout + done.stderr
     return done

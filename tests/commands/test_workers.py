@@ -250,7 +250,7 @@ NO_RESTS = ("-s", "FRONTIER_DELAY_FACTOR=0")
 def real_crawl(web: RunningWeb, *options: str) -> list[str]:
     """Arguments for two workers on the emulated web, over a private server."""
     line = ["-n", "2", "web", "-a", f"seeds={','.join(web.seeds)}", "-o", "pages.jsonl"]
-    line += ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "JOBDIR=job"]
+    line += ["-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "JOBDIR=job"]
     return [*line, *options]
 
 
@@ -615,19 +615,24 @@ def own_settings(options: WorkerOptions, number: int, again: bool = False) -> di
 
 def test_what_each_worker_has_of_its_own() -> None:
     """Logs, stats, JOBDIR, link file, repository, port; what lies in JOBDIR keeps its name."""
-    own = own_settings(options_of(JOBDIR="job", LINKS_FILE="links.tsv", METRICS_PORT="9410"), 2)
+    own = own_settings(options_of(JOBDIR="job", FRONTIER_LINKS_FILE="links.tsv", FRONTIER_METRICS_PORT="9410"), 2)
     assert own == {
         "FRONTIER_BACKEND": "redis",
         "X": "1",
         "LOG_FILE": "",
-        "MONITOR_STATS_FILE": "/run/worker-2.json",
+        "FRONTIER_MONITOR_STATS_FILE": "/run/worker-2.json",
         "JOBDIR": "/run/worker-2",
-        "METRICS_PORT": "9411",
+        "FRONTIER_METRICS_PORT": "9411",
     }
-    own = own_settings(options_of(LINKS_FILE="links.tsv", REPOSITORY_DIR="/warc", MONITOR_STATS_FILE="/s.json"), 1)
-    assert (own["LINKS_FILE"], own["REPOSITORY_DIR"]) == ("links-1.tsv", "/warc-1")
-    assert own_settings(options_of(REPORT_DIR="reports"), 2)["REPORT_DIR"] == "reports/worker-2"
-    assert own["MONITOR_STATS_FILE"] == "/s-1.json"
+    own = own_settings(
+        options_of(
+            FRONTIER_LINKS_FILE="links.tsv", FRONTIER_REPOSITORY_DIR="/warc", FRONTIER_MONITOR_STATS_FILE="/s.json"
+        ),
+        1,
+    )
+    assert (own["FRONTIER_LINKS_FILE"], own["FRONTIER_REPOSITORY_DIR"]) == ("links-1.tsv", "/warc-1")
+    assert own_settings(options_of(FRONTIER_REPORT_DIR="reports"), 2)["FRONTIER_REPORT_DIR"] == "reports/worker-2"
+    assert own["FRONTIER_MONITOR_STATS_FILE"] == "/s-1.json"
     assert "JOBDIR" not in own
     logged = Settings()
     logged.set("LOG_LEVEL", "ERROR", "cmdline")
@@ -635,7 +640,7 @@ def test_what_each_worker_has_of_its_own() -> None:
     assert own_settings(private, 1) == {
         "FRONTIER_BACKEND": "redis",
         "LOG_FILE": "",
-        "MONITOR_STATS_FILE": "/run/worker-1.json",
+        "FRONTIER_MONITOR_STATS_FILE": "/run/worker-1.json",
         "LOG_LEVEL": "ERROR",
         "REDIS_URL": "unix://x",
     }

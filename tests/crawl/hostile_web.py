@@ -1,7 +1,7 @@
 """A web that leads to forbidden addresses, and a target there, which counts its connections.
 
-Two servers share one port: on ``ALLOWED`` the public one (``ALLOWED_NETWORKS`` names its address alone), on all of
-``FORBIDDEN`` the target.  A name server leads to both.
+Two servers share one port: on ``ALLOWED`` the public one (``FRONTIER_ALLOWED_NETWORKS`` names its address alone), on
+all of ``FORBIDDEN`` the target.  A name server leads to both.
 """
 
 from __future__ import annotations

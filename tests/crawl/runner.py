@@ -30,7 +30,7 @@ def main() -> None:
         "LOG_VERSIONS": [],  # a tenth of the CPU time of a small crawl
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
-        "ALLOWED_NETWORKS": "127.0.0.0/8",
+        "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
         "COOKIES_ENABLED": False,  # with cookies, no page would take the fast lane
         "FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines"}},
     }

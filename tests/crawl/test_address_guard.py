@@ -39,7 +39,7 @@ def run(
     """Crawl with only the public server's address allowed."""
     conditions = {
         **IMPOLITE,
-        "ALLOWED_NETWORKS": [f"{ALLOWED}/32"],
+        "FRONTIER_ALLOWED_NETWORKS": [f"{ALLOWED}/32"],
         "FRONTIER_DNS_SERVERS": [web.names.address],
         "FRONTIER_CONNECT_TIMEOUT": 30,
         "RETRY_TIMES": 1,
@@ -63,7 +63,7 @@ def test_allowed_urls_reach_the_target(web: HostileWeb) -> None:
         web,
         f"{SPIDERS}.ToldSpider",
         [web.url("/", "127.0.0.1"), web.url("/", "evil.test")],
-        ALLOWED_NETWORKS="127.0.0.0/8",
+        FRONTIER_ALLOWED_NETWORKS="127.0.0.0/8",
     )
     assert [item["text"] for item in result.items] == ["secret", "secret"]
     assert len(web.intruders) == 2
@@ -87,7 +87,7 @@ def test_urls_of_internal_addresses_are_refused(web: HostileWeb, robots: bool) -
     kinds = Counter(item["failed"] for item in outcomes.values())
     assert kinds["AddressRefused"] >= len(set(urls)) - 8, kinds  # the others are not URLs, or not names
     told = [item for item in outcomes.values() if item["failed"] == "AddressRefused"]
-    assert [item for item in told if not item["ignored"] or "ALLOWED_NETWORKS=" not in item["why"]] == []
+    assert [item for item in told if not item["ignored"] or "FRONTIER_ALLOWED_NETWORKS=" not in item["why"]] == []
     assert refused(result) >= kinds["AddressRefused"]
     assert result.stat("retry/count") == 0
     assert [key for key in result.stats if key.startswith("frontier/failures/")] == []
@@ -123,7 +123,7 @@ def test_links_sitemaps_and_robots_txt_do_not_lead_to_internal_addresses(web: Ho
     web.page("/", links)
     web.page("/good", f"<base href='http://127.0.0.1:{web.port}/base/'><a href='x'>x</a><img src='y'>")
     web.answers["/robots.txt"] = (302, {"Location": f"http://127.0.0.1:{web.port}/robots.txt"}, "")
-    result = run(web, WEB, ROBOTSTXT_OBEY=True, LINKS_SITEMAPS=True)
+    result = run(web, WEB, ROBOTSTXT_OBEY=True, FRONTIER_LINKS_SITEMAPS=True)
     assert {item["server"] for item in result.items} <= {web.url(""), web.url("", "good.test")}
     assert result.stat("web/pages") >= 2
     assert refused(result) > 20
@@ -134,7 +134,7 @@ def test_sitemap_at_an_internal_address_is_not_fetched(web: HostileWeb) -> None:
     """robots.txt names it."""
     web.page("/", "public")
     web.answers["/robots.txt"] = (200, {}, f"Sitemap: http://127.0.0.1:{web.port}/sitemap.xml\nSitemap: //127.1/x\n")
-    assert run(web, WEB, ROBOTSTXT_OBEY=True, LINKS_SITEMAPS=True).stat("web/pages") == 1
+    assert run(web, WEB, ROBOTSTXT_OBEY=True, FRONTIER_LINKS_SITEMAPS=True).stat("web/pages") == 1
 
 
 @pytest.mark.parametrize("path", ["second", "past the scheduler"])
@@ -219,7 +219,7 @@ def test_proxy_may_have_any_address_but_not_the_target(web: HostileWeb) -> None:
         web,
         f"{SPIDERS}.ToldSpider",
         urls,
-        ALLOWED_NETWORKS=[],
+        FRONTIER_ALLOWED_NETWORKS=[],
         DOWNLOADER_MIDDLEWARES={"tests.crawl.hostile_spiders.ProxyMiddleware": 100},
         TEST_PROXY=proxy,
     )
@@ -236,9 +236,9 @@ def test_refusal_is_logged_once_per_server_and_as_an_error_for_a_seed(web: Hosti
     lines = [line for line in result.log.splitlines() if "Refused:" in line]
     assert len(lines) == 1
     assert "WARNING" in lines[0]
-    assert "ALLOWED_NETWORKS=127.0.0.0/8" in lines[0]
+    assert "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8" in lines[0]
     assert result.stat("guard/refused/loopback") == 20 + robots
-    result = run(web, WEB, ROBOTSTXT_OBEY=robots, ALLOWED_NETWORKS=[], exit_code=1)
+    result = run(web, WEB, ROBOTSTXT_OBEY=robots, FRONTIER_ALLOWED_NETWORKS=[], exit_code=1)
     (line,) = [line for line in result.log.splitlines() if "Refused:" in line]
     assert "ERROR" in line
-    assert "ALLOWED_NETWORKS=127.0.0.0/8" in line
+    assert "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8" in line

@@ -127,7 +127,7 @@ def through(proxy: Recorder) -> dict[str, Any]:
     return {
         **IMPOLITE,
         "ROBOTSTXT_OBEY": False,
-        "ALLOWED_NETWORKS": "127.0.0.0/8,::1/128",
+        "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8,::1/128",
         "TEST_PROXY": proxy.address,
         "DOWNLOADER_MIDDLEWARES": {"tests.crawl.recording_proxy.ByProxy": 740},
     }
@@ -195,7 +195,7 @@ def test_sitemaps_of_robots_txt_are_read_as_links() -> None:
         return answer(b"Content-Type: text/plain", body=b"\n".join(lines)) if url.endswith("/robots.txt") else None
 
     with recording_proxy(robots) as proxy:
-        settings = {**through(proxy), "ROBOTSTXT_OBEY": True, "LINKS_SITEMAPS": True}
+        settings = {**through(proxy), "ROBOTSTXT_OBEY": True, "FRONTIER_LINKS_SITEMAPS": True}
         result = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds="http://own.test/page")
     asked = {url.removeprefix("http://own.test/") for url in proxy.urls}
     assert asked == {"robots.txt", "page", *SITEMAPS.values()}, result.log

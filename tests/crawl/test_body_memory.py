@@ -66,7 +66,7 @@ def test_slow_callbacks_do_not_block_other_bodies() -> None:
     The spider makes them wait forever if only the passing of time would release them.
     """
     sites = {str(number): {"/": sized(2)} for number in range(8)}
-    settings = {**IMPOLITE, "DOWNLOAD_MAX_ACTIVE_SIZE": 1 << 20, "ROBOTSTXT_OBEY": False}
+    settings = {**IMPOLITE, "FRONTIER_MAX_ACTIVE_SIZE": 1 << 20, "ROBOTSTXT_OBEY": False}
     with running(sites) as roots:
         done = crawl("tests.crawl.odd_spiders.HoldingSpider", settings=settings, pages=",".join(roots.values()))
     assert [item["size"] for item in done.items] == [2 << 20] * 4
@@ -85,7 +85,7 @@ def test_memory_is_bounded(result: Crawl) -> None:
 def test_large_page_is_released_after_its_callback(lane: str) -> None:
     """By the fast lane and by Scrapy's own way: the next page waited 10 s for one whose links were selected."""
     large = page("/next")
-    settings = {**IMPOLITE, **NO_HEARTBEAT, "FRONTIER_FAST_LANE": lane, "DOWNLOAD_MAX_ACTIVE_SIZE": 4 << 20}
+    settings = {**IMPOLITE, **NO_HEARTBEAT, "FRONTIER_FAST_LANE": lane, "FRONTIER_MAX_ACTIVE_SIZE": 4 << 20}
     with scripted_site(1) as site:
         site.script = {
             "1/": replace(large, body=f"{large.body}{'<p>text' * 500_000}"),

@@ -60,7 +60,13 @@ def is_open(client: Client) -> bool:
 
 
 def settings_of(job: Path, port: int, **others: Any) -> dict[str, Any]:
-    settings = {**QUICK, "JOBDIR": str(job), "CONSOLE_PORT": port, "CLOSESPIDER_TIMEOUT": 250, "ROBOTSTXT_OBEY": True}
+    settings = {
+        **QUICK,
+        "JOBDIR": str(job),
+        "FRONTIER_CONSOLE_PORT": port,
+        "CLOSESPIDER_TIMEOUT": 250,
+        "ROBOTSTXT_OBEY": True,
+    }
     return settings | others
 
 
@@ -133,7 +139,7 @@ def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
     (job / "frontier" / "orders.json").write_text(json.dumps(orders))
     with scripted_site(6) as site:
         site.script = Everywhere()
-        settings = settings_of(job, port, FRONTIER_MAX_SESSIONS=2, MONITOR_INTERVAL=0.1)
+        settings = settings_of(job, port, FRONTIER_MAX_SESSIONS=2, FRONTIER_MONITOR_INTERVAL=0.1)
         sites = ",".join(site.origins)
         with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/,5/,6/") as process:
             client = open_console(process, job, port)
@@ -179,11 +185,11 @@ def test_a_port_in_use_is_one_error(tmp_path: Path) -> None:
     """The crawl goes on, and a second console is none."""
     with socket.create_server(("127.2.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        settings = {**QUICK, "CONSOLE_HOST": "127.2.0.1", "CONSOLE_PORT": port}
+        settings = {**QUICK, "FRONTIER_CONSOLE_HOST": "127.2.0.1", "FRONTIER_CONSOLE_PORT": port}
         ours = run("StartUrlsSpider", {"/": page()}, settings=settings)
     assert ours.reason == "finished"
     assert len(ours.items()) == 1
-    assert f"CONSOLE_PORT={port}" in ours.crawl.log
+    assert f"FRONTIER_CONSOLE_PORT={port}" in ours.crawl.log
     assert ours.crawl.log.count("No console") == 1
 
 
@@ -204,7 +210,7 @@ def test_a_blocked_server_does_not_keep_a_crawl_alive(tmp_path: Path) -> None:
             site.stopping.set()
             process.wait(TIMEOUT)
         assert site.places(1) == []
-        again = settings | {"CONSOLE_PORT": 0}
+        again = settings | {"FRONTIER_CONSOLE_PORT": 0}
         with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="2/") as process:
             assert process.wait(TIMEOUT) == 0
         assert site.places(1) == []
@@ -242,7 +248,7 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
             process.kill()
         if backend == "memory":
             return
-        again = settings | {"CONSOLE_PORT": 0, "FRONTIER_MAX_SESSIONS": 2}
+        again = settings | {"FRONTIER_CONSOLE_PORT": 0, "FRONTIER_MAX_SESSIONS": 2}
         with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="1/") as process:
             until(lambda: "2/seed" in site.places(2))
 
@@ -293,12 +299,12 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
     leaves is gone from the table. Without Redis an action is refused, and the rest answers."""
     token, ports = "t" * 20, [free_port() for _ in range(3)]
     slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
-    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=60, **slow)
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=60, **slow)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
 
         def add(number: int) -> None:
-            crew.add(CONSOLE_PORT=ports[number], JOBDIR=tmp_path / "job" / f"worker-{number + 1}")
+            crew.add(FRONTIER_CONSOLE_PORT=ports[number], JOBDIR=tmp_path / "job" / f"worker-{number + 1}")
 
         web.limit(1_000)  # for each worker: the crawl does not end
         add(0)
@@ -384,10 +390,10 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
     token, ports = "t" * 20, [free_port() for _ in range(2)]
     spec = WebSpec(servers=20, pages=8_000, time_scale=0.05)
     with RunningRedis(program=redis_program, aof=True) as redis, running_web(spec) as web:
-        settings = redis_settings(redis.url, CONSOLE_TOKEN=token, FRONTIER_LEASE=2, FRONTIER_PARTITIONS=16)
+        settings = redis_settings(redis.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=2, FRONTIER_PARTITIONS=16)
         with workers(tmp_path, web, FRONTIER_MIN_DELAY=0.2, FRONTIER_MAX_DELAY=0.5, **settings) as crew:
             for port in ports:
-                crew.add(CONSOLE_PORT=port)
+                crew.add(FRONTIER_CONSOLE_PORT=port)
             crew.wait_for_pages(50)
             one, other = (Client(port, token) for port in ports)
 

@@ -46,7 +46,7 @@ def test_item_of_a_copy_has_all_fields_and_is_marked() -> None:
     copy = page("/target", "/a", title="copied")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page(title="end")}
-        runs = [crawl_web(site, "1/", DUPLICATES_FOLLOW=follow) for follow in ("near", "none")]
+        runs = [crawl_web(site, "1/", FRONTIER_DUPLICATES_FOLLOW=follow) for follow in ("near", "none")]
         assert marks(runs[0], site)["1/b"] == ("1/a", None)
         assert sorted(site.places()) == sorted(2 * ["1/", "1/a", "1/b", "1/target"])
     for result, followed in zip(runs, (True, False), strict=True):
@@ -102,7 +102,7 @@ def test_near_copies_are_marked_and_followed() -> None:
                 "1/c": article("/x"),
                 **{f"1/{name}": page(title=name) for name in "xy"},
             }
-            result = crawl_web(site, "1/", DUPLICATES_FOLLOW=follow)
+            result = crawl_web(site, "1/", FRONTIER_DUPLICATES_FOLLOW=follow)
             found = marks(result, site)
             fetched[follow] = "1/y" in site.places()
         assert (found["1/b"], found["1/c"]) == ((None, "1/a"), ("1/a", None))
@@ -131,7 +131,7 @@ def test_links_of_other_spiders_are_dropped_too() -> None:
     with scripted_site() as site:
         names = {f"1/{name}": page(title=name) for name in "xy"}
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, **names}
-        result = crawl_web(site, "1/", spider=LINKS, DUPLICATES_FOLLOW="none")
+        result = crawl_web(site, "1/", spider=LINKS, FRONTIER_DUPLICATES_FOLLOW="none")
         assert sorted(site.places()) == sorted(site.script)
     assert result.stat("fates/link/on_copy") == 2
     assert len(result.items) == 5
@@ -190,12 +190,12 @@ def test_server_that_answers_every_url_with_one_page_is_finished() -> None:
             return page() if asked.path == "/about" else answers[asked.path.endswith("bread/")]
 
         site.script = Everything(answer)
-        result = crawl_web(site, "1/", GUARD_ENABLED=False)
+        result = crawl_web(site, "1/", FRONTIER_GUARD_ENABLED=False)
         first = len(site.places(1))
         assert first <= MIN_TIMES * len(words) * len(answers)
         site.script = {"2/about": page(), **{f"2{path}": page(title=path) for path in ("/new", "/apple/new")}}
         site.script |= {"2/": page("new", "apple/", title="start"), "2/apple/": page("new", "apple/", title="start")}
-        crawl_web(site, "2/", GUARD_ENABLED=False)
+        crawl_web(site, "2/", FRONTIER_GUARD_ENABLED=False)
         assert sorted(site.places(2)) == ["2/", "2/apple/", "2/apple/apple/", "2/apple/new", "2/new"]
     assert result.stat("duplicates/not_followed") > 0
     assert result.stat("finish_reason") == "finished"
@@ -248,6 +248,6 @@ def test_nothing_is_compared_if_switched_off() -> None:
     copy = page("/target")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page()}
-        result = crawl_web(site, "1/", DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
+        result = crawl_web(site, "1/", FRONTIER_DUPLICATES_EXACT=False, FRONTIER_DUPLICATES_NEAR=False)
     assert set(marks(result, site).values()) == {(None, None)}
     assert not [name for name in result.stats if name.startswith("duplicates/")]

@@ -17,7 +17,14 @@ from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.processes import run_python
 
 WEB = "crawlproject.spiders.web.WebSpider"
-ON_LOOPBACK = ["-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "FRONTIER_DELAY_FACTOR=0"]
+ON_LOOPBACK = [
+    "-s",
+    "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8",
+    "-s",
+    "FRONTIER_MIN_DELAY=0",
+    "-s",
+    "FRONTIER_DELAY_FACTOR=0",
+]
 
 
 def lines(log: str, level: str) -> list[str]:
@@ -38,10 +45,18 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
             "4/busy": Answer(status=500),
         }
         seeds = ["http://x.invalid", refused, "http://10.0.0.1", *(site.url(f"{n}/") for n in (1, 2, 3))]
-        crawl = ["crawl", "web", "-s", "ROBOTSTXT_MAX_FAILURES=2", "-s", "FRONTIER_MIN_BACKOFF=0.1", *ON_LOOPBACK]
+        crawl = ["crawl", "web", "-s", "FRONTIER_ROBOTS_MAX_FAILURES=2", "-s", "FRONTIER_MIN_BACKOFF=0.1", *ON_LOOPBACK]
         crawl += ["-s", f"FRONTIER_DNS_SERVERS={names.address}"]
         all_fail = [*crawl, "-s", "DOWNLOAD_VERIFY_CERTIFICATES=True", "-a", f"seeds={','.join(seeds)}"]
-        some_fail = [*crawl, "-s", "MONITOR_INTERVAL=0.5", "-s", "RETRY_TIMES=1", "-a", f"seeds={site.url('4/')}"]
+        some_fail = [
+            *crawl,
+            "-s",
+            "FRONTIER_MONITOR_INTERVAL=0.5",
+            "-s",
+            "RETRY_TIMES=1",
+            "-a",
+            f"seeds={site.url('4/')}",
+        ]
         failed = run_python("-m", "scrapy", *all_fail, env=environment())
         done = run_python("-m", "scrapy", *some_fail, env=environment())
 

@@ -61,7 +61,7 @@ def items_of(crawled: Crawl) -> list[dict[str, Any]]:
     return [{name: value for name, value in item.items() if name not in TIMES + ORDERED} for item in crawled.items]
 
 
-@pytest.mark.parametrize("stores", [(), ("JOBDIR", "REPOSITORY_DIR")], ids=["memory", "stores"])
+@pytest.mark.parametrize("stores", [(), ("JOBDIR", "FRONTIER_REPOSITORY_DIR")], ids=["memory", "stores"])
 def test_a_web_looks_the_same(stores: tuple[str, ...], tmp_path: Path) -> None:
     """Requests in the same order, the same items and stats: one connection at a time, and no choice by speed."""
     settings = {**QUICK, "FRONTIER_POLICY": "breadth-first", "FRONTIER_MAX_SESSIONS": 1, "ROBOTSTXT_OBEY": True}

@@ -97,8 +97,8 @@ def settings_of(folder: Path, **more: Any) -> dict[str, Any]:
         "DOWNLOAD_MAXSIZE": 1_000_000,
         "DEPTH_LIMIT": 3,
         "URLLENGTH_LIMIT": 300,
-        "LINKS_EXCLUDE": ["*/left/*"],
-        "LINKS_TYPES": ["text/html"],
+        "FRONTIER_LINKS_EXCLUDE": ["*/left/*"],
+        "FRONTIER_LINKS_TYPES": ["text/html"],
         "DOWNLOADER_MIDDLEWARES": {"tests.crawl.fate_spider.Meddler": 500},
         "JOBDIR": str(folder / "job"),
         "FRONTIER_CRAWL_LOG": "crawl.jsonl",
@@ -175,7 +175,7 @@ def test_the_log_has_one_line_for_each(finished: tuple[Crawl, Path]) -> None:
 def test_a_full_disk_costs_lines_and_no_page(tmp_path: Path) -> None:
     """They are counted; the log of the process says so once."""
     with running({"site": {"/": (response(page("/a", "/b")),)}}) as roots:
-        more = {"FRONTIER_CRAWL_LOG": "/dev/full", "LINKS_EXCLUDE": []}
+        more = {"FRONTIER_CRAWL_LOG": "/dev/full", "FRONTIER_LINKS_EXCLUDE": []}
         done = crawl(SPIDER, settings=settings_of(tmp_path, **more), seeds=f"{roots['site']}/", slow=roots["site"])
     assert done.stat("finish_reason") == "finished"
     assert done.stat("crawl_log/lines") == 0

@@ -34,10 +34,10 @@ SETTINGS = {
     "FRONTIER_MAX_BACKOFF": 0.02,
     "FRONTIER_MAX_FAILURES": 50,
     "FRONTIER_MIN_BACKOFF": 0.01,
-    "LINKS_SITEMAPS": True,
+    "FRONTIER_LINKS_SITEMAPS": True,
     "LOG_LEVEL": "INFO",
     "RETRY_TIMES": 0,
-    "ROBOTSTXT_MAX_FAILURES": 2,
+    "FRONTIER_ROBOTS_MAX_FAILURES": 2,
     "ROBOTSTXT_OBEY": True,
 }
 
@@ -58,7 +58,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
             **SETTINGS,
             "FRONTIER_DNS_SERVERS": [names.address],
             "PROBE_AWAITED": awaited,
-            "REPOSITORY_DIR": str(tmp_path_factory.mktemp("repository")),
+            "FRONTIER_REPOSITORY_DIR": str(tmp_path_factory.mktemp("repository")),
         }
         seeds = ",".join(f"{root}/" for root in roots.values())
         yield crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)

@@ -26,7 +26,7 @@ late = Late()
 """
 CRAWL = """
 from scrapy.cmdline import execute
-execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "ALLOWED_NETWORKS=127.0.0.0/8"])
+execute(["scrapy", "crawl", "web", "-a", "seeds=" + sys.argv[2], "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"])
 """
 
 

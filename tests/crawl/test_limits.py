@@ -13,7 +13,13 @@ ROBOTS = Answer("User-agent: *\nAllow: /\n")
 
 
 def run(site: Site, job: Path, *seeds: str, **arguments: str) -> Crawl:
-    settings = {**IMPOLITE, "LOG_LEVEL": "INFO", "JOBDIR": str(job), "ROBOTSTXT_OBEY": True, "GUARD_ENABLED": False}
+    settings = {
+        **IMPOLITE,
+        "LOG_LEVEL": "INFO",
+        "JOBDIR": str(job),
+        "ROBOTSTXT_OBEY": True,
+        "FRONTIER_GUARD_ENABLED": False,
+    }
     result = crawl(WEB, settings=settings, seeds=",".join(site.url(place) for place in seeds), **arguments)
     assert result.exit_code == 0, result.log
     return result

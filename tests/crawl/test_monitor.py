@@ -26,7 +26,7 @@ class Everywhere(dict[str, Any]):
 def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     """A callback that blocks costs three quarters of the sessions; when it no longer blocks, they are allowed again."""
     settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8}
-    settings |= {"MONITOR_INTERVAL": 0.2, "MONITOR_MAX_LAG": 0.4}
+    settings |= {"FRONTIER_MONITOR_INTERVAL": 0.2, "FRONTIER_MONITOR_MAX_LAG": 0.4}
     start = ",".join(f"{server}/" for server in range(1, 9))
     spider = "tests.crawl.busy_spiders.BlockingSpider"
     ours = run(spider, Everywhere(), servers=8, settings=settings, start=start, block="0.6", few="2", every="8")
@@ -40,7 +40,12 @@ def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
 
 def test_memory_limit_reduces_sessions_and_loses_no_page() -> None:
     """No process fits into a megabyte: one session is left, and fetches all pages."""
-    settings = {**QUICK, "FRONTIER_MAX_SESSIONS": 4, "MONITOR_INTERVAL": 0.02, "MONITOR_MAX_MEMORY": 1}
+    settings = {
+        **QUICK,
+        "FRONTIER_MAX_SESSIONS": 4,
+        "FRONTIER_MONITOR_INTERVAL": 0.02,
+        "FRONTIER_MONITOR_MAX_MEMORY": 1,
+    }
     script = {
         f"/{number}": Answer(page(f"/{number + 1}").body, headers=FINE.headers, delay=0.02) for number in range(9)
     }
@@ -62,7 +67,12 @@ def scrape(host: str, port: int) -> dict[tuple[str, str], float]:
 def test_metrics_can_be_scraped_during_the_crawl(tmp_path: Path) -> None:
     """The numbers of the monitor and of Scrapy, while a page is in progress; the port is closed after the crawl."""
     port = free_port()
-    settings = {**QUICK, "METRICS_HOST": "127.2.0.1", "METRICS_PORT": port, "MONITOR_INTERVAL": 0.1}
+    settings = {
+        **QUICK,
+        "FRONTIER_METRICS_HOST": "127.2.0.1",
+        "FRONTIER_METRICS_PORT": port,
+        "FRONTIER_MONITOR_INTERVAL": 0.1,
+    }
     with scripted_site(1) as site:
         site.script = {"1/": page("/slow"), "1/slow": Answer(FINE.body, delay=1000)}
         spider = f"{SPIDERS}.StartUrlsSpider"
@@ -87,8 +97,12 @@ def test_port_in_use_disables_only_the_metrics() -> None:
     """The log names the setting, and the crawl continues."""
     with socket.create_server(("127.2.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ours = run("StartUrlsSpider", {"/": FINE}, settings={"METRICS_HOST": "127.2.0.1", "METRICS_PORT": port})
-    assert f"METRICS_PORT={port}" in ours.crawl.log
+        ours = run(
+            "StartUrlsSpider",
+            {"/": FINE},
+            settings={"FRONTIER_METRICS_HOST": "127.2.0.1", "FRONTIER_METRICS_PORT": port},
+        )
+    assert f"FRONTIER_METRICS_PORT={port}" in ours.crawl.log
     assert ours.stat("log_count/ERROR") == 1
     assert len(ours.items()) == 1
     assert ours.reason == "finished"

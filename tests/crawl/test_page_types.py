@@ -61,7 +61,7 @@ def test_connections_closed_by_us_are_not_taken_for_the_servers_limit() -> None:
 def test_types_can_be_chosen(types: str, stopped: int) -> None:
     """Bodies of the given types are read."""
     with running({"site": {"/": (response(page("/short")),), "/short": (response(b"x" * 2000, IMAGE),)}}) as roots:
-        settings = {**IMPOLITE, "LINKS_TYPES": types, "ROBOTSTXT_OBEY": False}
+        settings = {**IMPOLITE, "FRONTIER_LINKS_TYPES": types, "ROBOTSTXT_OBEY": False}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
     assert len(result.items) == 2
     assert result.stat("fates/answer/wrong_type") == stopped
@@ -70,11 +70,11 @@ def test_types_can_be_chosen(types: str, stopped: int) -> None:
 
 @pytest.mark.parametrize("types", [None, "*/*"])
 def test_endless_types_are_not_downloaded(types: str | None) -> None:
-    """Whatever LINKS_TYPES says: events, and pictures of a camera; nor as a seed."""
+    """Whatever FRONTIER_LINKS_TYPES says: events, and pictures of a camera; nor as a seed."""
     endless = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\ndata: 1\n\n"
     kinds = {"/events": b"Text/Event-Stream;charset=utf-8", "/camera": b"multipart/x-mixed-replace;boundary=x"}
     site = {path: (endless % kind, HANG) for path, kind in kinds.items()}
-    settings = {**IMPOLITE, "DOWNLOAD_TIMEOUT": 600, **({} if types is None else {"LINKS_TYPES": types})}
+    settings = {**IMPOLITE, "DOWNLOAD_TIMEOUT": 600, **({} if types is None else {"FRONTIER_LINKS_TYPES": types})}
     with running({"site": {"/": (response(page(*kinds, "/a")),), **site}, "seed": {"/": site["/events"]}}) as roots:
         result = crawl(WEB, settings=settings, seeds=",".join(f"{root}/" for root in roots.values()))
     assert len(result.items) == 5, result.log

@@ -77,7 +77,10 @@ def crawled(script: Script, *places: str, **settings: object) -> Run:
         site.script = {place: _placed(site, answer) for place, answer in script.items()}
         seeds = ",".join(map(site.url, places))
         return run_on(
-            site, WEB, settings={**QUICK, "COOKIES_ENABLED": True, "GUARD_PROBES": False, **settings}, seeds=seeds
+            site,
+            WEB,
+            settings={**QUICK, "COOKIES_ENABLED": True, "FRONTIER_GUARD_PROBES": False, **settings},
+            seeds=seeds,
         )
 
 

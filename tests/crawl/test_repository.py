@@ -32,7 +32,7 @@ CRASHES = int(os.environ.get("CRASHES", "3"))
 
 def settings_for(folder: Path, **more: object) -> dict[str, object]:
     """A repository in ``folder``."""
-    return {"LOG_LEVEL": "INFO", **IMPOLITE, "REPOSITORY_DIR": str(folder / "repository"), **more}
+    return {"LOG_LEVEL": "INFO", **IMPOLITE, "FRONTIER_REPOSITORY_DIR": str(folder / "repository"), **more}
 
 
 def rows(folder: Path) -> list[PageRow]:

@@ -104,7 +104,7 @@ def test_failures_are_counted_over_a_stop(
     tmp_path: Path, backend: str, failure: Answer, redis_server: RunningRedis
 ) -> None:
     """A server that fails is given up after as many tries as without the stop, each after a longer wait."""
-    tries = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_MAX_FAILURES": 4, "FRONTIER_MIN_BACKOFF": 0.4}
+    tries = {"ROBOTSTXT_OBEY": True, "FRONTIER_ROBOTS_MAX_FAILURES": 4, "FRONTIER_MIN_BACKOFF": 0.4}
     places = {"disk": {}, "redis": {"FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}}
     settings = settings_for(tmp_path, **tries, **places[backend])
     with scripted_site(2) as site:

@@ -133,8 +133,8 @@ def test_servers_of_redirects_get_one_request_at_a_time(answered: Run) -> None:
 
 
 def test_server_is_given_up_after_too_many_failures() -> None:
-    """After ROBOTSTXT_MAX_FAILURES; its pages are counted, and their errbacks called."""
-    settings = {**ROBOTS, "ROBOTSTXT_MAX_FAILURES": 3}
+    """After FRONTIER_ROBOTS_MAX_FAILURES; its pages are counted, and their errbacks called."""
+    settings = {**ROBOTS, "FRONTIER_ROBOTS_MAX_FAILURES": 3}
     with scripted_site(1) as site:
         site.script = {"/robots.txt": Answer(status=500)}
         ours = run_on(site, "tests.crawl.spiders.ErrbackSpider", settings=settings, root=site.origins[0], count="5")
@@ -167,11 +167,11 @@ def test_copy_found_by_a_redirect_is_used_for_both_servers() -> None:
 
 
 def test_expired_copy_is_replaced() -> None:
-    """After ROBOTSTXT_CACHE_TIME the new rules hold, and the old Crawl-delay ends."""
+    """After FRONTIER_ROBOTS_CACHE_TIME the new rules hold, and the old Crawl-delay ends."""
     delayed = Answer("User-agent: *\nCrawl-delay: 1\n")
     script = {"/robots.txt": [delayed, Answer("User-agent: *\nDisallow: /9\n")], **{f"/{n}": FINE for n in range(10)}}
     start = ",".join(f"1/{number}" for number in range(10))
-    ours = run(SPIDER, script, settings={**ROBOTS, "ROBOTSTXT_CACHE_TIME": 0.9}, start=start)
+    ours = run(SPIDER, script, settings={**ROBOTS, "FRONTIER_ROBOTS_CACHE_TIME": 0.9}, start=start)
     assert ours.asked() == {f"1/{number}": 1 for number in range(9)}
     assert asked_for_rules(ours, 1) >= 2
     assert sum(gap >= 1 for gap in ours.site.gaps(1)) <= 5  # all, at least 10, if it went on
@@ -180,7 +180,7 @@ def test_expired_copy_is_replaced() -> None:
 @pytest.mark.parametrize(("size", "again"), [(1, True), (100, False)])
 def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
     """The least recently used copy is evicted, and fetched again when needed: pages of two servers in turn."""
-    settings = {**ROBOTS, "ROBOTSTXT_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
+    settings = {**ROBOTS, "FRONTIER_ROBOTS_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
     # a server must rest until the next session is chosen, or its second page is the best one
     settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
     ours = run(SPIDER, {"/robots.txt": ALL, **pages(1, 2)}, servers=2, settings=settings, start=places(1, 2))
@@ -211,7 +211,7 @@ def test_pages_wait_in_jobdir_for_the_next_run(tmp_path: Path) -> None:
     settings = {**ROBOTS, "JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_TIMEOUT": 3, "FRONTIER_MAX_FAILURES": 0}
     with scripted_site(1) as site:
         site.script = {"/robots.txt": Answer(status=503), **pages(1)}
-        first = run_on(site, SPIDER, settings={**settings, "ROBOTSTXT_MAX_FAILURES": 0}, start=places(1))
+        first = run_on(site, SPIDER, settings={**settings, "FRONTIER_ROBOTS_MAX_FAILURES": 0}, start=places(1))
         assert site.places() == []
         site.script = {"/robots.txt": ALL, **pages(1)}
         second = run_on(site, SPIDER, settings={**settings, "CLOSESPIDER_TIMEOUT": 0}, start=places(1))
@@ -247,7 +247,7 @@ def test_refused_server_is_not_tried_repeatedly() -> None:
     links = [f"http://127.9.0.{number}/{path}" for number in range(40) for path in "ab"]
     with scripted_site(1) as site:
         site.script = {"/robots.txt": ALL, "1/": page(*links)}
-        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "ALLOWED_NETWORKS": host_of(site.origins[0])}
+        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "FRONTIER_ALLOWED_NETWORKS": host_of(site.origins[0])}
         ours = run_on(site, SPIDER, settings=settings)
     assert ours.asked() == {"1/": 1}
     assert ours.reason == "finished"
@@ -278,7 +278,7 @@ def test_sitemaps_have_the_depth_of_the_servers_first_page(limit: int) -> None:
             script[f"{server}/hidden"] = page("deeper", title=f"hidden {server}")
             script[f"{server}/"] = script[f"{server}/deeper"] = FINE
         site.script = script
-        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "DEPTH_LIMIT": limit, "LINKS_SITEMAPS": True}
+        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "DEPTH_LIMIT": limit, "FRONTIER_LINKS_SITEMAPS": True}
         ours = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
     asked = ours.asked()
     assert sum(asked[f"{server}/hidden"] for server in servers) == len(servers)

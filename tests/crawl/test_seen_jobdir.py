@@ -39,7 +39,7 @@ def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) ->
             done = run_on(
                 site,
                 "StartUrlsSpider",
-                settings=settings(tmp_path, SEEN_SET=kind, CLOSESPIDER_PAGECOUNT=stop),
+                settings=settings(tmp_path, FRONTIER_SEEN_SET=kind, CLOSESPIDER_PAGECOUNT=stop),
                 addon=False,
             )
             assert not done.has_errors()

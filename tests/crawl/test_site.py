@@ -97,7 +97,7 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
     with shops(tmp_path, script, 1) as (site, rules):
         file = tmp_path / "shop1.toml"
         file.write_text(f"{file.read_text()}bad = {{ xpath = '//h1[nope()]' }}\n")
-        ours = crawled(site, rules, RECORDS_DB=f"sqlite:///{tmp_path}/r.db")
+        ours = crawled(site, rules, FRONTIER_RECORDS_DB=f"sqlite:///{tmp_path}/r.db")
     assert ours.stat("records/selector_errors") == 9
     assert ours.stat("records/without_key") == 9
     assert ours.crawl.log.count("nope()") == 1
@@ -185,7 +185,7 @@ def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
         "2/book/broken": html("<h1>x</h1>"),
         "2/book/broken2": html("<h1>x</h1>"),
     }
-    settings = {**QUICK, "RECORDS_PAGES": "tests.crawl.page_objects"}
+    settings = {**QUICK, "FRONTIER_RECORDS_PAGES": "tests.crawl.page_objects"}
     with shops(tmp_path, script) as (site, rules):
         seeds = ",".join(f"{origin}/list" for origin in site.origins)
         arguments = {"rules": rules} if spider == SITE else {"seeds": seeds}
@@ -207,10 +207,10 @@ def test_records_in_sqlite_across_crawls(tmp_path: Path) -> None:
     changed = new | {f"1/book/{number}": html(f"<h1>B</h1><p class=isbn>{number}</p>") for number in range(20)}
     database = f"sqlite:///{tmp_path}/r.db"
     with shops(tmp_path, script | new, 1) as (site, rules):
-        first = crawled(site, rules, RECORDS_DB=database)
-        again = crawled(site, rules, RECORDS_DB=database)
+        first = crawled(site, rules, FRONTIER_RECORDS_DB=database)
+        again = crawled(site, rules, FRONTIER_RECORDS_DB=database)
         site.script = script | changed
-        last = crawled(site, rules, RECORDS_DB=database)
+        last = crawled(site, rules, FRONTIER_RECORDS_DB=database)
     for ours in (first, again, last):
         assert ours.stat("records/db/written") == 20
     assert "shop1: book: found on none of 20 pages: price\n" in last.crawl.log
@@ -227,16 +227,16 @@ def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:
         pytest.skip(NO_SERVER)
     script = {"1/list": page(*(f"/book/{number}" for number in range(9)))}
     script |= {f"1/book/{number}": book(str(number), "1") for number in range(9)}
-    settings = {"TEST_CONSTANTS": {PATIENCE: 0.0}, "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    settings = {"TEST_CONSTANTS": {PATIENCE: 0.0}, "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/pending"}
     with RunningPostgres() as server, shops(tmp_path, script, 1) as (site, rules):
         server.stop()
-        away = crawled(site, rules, RECORDS_DB=server.url, **settings)
+        away = crawled(site, rules, FRONTIER_RECORDS_DB=server.url, **settings)
         assert away.stat("records/db/away") == 1
         assert "9 records are not in the database: the next crawl writes them" in away.crawl.log
         assert len((tmp_path / "pending").read_text().splitlines()) == 9
         server.start()
         site.script = {"1/list": page()}
-        back = crawled(site, rules, RECORDS_DB=server.url, **{**settings, "TEST_CONSTANTS": {PATIENCE: 60.0}})
+        back = crawled(site, rules, FRONTIER_RECORDS_DB=server.url, **{**settings, "TEST_CONSTANTS": {PATIENCE: 60.0}})
         assert back.stat("records/db/written") == 9
         assert server.query("SELECT count(*), count(DISTINCT record_key) FROM book") == [(9, 9)]
     assert not (tmp_path / "pending").exists()
@@ -247,8 +247,8 @@ def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) ->
     """If neither journal nor database takes records; the next run with the same JOBDIR fetches their pages again."""
     script = {"1/list": page("/book/1"), "1/book/1": book("1", "1")}
     full = {
-        "RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
-        "RECORDS_JOURNAL": f"{tmp_path}/full",
+        "FRONTIER_RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
+        "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/full",
         "JOBDIR": f"{tmp_path}/job",
         "TEST_CONSTANTS": {PATIENCE: 0.0},
     }
@@ -260,7 +260,7 @@ def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) ->
         assert ended.stat("records/lost") == 1
         assert "Traceback" not in ended.crawl.log
         (tmp_path / "r.db").rmdir()
-        resumed = crawled(site, rules, **{**full, "RECORDS_JOURNAL": f"{tmp_path}/pending"})
+        resumed = crawled(site, rules, **{**full, "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/pending"})
         assert resumed.stat("records/db/written") == 1
     assert site.places().count("1/book/1") == 2
 

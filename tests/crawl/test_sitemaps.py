@@ -12,7 +12,7 @@ from tests.crawl.differential import QUICK, Run, run_on
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
-SETTINGS = {**QUICK, "ROBOTSTXT_OBEY": True, "LINKS_SITEMAPS": True}
+SETTINGS = {**QUICK, "ROBOTSTXT_OBEY": True, "FRONTIER_LINKS_SITEMAPS": True}
 FINE = page(title="fine")
 
 
@@ -43,7 +43,7 @@ def crawl(policy: str = "prefix", **settings: Any) -> Run:
         return run_on(
             site,
             WEB,
-            settings={**SETTINGS, "GUARD_PROBES": False, "FRONTIER_POLICY": policy, **settings},
+            settings={**SETTINGS, "FRONTIER_GUARD_PROBES": False, "FRONTIER_POLICY": policy, **settings},
             seeds=site.url("1/"),
         )
 
@@ -84,7 +84,7 @@ def test_pages_of_sitemaps_are_one_link_from_the_seeds(done: Run) -> None:
 
 
 def test_sitemaps_are_ignored_by_default() -> None:
-    """They are fetched only with LINKS_SITEMAPS."""
-    done = crawl(LINKS_SITEMAPS=False)
+    """They are fetched only with FRONTIER_LINKS_SITEMAPS."""
+    done = crawl(FRONTIER_LINKS_SITEMAPS=False)
     assert done.site.places() == ["1/"]
     assert done.stat("frontier/sitemaps/found") == 0

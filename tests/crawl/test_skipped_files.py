@@ -39,9 +39,9 @@ def test_pages_that_end_like_files_are_read_and_files_are_not() -> None:
 
 
 def test_files_are_skipped_by_name_if_set() -> None:
-    """LINKS_SKIP_AFTER=0: the extension alone decides."""
+    """FRONTIER_LINKS_SKIP_AFTER=0: the extension alone decides."""
     with running({"site": site()}) as roots:
-        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "LINKS_SKIP_AFTER": 0}
+        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "FRONTIER_LINKS_SKIP_AFTER": 0}
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
     assert [item["url"] for item in result.items] == [f"{roots['site']}/"]
     assert result.stat("fates/link/extension") == len(IMAGES) + len(PAGES)

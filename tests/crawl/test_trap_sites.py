@@ -119,7 +119,7 @@ def test_pages_that_ask_for_a_login_come_last() -> None:
 def test_guard_works_without_the_duplicates_middleware() -> None:
     """It extracts the texts itself: no page is lost, and calendars end."""
     with serving("comic", "gaps", "months", "past the end") as served:
-        result = crawl_of(served, DUPLICATES_EXACT=False, DUPLICATES_NEAR=False)
+        result = crawl_of(served, FRONTIER_DUPLICATES_EXACT=False, FRONTIER_DUPLICATES_NEAR=False)
     assert result.stat("duplicates/pages") == 0
     assert all(not site.missing and site.others <= BUDGET for site in served.values())
 

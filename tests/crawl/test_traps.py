@@ -70,8 +70,8 @@ def test_guard_can_be_switched_off_and_servers_released() -> None:
         seeds = f"{roots['site']}/"
         host = roots["site"].partition("://")[2].partition(":")[0]
         guarded = crawl(WEB, settings=IMPOLITE, seeds=seeds)
-        unguarded = crawl(WEB, settings={**IMPOLITE, "GUARD_ENABLED": False}, seeds=seeds)
-        released = crawl(WEB, settings={**IMPOLITE, "GUARD_RELEASED": host}, seeds=seeds)
+        unguarded = crawl(WEB, settings={**IMPOLITE, "FRONTIER_GUARD_ENABLED": False}, seeds=seeds)
+        released = crawl(WEB, settings={**IMPOLITE, "FRONTIER_GUARD_RELEASED": host}, seeds=seeds)
     assert len(guarded.items) == len(unguarded.items) == len(released.items) == 62
     assert guarded.stat("guard/demoted") > 0
     assert unguarded.stat("guard/demoted") == released.stat("guard/demoted") == 0

@@ -71,7 +71,7 @@ def test_half_a_page_is_known_as_such(tmp_path: Path) -> None:
         **IMPOLITE,
         "DOWNLOAD_FAIL_ON_DATALOSS": False,
         "JOBDIR": str(tmp_path / "job"),
-        "REPOSITORY_DIR": str(tmp_path / "repository"),
+        "FRONTIER_REPOSITORY_DIR": str(tmp_path / "repository"),
     }
     with running({"site": {"/": (response(page(*scripts)),), **scripts}}) as roots:
         result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/", body="1")
@@ -106,7 +106,9 @@ def test_half_a_robots_txt_allows_nothing(is_cut: bool) -> None:
     rules = CUT_RULES if is_cut else {"closed": _unsized(RULES, CLOSE), "gzip": _packed("gzip", RULES, 1, sized=False)}
     with running({name: {"/robots.txt": script} for name, script in rules.items()}) as roots:
         seeds = ",".join(f"{root}/{path}" for root in roots.values() for path in ("private", "free"))
-        result = crawl(WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": True, "ROBOTSTXT_MAX_FAILURES": 1}, seeds=seeds)
+        result = crawl(
+            WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": True, "FRONTIER_ROBOTS_MAX_FAILURES": 1}, seeds=seeds
+        )
     free = set() if is_cut else {f"{root}/free" for root in roots.values()}
     assert set(result.urls()) == free, result.log
     assert result.stat("robotstxt/given_up") == (len(rules) if is_cut else 0)

@@ -41,7 +41,7 @@ def test_exit_code_without_stats(path: str, code: int) -> None:
     """1 if no seed could be fetched: nothing listens at the second one."""
     with running({"site": SITE}) as roots:
         seed = f"{roots['site']}{path}" if path else "http://127.5.9.9:9/"
-        settings = {**IMPOLITE, "STATS_CLASS": NONE, "ALLOWED_NETWORKS": "127.0.0.0/8", "RETRY_TIMES": 0}
+        settings = {**IMPOLITE, "STATS_CLASS": NONE, "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "RETRY_TIMES": 0}
         settings |= {"ROBOTSTXT_OBEY": False, "FRONTIER_MAX_FAILURES": 1}
         switches = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         done = run_python("-m", "scrapy", "crawl", "web", "-a", f"seeds={seed}", *switches)

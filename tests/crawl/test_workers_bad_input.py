@@ -152,7 +152,7 @@ DIFFERENT = {
     "FRONTIER_PARTITIONS=8: the crawl 'start_urls' has 4": {"FRONTIER_PARTITIONS": 8},
     "FRONTIER_LEASE=9.0: the crawl 'start_urls' has 15.0": {"FRONTIER_LEASE": 9},
     "FRONTIER_POLITENESS_GROUP='domain': the crawl 'start_urls' has 'server'": {"FRONTIER_POLITENESS_GROUP": "domain"},
-    "URL_DROP_PARAMETERS=['a']: the crawl 'start_urls' has [": {"URL_DROP_PARAMETERS": "a"},
+    "FRONTIER_DROP_PARAMETERS=['a']: the crawl 'start_urls' has [": {"FRONTIER_DROP_PARAMETERS": "a"},
     "FRONTIER_POLICY: sorts URLs by arrival, the crawl 'start_urls' by quality": {"FRONTIER_POLICY": "breadth-first"},
     "FRONTIER_QUALITY: rates URLs by other features": {"FRONTIER_QUALITY": "depth"},
 }

@@ -148,7 +148,7 @@ def test_seeds_have_no_source() -> None:
 def test_links_are_recorded(tmp_path: Path, name: str) -> None:
     """One line per page with its distinct canonical links; a second crawl appends."""
     for page in ("http://a.example/1", "http://a.example/2"):
-        sut = intake(LINKS_FILE=name, JOBDIR=str(tmp_path))
+        sut = intake(FRONTIER_LINKS_FILE=name, JOBDIR=str(tmp_path))
         find(sut, links("/x", "HTTP://B.example:80/y", "/x#z", "mailto:a@b", page, page=page))
         sut.close()
     raw = (tmp_path / name).read_bytes()
@@ -164,7 +164,7 @@ def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, lost: int) -> Non
     """A part of a line is removed before the next run appends."""
     path = tmp_path / "links.tsv"
     for run in range(3):
-        sut = intake(LINKS_FILE=path.name, JOBDIR=str(tmp_path))
+        sut = intake(FRONTIER_LINKS_FILE=path.name, JOBDIR=str(tmp_path))
         for number in range(250):
             find(sut, links("/x", page=f"http://a.example/{run}/{number}"))
         sut.close()
@@ -177,13 +177,13 @@ def test_links_of_a_killed_crawl_stay_readable(tmp_path: Path, lost: int) -> Non
 
 def test_links_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -> None:
     """The error names the setting."""
-    with pytest.raises(ValueError, match=r"^LINKS_FILE="):
-        intake(LINKS_FILE=str(tmp_path / "no" / "links.tsv"))
+    with pytest.raises(ValueError, match=r"^FRONTIER_LINKS_FILE="):
+        intake(FRONTIER_LINKS_FILE=str(tmp_path / "no" / "links.tsv"))
 
 
 def test_full_disk_ends_only_the_link_record() -> None:
     """/dev/full accepts nothing: one stat, and the crawl continues."""
-    sut = intake(LINKS_FILE="/dev/full")
+    sut = intake(FRONTIER_LINKS_FILE="/dev/full")
     for number in range(1000):
         assert len(find(sut, links(f"/{number}-{'x' * 100}")).entries) == 1
     sut.close()
@@ -192,7 +192,7 @@ def test_full_disk_ends_only_the_link_record() -> None:
 
 def test_full_disk_leaves_whole_members(tmp_path: Path) -> None:
     """What a later run appends is read after them."""
-    sut = intake(LINKS_FILE="links.tsv.gz", JOBDIR=str(tmp_path))
+    sut = intake(FRONTIER_LINKS_FILE="links.tsv.gz", JOBDIR=str(tmp_path))
     with full_disk(2_000):
         for number in range(1000):
             find(sut, links(f"/{number}-{hash(str(number))}", page=f"http://a.example/{number}"))

@@ -15,9 +15,9 @@ URL = "http://127.0.0.1/"
     ("settings", "is_taken"),
     [
         ({}, True),
-        ({"DUPLICATES_NEAR": False}, True),  # the trap guard needs the text
-        ({"GUARD_ENABLED": False}, True),
-        ({"DUPLICATES_NEAR": False, "GUARD_ENABLED": False}, False),
+        ({"FRONTIER_DUPLICATES_NEAR": False}, True),  # the trap guard needs the text
+        ({"FRONTIER_GUARD_ENABLED": False}, True),
+        ({"FRONTIER_DUPLICATES_NEAR": False, "FRONTIER_GUARD_ENABLED": False}, False),
     ],
 )
 def test_text_is_extracted_in_the_first_parse_if_needed(settings: dict[str, bool], is_taken: bool) -> None:

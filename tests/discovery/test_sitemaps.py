@@ -29,7 +29,7 @@ class SitemapReading(Spider):
 
 
 def intake(spider: type[Spider] = SitemapReading, *, wanted: bool = True, **rules: Any) -> SitemapIntake:
-    crawler = get_crawler(spider, {"LINKS_SITEMAPS": wanted})
+    crawler = get_crawler(spider, {"FRONTIER_LINKS_SITEMAPS": wanted})
     seen = SeenDupeFilter.from_crawler(crawler)
     fates = Fates(crawler.stats.inc_value)
     sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider(), fates)

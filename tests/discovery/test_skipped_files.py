@@ -47,7 +47,7 @@ def test_file_type_is_learned_from_three_servers_not_from_three_directories() ->
 def test_number_of_directories_learned_from_is_bounded() -> None:
     """A server may invent any number of them."""
     frontier = Frontier(BestPrefix(), Politeness())
-    files = files_over(frontier, LINKS_SKIP_AFTER=1)
+    files = files_over(frontier, FRONTIER_LINKS_SKIP_AFTER=1)
     assert [files.factor(f"http://a.example/d/{number}.png") for number in range(2)] == [PROBED, WAITING]
     for number in range(PROBES_REMEMBERED + 9):
         files.factor(f"http://a.example/{number}/x.png")

@@ -158,7 +158,7 @@ def test_address_that_stands_in_a_url(url: str, address: str | None) -> None:
 
 def test_message_says_what_to_set() -> None:
     """The network that holds the address."""
-    with pytest.raises(AddressRefused, match=r"http://192.168.1.1:8080 .* ALLOWED_NETWORKS=192.168.0.0/16"):
+    with pytest.raises(AddressRefused, match=r"http://192.168.1.1:8080 .* FRONTIER_ALLOWED_NETWORKS=192.168.0.0/16"):
         GUARD.check_url("http://192.168.1.1:8080/x?y")
 
 

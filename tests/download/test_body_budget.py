@@ -192,7 +192,7 @@ def test_awaited_body_does_not_wait_for_what_callbacks_hold(monkeypatch: pytest.
 def test_body_of_a_callback_that_raised_is_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though the traceback of its error is part of a cycle, as it is in Scrapy."""
     monkeypatch.setattr(body_budget, "GRACE", 1000.0)
-    crawler = get_crawler(settings_dict={"DOWNLOAD_MAX_ACTIVE_SIZE": LIMIT})
+    crawler = get_crawler(settings_dict={"FRONTIER_MAX_ACTIVE_SIZE": LIMIT})
 
     def callback(response: Response) -> None:
         raise ValueError("first")

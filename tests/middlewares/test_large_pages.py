@@ -26,7 +26,8 @@ from crawlproject.urls.canonical import Canonicalizer
 
 @pytest.mark.parametrize("status", [200, 203])
 @pytest.mark.parametrize(
-    "settings", [{}, {"DUPLICATES_NEAR": False}, {"DUPLICATES_NEAR": False, "GUARD_ENABLED": False}]
+    "settings",
+    [{}, {"FRONTIER_DUPLICATES_NEAR": False}, {"FRONTIER_DUPLICATES_NEAR": False, "FRONTIER_GUARD_ENABLED": False}],
 )
 def test_large_page_is_parsed_once_off_the_loop(
     monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], status: int
@@ -45,7 +46,7 @@ def test_large_page_is_parsed_once_off_the_loop(
     page = HtmlResponse(request.url, status, {"Content-Type": "text/html"}, body, request=request)
     middleware = LargePageMiddleware.from_crawler(get_crawler(settings_dict=settings))
     answer = asyncio.run(middleware.process_response(request, page))
-    is_text_wanted = settings.get("GUARD_ENABLED", True)
+    is_text_wanted = settings.get("FRONTIER_GUARD_ENABLED", True)
     assert (read_page(answer, with_text=is_text_wanted).text is None) is not is_text_wanted
     assert len(threads) == 1
     assert threads[0] != threading.main_thread().name

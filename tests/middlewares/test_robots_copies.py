@@ -34,15 +34,15 @@ def copy_of(response: Response, **settings: Any) -> Copy:
     ],
 )
 def test_server_may_shorten_the_lifetime_of_a_copy(cache_control: str | None, seconds: float) -> None:
-    """To an hour at least; a longer time than ROBOTSTXT_CACHE_TIME has no effect."""
+    """To an hour at least; a longer time than FRONTIER_ROBOTS_CACHE_TIME has no effect."""
     headers = {"Cache-Control": cache_control.encode("latin-1")} if cache_control else {}
     assert copy_of(Response(URL, headers=headers)).lifetime == seconds
 
 
 def test_setting_bounds_the_lifetime_of_a_copy() -> None:
-    """Also if ROBOTSTXT_CACHE_TIME is less than an hour."""
+    """Also if FRONTIER_ROBOTS_CACHE_TIME is less than an hour."""
     headers = {"Cache-Control": "max-age=7200"}
-    assert copy_of(Response(URL, headers=headers), ROBOTSTXT_CACHE_TIME=60).lifetime == 60
+    assert copy_of(Response(URL, headers=headers), FRONTIER_ROBOTS_CACHE_TIME=60).lifetime == 60
 
 
 @pytest.mark.parametrize(("size", "counts"), [(0, 1), (4095, 1), (8192, 3), (512_000, 126), (9_000_000, 126)])

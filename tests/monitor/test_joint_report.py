@@ -81,7 +81,9 @@ def test_snapshots_are_summed() -> None:
     """A server that has moved is listed once; distributions, stats and waits are joined; a damaged one is left out."""
     two = [
         snapshot([server(0), server(1)], shortest_wait=0.7),
-        snapshot([server(1, pages=1), server(2)], settings={"FRONTIER_MAX_SESSIONS": "128", "CONSOLE_PORT": "1"}),
+        snapshot(
+            [server(1, pages=1), server(2)], settings={"FRONTIER_MAX_SESSIONS": "128", "FRONTIER_CONSOLE_PORT": "1"}
+        ),
     ]
     two[0]["stats"]["monitor/lag/max"] = 3.0
     two[0]["stats"]["frontier/sessions/max_open"] = 5
@@ -99,7 +101,7 @@ def test_snapshots_are_summed() -> None:
 
 
 def test_a_worker_with_two_series_counts_once(tmp_path: Path) -> None:
-    """It was run with ``REPORT_DIR`` and without: the series that changed last counts."""
+    """It was run with ``FRONTIER_REPORT_DIR`` and without: the series that changed last counts."""
     for number, (older, newer) in enumerate([("report", "."), (".", "report")], 1):
         for age, part in enumerate((newer, older)):
             folder = tmp_path / f"worker-{number}" / part

@@ -18,7 +18,14 @@ from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "watch.md").read_text(encoding="utf-8")
-ON_LOOPBACK = ("-s", "ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "FRONTIER_DELAY_FACTOR=0")
+ON_LOOPBACK = (
+    "-s",
+    "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8",
+    "-s",
+    "FRONTIER_MIN_DELAY=0",
+    "-s",
+    "FRONTIER_DELAY_FACTOR=0",
+)
 SCRIPT = {"1/": page("/a", "/b", "/lost"), "1/a": page(), "1/b": Answer(status=500), "/robots.txt": Answer(status=404)}
 
 
@@ -48,13 +55,13 @@ def test_a_first_crawl_logs_little() -> None:
 
 def test_every_line_is_json(tmp_path: Path) -> None:
     """From the first to the last; the stats are an object."""
-    found = [json.loads(line) for line in scrapy_crawl("LOG_FORMAT_JSON=1")]
+    found = [json.loads(line) for line in scrapy_crawl("FRONTIER_LOG_JSON=1")]
     assert all({"time", "level", "logger", "message"} <= set(each) for each in found)
     (stats,) = [each["stats"] for each in found if "stats" in each]
     assert stats["finish_reason"] == "finished"
     assert "started" in found[0]["message"]
     path = tmp_path / "crawl.log"
-    assert scrapy_crawl("LOG_FORMAT_JSON=1", f"LOG_FILE={path}") == []
+    assert scrapy_crawl("FRONTIER_LOG_JSON=1", f"LOG_FILE={path}") == []
     assert json.loads(path.read_text().splitlines()[0])["logger"] == found[0]["logger"]
 
 
@@ -62,7 +69,7 @@ def test_json_in_any_project() -> None:
     """From the add-on on; an exception is a member, not lines of its own; the stats are an object."""
     with scripted_site(1) as site:
         site.script = {"1/": page()}
-        settings = {**QUICK, "LOG_FORMAT_JSON": True, "LOG_LEVEL": "INFO"}
+        settings = {**QUICK, "FRONTIER_LOG_JSON": True, "LOG_LEVEL": "INFO"}
         spider = "tests.monitor.test_logs.FailingSpider"
         ours = crawl(spider, settings=settings, sites=site.origins[0])
     lines = ours.log.splitlines()

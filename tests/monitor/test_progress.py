@@ -226,7 +226,12 @@ SPEC = WebSpec(servers=6, pages=40, time_scale=0.1)
 @contextmanager
 def crawl(stderr: IO[str], folder: Path, **settings: object) -> Iterator[Forked]:
     """A crawl of a few seconds by ``scrapy crawl web``."""
-    settings = {"ALLOWED_NETWORKS": "127.0.0.0/8", "FRONTIER_MIN_DELAY": 1.5, "CLOSESPIDER_TIMEOUT": 3, **settings}
+    settings = {
+        "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "FRONTIER_MIN_DELAY": 1.5,
+        "CLOSESPIDER_TIMEOUT": 3,
+        **settings,
+    }
     options = [f"-s{name}={value}" for name, value in settings.items()]
     with running_web(SPEC) as web:
         command = ["-m", "scrapy", "crawl", "web", "-a", f"seeds={','.join(web.seeds)}", *options]

@@ -144,7 +144,12 @@ def test_real_prometheus_answers_every_panel(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("prometheus is not installed")
     port = free_port()
-    settings = {**QUICK, "METRICS_PORT": port, "MONITOR_INTERVAL": 0.2, "JOBDIR": str(tmp_path / "job")}
+    settings = {
+        **QUICK,
+        "FRONTIER_METRICS_PORT": port,
+        "FRONTIER_MONITOR_INTERVAL": 0.2,
+        "JOBDIR": str(tmp_path / "job"),
+    }
     with scripted_site(2) as site:
 
         class Everywhere(dict[str, Any]):

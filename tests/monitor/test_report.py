@@ -175,7 +175,7 @@ def test_no_report_without_a_directory() -> None:
 def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
     """As on a full disk: it says that there is none, and how to get it; the snapshot is kept."""
     (tmp_path / "report.html.new").mkdir()
-    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"REPORT_DIR": str(tmp_path)}, start="1/")
+    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"FRONTIER_REPORT_DIR": str(tmp_path)}, start="1/")
     assert ours.reason == "finished"
     problem = f"{tmp_path}/report.html: Is a directory"
     assert ours.crawl.log.count(f"No report; `scrapy report` makes it later: {problem}") == 1
@@ -188,7 +188,7 @@ def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
 def test_a_series_of_another_version_is_kept(tmp_path: Path) -> None:
     """Under another name; one line tells it."""
     (tmp_path / "series.jsonl").write_text('{"version": 99, "at": 1}\n')
-    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"REPORT_DIR": str(tmp_path)}, start="1/")
+    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"FRONTIER_REPORT_DIR": str(tmp_path)}, start="1/")
     assert ours.reason == "finished"
     assert ours.crawl.log.count("series of version 99") == 1
     assert len([*tmp_path.glob("series.jsonl.*")]) == 1
@@ -229,7 +229,10 @@ def test_the_command_without_a_crawl(tmp_path: Path) -> None:
     """One line, exit code 1."""
     done = run_python("-m", "scrapy", "report", str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr == f"{tmp_path}: no series of a crawl (series.jsonl); it is kept in JOBDIR, or in REPORT_DIR\n"
+    assert (
+        done.stderr
+        == f"{tmp_path}: no series of a crawl (series.jsonl); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR\n"
+    )
     assert run_python("-m", "scrapy", "report").returncode == 2
     (tmp_path / "file").touch()
     for name, problem in (("file", "not a directory"), ("none", "no such directory")):

@@ -27,7 +27,7 @@ PAGES = 12
 
 #: Workers that are polite to nobody, and try servers that fail again later than a test lasts.
 PATIENT = {
-    "ALLOWED_NETWORKS": "127.0.0.0/8",
+    "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8",
     "FRONTIER_DELAY_FACTOR": 0,
     "FRONTIER_MIN_DELAY": 0,
     "FRONTIER_MIN_BACKOFF": 300,

@@ -153,7 +153,7 @@ def test_settings_that_differ_without_secrets() -> None:
         "FRONTIER_MAX_SESSIONS": 128,
         "FRONTIER_MIN_DELAY": 0.5,  # the default
         "REDIS_URL": "redis://user:hunter2@host/0",
-        "RECORDS_DB": "postgresql://user:of@hunter2@host/records",
+        "FRONTIER_RECORDS_DB": "postgresql://user:of@hunter2@host/records",
         "FTP_PASSWORD": "hunter2",
         "AWS_SECRET_ACCESS_KEY": "hunter2",
         "AWS_ACCESS_KEY_ID": "hunter2",

@@ -18,7 +18,10 @@ def options(**settings: object) -> NetworkOptions:
 @pytest.mark.parametrize("value", [["127.0.0.0/8", "fd00::/8"], "127.0.0.0/8, fd00::/8", ("127.0.0.0/8", "fd00::/8")])
 def test_networks_are_a_list_or_a_string(value: object) -> None:
     """As with ``-s``."""
-    assert options(ALLOWED_NETWORKS=value).allowed_networks == (ip_network("127.0.0.0/8"), ip_network("fd00::/8"))
+    assert options(FRONTIER_ALLOWED_NETWORKS=value).allowed_networks == (
+        ip_network("127.0.0.0/8"),
+        ip_network("fd00::/8"),
+    )
 
 
 def test_name_servers_are_addresses_with_or_without_a_port() -> None:
@@ -45,10 +48,10 @@ def test_scrapys_settings_hold_where_the_project_has_set_them() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("ALLOWED_NETWORKS", "localhost"),
-        ("ALLOWED_NETWORKS", "127.0.0.1/8"),
-        ("ALLOWED_NETWORKS", ["10.0.0.0/33"]),
-        ("ALLOWED_NETWORKS", 5),
+        ("FRONTIER_ALLOWED_NETWORKS", "localhost"),
+        ("FRONTIER_ALLOWED_NETWORKS", "127.0.0.1/8"),
+        ("FRONTIER_ALLOWED_NETWORKS", ["10.0.0.0/33"]),
+        ("FRONTIER_ALLOWED_NETWORKS", 5),
         ("FRONTIER_DNS_SERVERS", "dns.example"),
         ("FRONTIER_DNS_SERVERS", "192.0.2.1:0"),
         ("FRONTIER_DNS_SERVERS", "192.0.2.1:x"),

@@ -1,4 +1,4 @@
-"""Wrong settings ``RENDER*`` are refused at the start, by name."""
+"""Wrong settings ``FRONTIER_RENDER*`` are refused at the start, by name."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from crawlproject.options.rendering import RenderOptions
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"RENDER": "sometimes"}, "RENDER='sometimes': must be one of never, auto, always"),
-        ({"RENDER_PAGES": 0}, "RENDER_PAGES=0: must be a whole number >= 1"),
-        ({"RENDER_TIMEOUT": 0}, "RENDER_TIMEOUT=0: must be above 0"),
-        ({"RENDER_QUIET": -1}, "RENDER_QUIET=-1: must be a number >= 0"),
-        ({"RENDER_MAX_MEMORY": 1000}, "RENDER_MAX_MEMORY=1000: must be a whole number >= 200000000"),
+        ({"FRONTIER_RENDER": "sometimes"}, "FRONTIER_RENDER='sometimes': must be one of never, auto, always"),
+        ({"FRONTIER_RENDER_PAGES": 0}, "FRONTIER_RENDER_PAGES=0: must be a whole number >= 1"),
+        ({"FRONTIER_RENDER_TIMEOUT": 0}, "FRONTIER_RENDER_TIMEOUT=0: must be above 0"),
+        ({"FRONTIER_RENDER_QUIET": -1}, "FRONTIER_RENDER_QUIET=-1: must be a number >= 0"),
+        ({"FRONTIER_RENDER_MAX_MEMORY": 1000}, "FRONTIER_RENDER_MAX_MEMORY=1000: must be a whole number >= 200000000"),
         ({"PLAYWRIGHT_LAUNCH_OPTIONS": "x"}, "PLAYWRIGHT_LAUNCH_OPTIONS='x': must be a dict"),
         (
             {"PLAYWRIGHT_LAUNCH_OPTIONS": {"args": "--x"}},
@@ -40,7 +40,7 @@ def test_wrong_values_are_refused(settings: dict[str, Any], message: str) -> Non
 
 def test_settings_are_read_as_text_too() -> None:
     """The command line gives every value as text."""
-    given = {"RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
+    given = {"FRONTIER_RENDER_PAGES": "2", "PLAYWRIGHT_LAUNCH_OPTIONS": '{"args": ["--x"]}'}
     options = RenderOptions.from_settings(Settings(given))
     assert options.pages == 2
     assert options.launch_options == {"args": ["--x"]}

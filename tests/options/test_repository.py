@@ -1,4 +1,6 @@
-"""Wrong settings ``REPOSITORY_*`` are refused at start, by name; without ``REPOSITORY_DIR`` nothing is written."""
+"""Wrong settings ``FRONTIER_REPOSITORY_*`` are refused at start, by name; without ``FRONTIER_REPOSITORY_DIR`` nothing
+is written.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -30,19 +32,23 @@ def test_it_is_off_without_a_directory(tmp_path: Path, monkeypatch: pytest.Monke
 def test_settings_are_read_as_text_too(tmp_path: Path) -> None:
     """The command line gives every value as text; a relative directory lies in JOBDIR, an absolute one not."""
     job = str(tmp_path / "job")
-    given = {"REPOSITORY_DIR": "pages", "JOBDIR": job}
+    given = {"FRONTIER_REPOSITORY_DIR": "pages", "JOBDIR": job}
     options = repository_options(crawler_of("my spider/1", given))
     assert options is not None
     assert options.directory == tmp_path / "job" / "pages"
     assert options.prefix == "my_spider_1"
-    options = repository_options(crawler_of("web", {**given, "REPOSITORY_DIR": str(tmp_path / "own")}))
+    options = repository_options(crawler_of("web", {**given, "FRONTIER_REPOSITORY_DIR": str(tmp_path / "own")}))
     assert options is not None
     assert options.directory == tmp_path / "own"
 
 
 def test_each_file_says_who_crawled_and_how() -> None:
     """What goes into the warcinfo record."""
-    settings = {"REPOSITORY_DIR": "x", "REPOSITORY_OPERATOR": "Ann <ann@a.example>", "USER_AGENT": "bot/1"}
+    settings = {
+        "FRONTIER_REPOSITORY_DIR": "x",
+        "FRONTIER_REPOSITORY_OPERATOR": "Ann <ann@a.example>",
+        "USER_AGENT": "bot/1",
+    }
     options = repository_options(crawler_of("web", {**settings, "ROBOTSTXT_OBEY": True}))
     assert options is not None
     assert options.info["operator"] == "Ann <ann@a.example>"

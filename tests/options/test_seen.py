@@ -1,4 +1,4 @@
-"""Wrong settings ``SEEN_*`` are refused at start, by name; right ones make the seen-set that they describe."""
+"""Wrong settings ``FRONTIER_SEEN_*`` are refused at start, by name; right ones make the seen-set that they describe."""
 
 import pytest
 from scrapy.settings import Settings
@@ -16,12 +16,12 @@ def options(**settings: object) -> SeenOptions:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"SEEN_SET": "fuzzy"}, r"SEEN_SET='fuzzy': must be one of exact, bloom"),
-        ({"SEEN_CACHE_SIZE": -1}, r"SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
-        ({"SEEN_CACHE_SIZE": "many"}, r"SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
-        ({"SEEN_BLOOM_ERROR": 0}, r"SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
-        ({"SEEN_BLOOM_ERROR": "1"}, r"SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
-        ({"SEEN_BLOOM_ERROR": "x"}, r"SEEN_BLOOM_ERROR='x': must be a number >= 0"),
+        ({"FRONTIER_SEEN_SET": "fuzzy"}, r"FRONTIER_SEEN_SET='fuzzy': must be one of exact, bloom"),
+        ({"FRONTIER_SEEN_CACHE_SIZE": -1}, r"FRONTIER_SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
+        ({"FRONTIER_SEEN_CACHE_SIZE": "many"}, r"FRONTIER_SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
+        ({"FRONTIER_SEEN_BLOOM_ERROR": 0}, r"FRONTIER_SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
+        ({"FRONTIER_SEEN_BLOOM_ERROR": "1"}, r"FRONTIER_SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
+        ({"FRONTIER_SEEN_BLOOM_ERROR": "x"}, r"FRONTIER_SEEN_BLOOM_ERROR='x': must be a number >= 0"),
     ],
 )
 def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
@@ -35,16 +35,16 @@ def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> 
 def test_seen_set_without_a_store() -> None:
     """Exact, or a bloom."""
     assert isinstance(options().in_memory(), SeenSet)
-    bloom = options(SEEN_SET="bloom").in_memory()
+    bloom = options(FRONTIER_SEEN_SET="bloom").in_memory()
     assert isinstance(bloom, BloomSeenSet)
 
 
 def test_seen_set_over_a_store_has_a_cache() -> None:
     """Of the size set; 0 leaves it out."""
-    seen = options(SEEN_CACHE_SIZE=1).over(MemorySeenSet())
+    seen = options(FRONTIER_SEEN_CACHE_SIZE=1).over(MemorySeenSet())
     assert seen.add_new([1, 1, 2]) == [True, False, True]
     assert seen.add_new([1]) == [False]
     assert seen.counts() == {"urls": 2, "cache_hits": 1, "store_lookups": 3}
-    bare = options(SEEN_CACHE_SIZE=0).over(MemorySeenSet())
+    bare = options(FRONTIER_SEEN_CACHE_SIZE=0).over(MemorySeenSet())
     bare.add_new([1, 1])
     assert bare.counts() == {"urls": 1, "cache_hits": 0, "store_lookups": 2}

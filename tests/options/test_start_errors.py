@@ -46,15 +46,18 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "JOBDIR": ([*SEED, "-s", "JOBDIR=/dev/null"], "JOBDIR='/dev/null': must be a writable directory"),
     "damaged store": ([*SEED, "-s", "JOBDIR={folder}/damaged"], "JOBDIR='{folder}/damaged': "),
-    "file of links": ([*SEED, "-s", "LINKS_FILE=/dev/null/x"], "LINKS_FILE='/dev/null/x': "),
+    "file of links": ([*SEED, "-s", "FRONTIER_LINKS_FILE=/dev/null/x"], "FRONTIER_LINKS_FILE='/dev/null/x': "),
     "Scrapy's number": ([*SEED, "-s", "RETRY_TIMES=often"], "RETRY_TIMES='often': must be a number"),
     "wrong time": ([*SEED, "-a", "max_time=soon"], "max_time='soon': must be an age"),
     "too large": (
-        [*SEED, "-s", f"DUPLICATES_NEAR_PAGES={10**30}"],
-        f"DUPLICATES_NEAR_PAGES='{10**30}': must be at most 1000000000",
+        [*SEED, "-s", f"FRONTIER_DUPLICATES_NEAR_PAGES={10**30}"],
+        f"FRONTIER_DUPLICATES_NEAR_PAGES='{10**30}': must be at most 1000000000",
     ),
-    "port": ([*SEED, "-s", "METRICS_PORT=http"], "METRICS_PORT='http': must be a whole number"),
-    "runspider": (["runspider", "{folder}/mine.py", "-s", "SEEN_CACHE_SIZE=some"], "SEEN_CACHE_SIZE='some': must be"),
+    "port": ([*SEED, "-s", "FRONTIER_METRICS_PORT=http"], "FRONTIER_METRICS_PORT='http': must be a whole number"),
+    "runspider": (
+        ["runspider", "{folder}/mine.py", "-s", "FRONTIER_SEEN_CACHE_SIZE=some"],
+        "FRONTIER_SEEN_CACHE_SIZE='some': must be",
+    ),
 }
 
 SPIDER = """

@@ -24,20 +24,20 @@ def test_without_settings_the_defaults_hold() -> None:
 
 def test_settings_are_read_as_text_too() -> None:
     """As the command line gives them."""
-    options = TrapOptions.from_settings(Settings({"GUARD_MAX_SAME": "7", "GUARD_ENABLED": "0"}))
+    options = TrapOptions.from_settings(Settings({"FRONTIER_GUARD_MAX_SAME": "7", "FRONTIER_GUARD_ENABLED": "0"}))
     assert (options.limits.max_same, options.is_guarded) == (7, False)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("GUARD_ENABLED", "perhaps"),
-        ("GUARD_MAX_SAME", -1),
-        ("GUARD_MAX_WAITING", None.__class__),
-        ("GUARD_MAX_OWN_URLS", "x"),
-        ("GUARD_PATTERN_COPIES", 1.5),
-        ("GUARD_SERVER_COPIES", -0.1),
-        ("GUARD_PROBES", "perhaps"),
+        ("FRONTIER_GUARD_ENABLED", "perhaps"),
+        ("FRONTIER_GUARD_MAX_SAME", -1),
+        ("FRONTIER_GUARD_MAX_WAITING", None.__class__),
+        ("FRONTIER_GUARD_MAX_OWN_URLS", "x"),
+        ("FRONTIER_GUARD_PATTERN_COPIES", 1.5),
+        ("FRONTIER_GUARD_SERVER_COPIES", -0.1),
+        ("FRONTIER_GUARD_PROBES", "perhaps"),
     ],
 )
 def test_wrong_value_is_refused(name: str, value: object) -> None:
@@ -48,6 +48,6 @@ def test_wrong_value_is_refused(name: str, value: object) -> None:
 
 def test_servers_are_released_by_host_or_key() -> None:
     """A host stands for all its servers."""
-    options = TrapOptions.from_settings(Settings({"GUARD_RELEASED": ["a.example", "http://b.example:81"]}))
+    options = TrapOptions.from_settings(Settings({"FRONTIER_GUARD_RELEASED": ["a.example", "http://b.example:81"]}))
     keys = ["https://a.example:8443", "http://b.example", "http://b.example:81", "http://c.example"]
     assert [options.is_released(key) for key in keys] == [True, False, True, False]

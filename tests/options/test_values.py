@@ -32,7 +32,7 @@ def crawler_of(settings: dict[str, Any]) -> Crawler:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_options_of_a_crawler_are_parsed_once(family: type[Options]) -> None:
     """Settings that the family does not read make no difference."""
-    crawler = crawler_of({"LINKS_FILE": "links"})
+    crawler = crawler_of({"FRONTIER_LINKS_FILE": "links"})
     options = family.of(crawler)
     crawler.settings.set("SOME_OTHER_SETTING", 1)
     assert family.of(crawler) is options
@@ -40,12 +40,12 @@ def test_options_of_a_crawler_are_parsed_once(family: type[Options]) -> None:
 
 def test_options_follow_settings_that_change_before_the_crawl() -> None:
     """New values, values changed in place, other priorities of the same value; of our settings and of Scrapy's."""
-    crawler = crawler_of({"ALLOWED_NETWORKS": ["10.0.0.1"], "FRONTIER_MAX_BATCH": 5})
+    crawler = crawler_of({"FRONTIER_ALLOWED_NETWORKS": ["10.0.0.1"], "FRONTIER_MAX_BATCH": 5})
     assert FrontierOptions.of(crawler).max_batch == 5
     crawler.settings.set("FRONTIER_MAX_BATCH", 6, priority="spider")
     assert FrontierOptions.of(crawler).max_batch == 6
     assert len(NetworkOptions.of(crawler).allowed_networks) == 1
-    crawler.settings["ALLOWED_NETWORKS"].append("10.0.0.2")
+    crawler.settings["FRONTIER_ALLOWED_NETWORKS"].append("10.0.0.2")
     assert len(NetworkOptions.of(crawler).allowed_networks) == 2
     assert NetworkOptions.of(crawler).dns_timeout == 10
     crawler.settings.set("DNS_TIMEOUT", crawler.settings["DNS_TIMEOUT"], priority="project")
@@ -103,13 +103,13 @@ def test_wrong_age_is_refused(value: object) -> None:
         *[(name, "soon", "a number >= ") for name, default in DEFAULTS.items() if isinstance(default, float)],
         *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
         ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
-        ("DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
+        ("FRONTIER_DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
         ("FRONTIER_RECRAWL_AGE", "soon", "an age"),
-        ("DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
-        ("LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
-        ("LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
-        ("URL_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
-        ("GUARD_RELEASED", 5, "a list, or a string with commas between its entries"),
+        ("FRONTIER_DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
+        ("FRONTIER_LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
+        ("FRONTIER_LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
+        ("FRONTIER_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
+        ("FRONTIER_GUARD_RELEASED", 5, "a list, or a string with commas between its entries"),
         ("JOBDIR", 5, None),
         ("DEPTH_LIMIT", -1, "a whole number >= 0"),
         ("URLLENGTH_LIMIT", "x", "a whole number >= 0"),
@@ -134,7 +134,7 @@ WRITERS = {
     "spiders/web.py": "sets them from the spider's arguments, as a user would with -s",
     "spiders/keyword.py": "sets them for its crawls, as a project would: a level waits for dead servers",
     "commands/worker_crawl.py": "gives each worker files and a port of its own, as a user would with -s",
-    "commands/rules.py": "unsets RECORDS_DB: a look at one page writes nothing",
+    "commands/rules.py": "unsets FRONTIER_RECORDS_DB: a look at one page writes nothing",
 }
 
 

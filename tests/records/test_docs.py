@@ -58,7 +58,7 @@ def run_commands(folder: Path, site: Site) -> str:
     (folder / "docs" / "rules").mkdir(parents=True)
     for file in RULES.glob("*.toml"):
         (folder / "docs" / "rules" / file.name).write_text(on_loopback(file.read_text(), site), encoding="utf-8")
-    quick = {**IMPOLITE, "ALLOWED_NETWORKS": "127.0.0.0/8"}
+    quick = {**IMPOLITE, "FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
     settings = "\n".join(f"{name} = {value!r}" for name, value in quick.items())
     (folder / "quick.py").write_text(f"from crawlproject.settings import *\n{settings}\n", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": f"{ROOT}:{folder}", "SCRAPY_SETTINGS_MODULE": "quick"}

@@ -322,7 +322,7 @@ def test_rows_of_another_journal_are_taken_over(tmp_path: Path) -> None:
 
 def test_keys_that_json_lacks_cost_no_item(tmp_path: Path) -> None:
     """Numbers beside texts, which cannot be sorted, and tuples become texts."""
-    settings = {"RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    settings = {"FRONTIER_RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/pending"}
     pipeline = DatabasePipeline.from_crawler(get_crawler(settings_dict=settings))
     item = {"url": "http://a.example/", "sizes": {"S": 1, 40: 2, None: 3, (1, 2): [{True: 4, "x": (5,)}]}}
     assert asyncio.run(pipeline.process_item(item)) is item
@@ -335,7 +335,7 @@ def test_item_that_is_nested_too_deeply_costs_one_stat_and_one_line(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It goes on to the feeds; the database, and the crawl, get the next one."""
-    settings = {"RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "RECORDS_JOURNAL": f"{tmp_path}/pending"}
+    settings = {"FRONTIER_RECORDS_DB": f"sqlite:///{tmp_path}/r.db", "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/pending"}
     crawler = get_crawler(settings_dict=settings)
     pipeline = DatabasePipeline.from_crawler(crawler)
     deep: dict[str, Any] = {}

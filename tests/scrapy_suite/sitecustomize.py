@@ -7,7 +7,7 @@ tests look at what has been imported.
 from scrapy.settings import default_settings
 
 default_settings.ADDONS = {"crawlproject.addon.FrontierAddon": 300}
-default_settings.ALLOWED_NETWORKS = "127.0.0.0/8,::1/128"
+default_settings.FRONTIER_ALLOWED_NETWORKS = "127.0.0.0/8,::1/128"
 default_settings.FRONTIER_DELAY_FACTOR = 0
 default_settings.FRONTIER_MIN_DELAY = 0
 default_settings.FRONTIER_MAX_DELAY = 0

@@ -17,7 +17,7 @@ USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
 def hunt(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"ALLOWED_NETWORKS": "127.0.0.0/8"}
+    environment = os.environ | {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
     command = [str(ROOT / "scripts" / "keyword_hunter"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=False, env=environment, cwd=cwd)
 
@@ -57,7 +57,7 @@ def test_an_interrupted_search_does_not_say_that_nothing_was_found() -> None:
         site.script = {"1/": Answer(links, headers=html)}
         site.script |= {f"1/{number}": Answer("<p>hay</p>", headers=html, delay=0.2) for number in range(40)}
         command = [str(ROOT / "scripts" / "keyword_hunter"), site.url("1/"), "needle"]
-        environment = os.environ | {"ALLOWED_NETWORKS": "127.0.0.0/8"}
+        environment = os.environ | {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT
         ) as process:

@@ -39,7 +39,7 @@ def topic_file(folder: Path, text: str = TOPIC) -> str:
 def crawl(script: Script, topic: str, **arguments: str) -> Run:
     with scripted_site(1) as site:
         site.script = script
-        settings = {**IMPOLITE, "GUARD_PROBES": False}
+        settings = {**IMPOLITE, "FRONTIER_GUARD_PROBES": False}
         return run_on(site, SPIDER, settings=settings, topic=topic, seeds=site.url("1/"), **arguments)
 
 

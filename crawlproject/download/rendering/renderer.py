@@ -108,7 +108,7 @@ class Renderer:
                 except RenderError as error:
                     is_recent = CLOCK() - self._memory_exceeded_at < 2.0
                     if is_recent and error.kind == "crashed" and jobs[-1].is_in_new_tab:
-                        raise RenderError("memory", "the browser used more than RENDER_MAX_MEMORY") from error
+                        raise RenderError("memory", "the browser used more than FRONTIER_RENDER_MAX_MEMORY") from error
                     if error.kind not in _AGAIN or len(jobs) == TRIES:
                         raise
                     self._stats.inc_value("render/retries")
@@ -188,7 +188,9 @@ class Renderer:
             raise RenderError("crashed" if is_gone(error) else "script", first_line(error)) from error
 
     def _too_late(self) -> RenderError:
-        return RenderError("timeout", f"its scripts did not end within RENDER_TIMEOUT={self._options.timeout:g}")
+        return RenderError(
+            "timeout", f"its scripts did not end within FRONTIER_RENDER_TIMEOUT={self._options.timeout:g}"
+        )
 
     async def _work(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> None:
         quiet = Quiet(tab, job, self._options.quiet, is_ahead=not steps)

@@ -1,4 +1,5 @@
-"""The control room (``CONSOLE_PORT``): a web page and a JSON API that show the crawl and steer it (docs/watch.md).
+"""The control room (``FRONTIER_CONSOLE_PORT``): a web page and a JSON API that show the crawl and steer it
+(docs/watch.md).
 
 browser, scrapy console --> access --> api --> views (server_list, server_view, live) --> CrawlFrontier
                                         +----> control --> CrawlFrontier, order_book (file)

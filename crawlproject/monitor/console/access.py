@@ -50,7 +50,8 @@ class Access:
     def is_host(self, host: str) -> bool:
         """Whether a browser may call the console by this ``Host``.
 
-        A name that a stranger's DNS may have given us is refused, unless ``CONSOLE_TOKEN`` is set, as for a proxy.
+        A name that a stranger's DNS may have given us is refused, unless ``FRONTIER_CONSOLE_TOKEN`` is set, as for a
+        proxy.
         """
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -84,7 +85,7 @@ class Access:
     def refusal(self, request: web.Request) -> tuple[int, str] | None:
         """(Status, reason) if the request is refused."""
         if not self.is_host(request.host):
-            return 403, "this host name is allowed only if CONSOLE_TOKEN is set"
+            return 403, "this host name is allowed only if FRONTIER_CONSOLE_TOKEN is set"
         if not self.is_own_origin(request):
             return 403, "requests from other sites are not allowed"
         if request.path.startswith("/api/") and not self.has_token(request):

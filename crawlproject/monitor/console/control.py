@@ -94,7 +94,7 @@ class Control:
         orders = self._book.orders
         if orders.paused and not with_console:
             orders.paused = False
-            logger.warning("The crawl was paused when it ended; without CONSOLE_PORT it continues")
+            logger.warning("The crawl was paused when it ended; without FRONTIER_CONSOLE_PORT it continues")
         if orders.sessions is not None and orders.sessions[1] != self._setting:
             orders.sessions = None  # the setting has changed since then
         await self._restore()

@@ -32,7 +32,7 @@ class _Service(Protocol):
 
 
 class Console:
-    """Extension: the control room at ``CONSOLE_PORT``. Stats: ``console/actions``.
+    """Extension: the control room at ``FRONTIER_CONSOLE_PORT``. Stats: ``console/actions``.
 
     Without a port it only applies the orders of an earlier run that were kept on disk, or those of all workers.
     """
@@ -52,7 +52,7 @@ class Console:
         crawl = frontier_of(self._crawler)
         if crawl is None:
             if self._options.port:
-                logger.error("No console: CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
+                logger.error("No console: FRONTIER_CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return None
         if not self._options.port and crawl.directory is None and crawl.shared_orders is None:
             return None

@@ -54,7 +54,9 @@ class ConsoleService:
             await web.TCPSite(self._runner, options.host, options.port, reuse_address=True).start()
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or error
-            logger.error("No console: CONSOLE_HOST=%r, CONSOLE_PORT=%d: %s", options.host, options.port, reason)
+            logger.error(
+                "No console: FRONTIER_CONSOLE_HOST=%r, FRONTIER_CONSOLE_PORT=%d: %s", options.host, options.port, reason
+            )
             await self._runner.cleanup()
             return False
         self._announce()
@@ -85,8 +87,8 @@ class ConsoleService:
             logger.info("Address and token are in %s, for: scrapy console %s status", self._ticket.path, url)
         if not options.is_local:
             logger.warning(
-                "CONSOLE_HOST=%r: anyone who reaches it with the CONSOLE_TOKEN can control this crawl, and the token "
-                "is sent unencrypted: use an SSH tunnel, or a proxy with HTTPS",
+                "FRONTIER_CONSOLE_HOST=%r: anyone who reaches it with the FRONTIER_CONSOLE_TOKEN can control this "
+                "crawl, and the token is sent unencrypted: use an SSH tunnel, or a proxy with HTTPS",
                 options.host,
             )
 

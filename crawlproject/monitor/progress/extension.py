@@ -1,4 +1,4 @@
-"""The extension that shows the progress (``PROGRESS``)."""
+"""The extension that shows the progress (``FRONTIER_PROGRESS``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INTERVAL, LINE_INTERVAL = 1.0, 10.0
 
 
 class Progress:
-    """Shows the figures in a panel on a terminal; with ``PROGRESS = "on"`` elsewhere as a line now and then.
+    """Shows the figures in a panel on a terminal; with ``FRONTIER_PROGRESS = "on"`` elsewhere as a line now and then.
 
     One crawl of a process has the panel.
     """

@@ -308,7 +308,7 @@ HELD_ADVICE = (
         "failures",
         MOST_OF_TIME,
         "For {share:.0%} of the time the crawl only tried servers again that fail: with a smaller "
-        "FRONTIER_MAX_FAILURES and ROBOTSTXT_MAX_FAILURES they are given up sooner.",
+        "FRONTIER_MAX_FAILURES and FRONTIER_ROBOTS_MAX_FAILURES they are given up sooner.",
     ),
 )
 
@@ -340,14 +340,14 @@ def advice(facts: Facts) -> list[str]:
     if facts.stat("monitor/throttled"):
         found.append(
             f"The process could not keep up {facts.stat('monitor/throttled'):.0f} times and used fewer connections: "
-            "a smaller FRONTIER_MAX_SESSIONS, or a higher MONITOR_MAX_MEMORY if memory was the reason."
+            "a smaller FRONTIER_MAX_SESSIONS, or a higher FRONTIER_MONITOR_MAX_MEMORY if memory was the reason."
         )
     compared = facts.stat("duplicates/pages")
     copies = facts.stat("duplicates/exact") + facts.stat("duplicates/near")
     if compared >= 100 and copies / compared >= MANY_COPIES:
         found.append(
             f"{copies / compared:.0%} of the pages are copies: exclude their paths, or drop the parameters that make "
-            "them (URL_DROP_PARAMETERS)."
+            "them (FRONTIER_DROP_PARAMETERS)."
         )
     if facts.snapshot.get("too_early"):
         found.append(

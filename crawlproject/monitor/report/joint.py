@@ -49,7 +49,7 @@ def in_order(folders: Iterable[Path]) -> list[Path]:
 def worker_directories(directory: Path) -> list[Path]:
     """The directories of the workers' figures, below ``directory``: empty if it has none.
 
-    A worker that has been run with and without ``REPORT_DIR`` counts once, with the figures that changed last.
+    A worker that has been run with and without ``FRONTIER_REPORT_DIR`` counts once, with the figures that changed last.
     """
     folders = in_order(directory.glob(f"{WORKER_FOLDERS}/"))[:MAX_WORKERS]
     found = ([place for place in (folder / "report", folder) if (place / FILE_NAME).is_file()] for folder in folders)

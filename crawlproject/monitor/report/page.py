@@ -282,7 +282,9 @@ def write_report(directory: Path, target: Path | None = None) -> Made:
     problems: list[str] = []
     series, snapshot = _read(directory, problems)
     if not len(series):
-        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in REPORT_DIR")
+        raise ValueError(
+            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
+        )
     return _write(page(series, snapshot, problems), directory if target is None else target, problems)
 
 
@@ -301,7 +303,9 @@ def write_joint_report(directory: Path, target: Path | None = None) -> Made:
             problems.append(f"{name} is missing in the report: {plain_message(error)}")
     series = joint_series(workers)
     if not len(series):
-        raise ValueError(f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in REPORT_DIR")
+        raise ValueError(
+            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
+        )
     content = page(series, joint_snapshot(workers), problems, worker_facts(workers))
     return _write(content, directory if target is None else target, problems)
 

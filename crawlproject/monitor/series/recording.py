@@ -1,4 +1,6 @@
-"""The extension that writes series and snapshot to ``REPORT_DIR``, or ``JOBDIR``, and the report at the end."""
+"""The extension that writes series and snapshot to ``FRONTIER_REPORT_DIR``, or ``JOBDIR``, and the report at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -155,4 +157,4 @@ class Series:
             if not self._has_failed:
                 self._has_failed = True
                 reason: Any = getattr(error, "strerror", None) or error
-                logger.error("REPORT_DIR=%r: the report will be incomplete: %s", str(self._directory), reason)
+                logger.error("FRONTIER_REPORT_DIR=%r: the report will be incomplete: %s", str(self._directory), reason)

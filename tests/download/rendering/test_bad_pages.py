@@ -62,10 +62,10 @@ def crawled(name: str, build: str) -> tuple[Crawl, list[str]]:
         site.script = Site()  # type: ignore[assignment]
         settings = {
             **IMPOLITE,
-            "RENDER": "always",
-            "RENDER_TIMEOUT": 5,
+            "FRONTIER_RENDER": "always",
+            "FRONTIER_RENDER_TIMEOUT": 5,
             "LOG_LEVEL": "INFO",
-            "GUARD_ENABLED": False,
+            "FRONTIER_GUARD_ENABLED": False,
             "REDIRECT_MAX_TIMES": 3,
             "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": build},
         }

@@ -76,7 +76,7 @@ class Held:
 
 
 def settings(**more: Any) -> dict[str, Any]:
-    return {**IMPOLITE, "RENDER": "always", "LOG_LEVEL": "INFO", **more}
+    return {**IMPOLITE, "FRONTIER_RENDER": "always", "LOG_LEVEL": "INFO", **more}
 
 
 def finished(site: Site, crawl: Forked, folder: Path) -> Any:
@@ -145,7 +145,7 @@ def test_no_process_is_left_after_a_crawl(chromium: str, tmp_path: Path) -> None
     with scripted_site(1) as site:
         site.script = held.script
         few = {"crawlproject.options.rendering.RenderOptions.pages_per_context": 2}
-        more = settings(RENDER_PAGES=1, TEST_CONSTANTS=few)
+        more = settings(FRONTIER_RENDER_PAGES=1, TEST_CONSTANTS=few)
         with crawling(WEB, tmp_path, settings=more, seeds=site.url("1/")) as crawl:
             assert held.asked.wait(PATIENCE)
             before = processes_of(crawl)

@@ -112,7 +112,12 @@ def outcome(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with scripted_site(2, tls=(2,)) as site:
         other = str(PAGES["/cors"].body).replace("OTHER", site.origins[1])
         site.script = {**PAGES, "/cors": Answer(other, headers=HTML)}
-        settings = {**IMPOLITE, "REPOSITORY_DIR": str(folder), "LOG_LEVEL": "INFO", "HTTPERROR_ALLOW_ALL": True}
+        settings = {
+            **IMPOLITE,
+            "FRONTIER_REPOSITORY_DIR": str(folder),
+            "LOG_LEVEL": "INFO",
+            "HTTPERROR_ALLOW_ALL": True,
+        }
         wishes = {site.url(f"1{path}"): wish for path, wish in WISHES.items()}
         wishes[site.url("2/always")] = True
         result = crawl(WISH, settings=settings, wishes=json.dumps(wishes))
@@ -234,7 +239,7 @@ def test_redirects_by_script_are_followed_by_the_crawl(chromium: str) -> None:
     }
     with scripted_site(1) as site:
         site.script = script
-        settings = {**IMPOLITE, "RENDER": "always", "ROBOTSTXT_OBEY": True}
+        settings = {**IMPOLITE, "FRONTIER_RENDER": "always", "ROBOTSTXT_OBEY": True}
         result = crawl(WEB, settings=settings, seeds=site.url("1/"), body="1")
         assert result.exit_code == 0, result.log
         titles = {site.short(item["url"]): item["title"] for item in result.items}
@@ -256,7 +261,7 @@ def test_redirects_of_resources_are_followed_by_the_browser(chromium: str) -> No
     }
     with scripted_site(1) as site:
         site.script = script
-        result = crawl(WEB, settings={**IMPOLITE, "RENDER": "always"}, seeds=site.url("1/"), body="1")
+        result = crawl(WEB, settings={**IMPOLITE, "FRONTIER_RENDER": "always"}, seeds=site.url("1/"), body="1")
         assert "RENDERED</body>" in result.items[0]["body"]
         assert site.places() == ["1/", "1/old.js", "1/new.js"]
 
@@ -268,12 +273,12 @@ NO_CHROMIUM = {"PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": "/nowhere/chromi
 def test_without_chromium_the_crawl_does_not_start(mode: str) -> None:
     """One line says what is missing."""
     options = f"PLAYWRIGHT_LAUNCH_OPTIONS={json.dumps(NO_CHROMIUM['PLAYWRIGHT_LAUNCH_OPTIONS'])}"
-    arguments = ("crawl", "web", "-a", "seeds=http://127.4.0.1/", "-s", f"RENDER={mode}", "-s", options)
+    arguments = ("crawl", "web", "-a", "seeds=http://127.4.0.1/", "-s", f"FRONTIER_RENDER={mode}", "-s", options)
     done = run_python("-m", "scrapy", *arguments)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     line = next(line for line in done.stderr.splitlines() if "apt-get" in line)
-    assert f"RENDER={mode!r}: PLAYWRIGHT_LAUNCH_OPTIONS: there is no /nowhere/chromium" in line
+    assert f"FRONTIER_RENDER={mode!r}: PLAYWRIGHT_LAUNCH_OPTIONS: there is no /nowhere/chromium" in line
     assert "apt-get install chromium" in line
 
 
@@ -298,7 +303,7 @@ def test_chromium_is_found_by_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert RenderOptions.of(get_crawler()).program() == str(program)
     monkeypatch.setattr(shutil, "which", lambda _: None)
     assert RenderOptions.of(get_crawler()).program() is None
-    with pytest.raises(ValueError, match=r"^RENDER='never': no Chromium was found; install one"):
+    with pytest.raises(ValueError, match=r"^FRONTIER_RENDER='never': no Chromium was found; install one"):
         RenderOptions.of(get_crawler()).check()
 
 

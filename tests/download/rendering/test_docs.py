@@ -45,7 +45,7 @@ def test_rules_are_checked_on_the_page_as_the_crawl_renders_it(chromium: str, tm
         text = f'seeds = ["{site.origins[0]}/book"]\nrender = "always"\n[records.book.fields]\ntitle = "h1"\n'
         (tmp_path / "r.toml").write_text(text, encoding="utf-8")
         command = ("-m", "scrapy", "rules", "check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book")
-        done = run_python(*command, "-s", "ALLOWED_NETWORKS=127.0.0.0/8", cwd=ROOT)
+        done = run_python(*command, "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", cwd=ROOT)
     assert "title  'Red'" in done.stdout, done.stderr
 
 

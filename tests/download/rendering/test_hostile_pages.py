@@ -66,16 +66,16 @@ def attack(allowed: list[str], names: list[str]) -> Outcome:
         urls = serve(web, names, secure_port)
         settings = {
             **IMPOLITE,
-            "ALLOWED_NETWORKS": allowed,
+            "FRONTIER_ALLOWED_NETWORKS": allowed,
             "FRONTIER_DNS_SERVERS": [web.names.address],
             "DNSCACHE_ENABLED": False,
             "FRONTIER_CONNECT_TIMEOUT": 2,
             "FRONTIER_MAX_FAILURES": 0,
             "FRONTIER_MIN_BACKOFF": 0.01,
             "FRONTIER_MAX_BACKOFF": 0.02,
-            "GUARD_ENABLED": False,
-            "RENDER": "always",
-            "RENDER_TIMEOUT": 10,
+            "FRONTIER_GUARD_ENABLED": False,
+            "FRONTIER_RENDER": "always",
+            "FRONTIER_RENDER_TIMEOUT": 10,
             "RETRY_TIMES": 1,
             "LOG_LEVEL": "INFO",
         }

@@ -82,7 +82,7 @@ def outcome(chromium: str) -> Iterator[Outcome]:
         )
         site.script = script
         urls = {name: site.url(f"1{path}") for name, path in paths.items()}
-        settings = {**IMPOLITE, "RENDER_QUIET": 0.5}
+        settings = {**IMPOLITE, "FRONTIER_RENDER_QUIET": 0.5}
         result = crawl(WISH, settings=settings, wishes=json.dumps(dict.fromkeys(urls.values(), True)))
         assert result.exit_code == 0, result.log
         items = {item["url"]: item for item in result.items}
@@ -126,7 +126,7 @@ def test_a_page_leaves_nothing_to_the_next_one(chromium: str) -> None:
         site.script = {**pages, "/api": Answer("COMPLETE"), **{f"/spent?{i}": Answer("x") for i in range(40)}}
         wishes = {site.url(f"1{path}"): True for path in pages}
         few = {"crawlproject.options.rendering.RenderOptions.max_requests": 5}
-        settings = {**IMPOLITE, "RENDER_PAGES": 1, "RENDER_TIMEOUT": 8, "TEST_CONSTANTS": few}
+        settings = {**IMPOLITE, "FRONTIER_RENDER_PAGES": 1, "FRONTIER_RENDER_TIMEOUT": 8, "TEST_CONSTANTS": few}
         result = crawl(WISH, settings=settings, wishes=json.dumps(wishes))
         assert result.exit_code == 0, result.log
         good = {item["url"]: item["text"] for item in result.items if "/good" in item["url"]}
@@ -144,7 +144,7 @@ def test_a_page_of_another_server_finds_an_empty_tab(chromium: str) -> None:
         page = Answer(f"<title>x</title><body><script>{script}</script>", headers=HTML)
         site.script = {f"{1 + number % 2}/{number}": page for number in range(4)}
         wishes = {site.url(place): True for place in site.script}
-        result = crawl(WISH, settings={**IMPOLITE, "RENDER_PAGES": 1}, wishes=json.dumps(wishes))
+        result = crawl(WISH, settings={**IMPOLITE, "FRONTIER_RENDER_PAGES": 1}, wishes=json.dumps(wishes))
         assert result.exit_code == 0, result.log
         assert len(result.items) == 4
         assert all("FOUND  2 END" in item["text"] for item in result.items), [item["text"] for item in result.items]

@@ -30,8 +30,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*SHELLS])
 def test_all_pages_and_records_are_found(chromium: str, packages: Path, name: str) -> None:
-    """By RENDER=auto, which sees that each page needs its scripts."""
-    result = crawled(Application(name, packages), RENDER="auto")
+    """By FRONTIER_RENDER=auto, which sees that each page needs its scripts."""
+    result = crawled(Application(name, packages), FRONTIER_RENDER="auto")
     assert {item["path"] for item in result.items} == set(RECORDS)
     for item in result.items:
         record = RECORDS[item["path"]]
@@ -51,8 +51,8 @@ def test_without_rendering_nothing_is_found(packages: Path, name: str) -> None:
 
 
 def test_a_page_that_fetches_its_text(chromium: str, tmp_path: Path) -> None:
-    """The one without a framework: with RENDER=auto all is found."""
-    result = crawled(Application("fetch", tmp_path), RENDER="auto", RENDER_QUIET=0.3)
+    """The one without a framework: with FRONTIER_RENDER=auto all is found."""
+    result = crawled(Application("fetch", tmp_path), FRONTIER_RENDER="auto", FRONTIER_RENDER_QUIET=0.3)
     assert {item["path"] for item in result.items} == set(RECORDS)
     assert all(str(RECORDS[item["path"]]["price"]) in item["body"] for item in result.items)
     assert result.stat("render/auto/noscript") == result.stat("render/pages") == len(RECORDS)

@@ -210,11 +210,11 @@ def consoles(
 ) -> Iterator[list[Client]]:
     """The consoles of ``count`` workers that have fetched at least ``pages`` pages of a web."""
     token, ports = "t" * 20, [free_port() for _ in range(count)]
-    settings = redis_settings(redis_server.url, CONSOLE_TOKEN=token)
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token)
     spec = WebSpec(servers=servers, pages=4_000, time_scale=1.0)
     with running_web(spec) as web, workers(folder, web, **settings) as crew:
         for port in ports:
-            crew.add(CONSOLE_PORT=port)
+            crew.add(FRONTIER_CONSOLE_PORT=port)
         crew.wait_for_pages(pages)
         clients = [Client(port, token) for port in ports]
         until(lambda: all(is_open(each) and each.get("servers")["rows"] for each in clients))
