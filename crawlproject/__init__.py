@@ -9,4 +9,4 @@ the responses as received, ``records/`` extracts records and keeps them, ``worke
 ``monitor/`` shows and steers it, ``options/`` declares all settings, and ``addon.py`` enables everything.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
