@@ -532,10 +532,12 @@ class GuardedPage:
             return
         if not pattern.is_compared:
             return
-        neighbours = self._neighbours()
-        others = {url for url in self._links[:MAX_NEIGHBOURS] if url is not None}.difference(neighbours)
         is_product = self._product is not None or pattern.combines
         is_named = is_product or is_of_names(self._name) or _is_named(self._url)
+        if not is_named and pattern.passes():
+            return
+        neighbours = self._neighbours()
+        others = {url for url in self._links[:MAX_NEIGHBOURS] if url is not None}.difference(neighbours)
         self._content = self._content_of(PageAddresses(neighbours, is_named, list(others)))
         if self._content is None:
             return

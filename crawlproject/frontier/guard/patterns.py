@@ -33,6 +33,10 @@ MAX_OTHERS = 128
 #: Marks that a page must have more than another one to be new: two neighbours change with each word.
 MIN_NEW = 5
 
+#: Pages in a row that count as new unread, after pages with ``CLEARLY_NEW`` marks: reading a page's text costs twice as
+#: much as all else that is done with it.
+MAX_UNREAD_PAGES, CLEARLY_NEW = 15, 40
+
 #: Elements with text that none of the pages of an endless folder had.
 MIN_NEW_PIECES = 3
 
@@ -138,6 +142,9 @@ class Pattern:
     asked_again: bool = False
     #: Places whose text is made for each request.
     noise: frozenset[int] = frozenset()
+    #: Compared pages in a row that were clearly new; pages since the last compared one.  Not stored.
+    clear: int = 0
+    passed: int = 0
     #: Marks of its first page, or of all pages; what each of the last pages has besides.
     first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
@@ -204,6 +211,14 @@ class Pattern:
             return self.repeats_itself
         return not is_of_names(self.name) or self.end in (End.ENDLESS, End.OPEN)
 
+    def passes(self) -> bool:
+        """Whether its next page counts as new unread: after 1, 2, 3, … clearly new ones in a row 0, 1, 3, … pages."""
+        self.passed += 1
+        if self.passed < min(1 << max(self.clear - 1, 0), MAX_UNREAD_PAGES + 1):
+            return True
+        self.passed = 0
+        return False
+
     def difference(self, marks: Marks) -> int:
         """How many ``marks`` the most similar one of its pages lacks; remembers them. O(PAGES * MAX_OTHERS)."""
         if self.first is _NO_MARKS:
@@ -212,7 +227,8 @@ class Pattern:
         besides = marks.difference(self.first)
         least = min((len(besides.difference(other)) for other in self.others), default=len(besides))
         self.others.append(_sorted(besides, MAX_OTHERS))
-        return min(least, len(besides))
+        self.clear = self.clear + 1 if least >= CLEARLY_NEW else 0
+        return least
 
     def unseen(self, marks: Marks) -> int:
         """How many ``marks`` none of its pages had; remembers them. O(MAX_MARKS)."""
