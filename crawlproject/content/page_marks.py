@@ -62,13 +62,12 @@ poniedziałek wtorek środa czwartek piątek sobota niedziela
 """
 DATE_WORDS = frozenset(_DATE_WORDS.split())
 
-_words = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
+_in_token = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
 _digits = re.compile(r"\d+").findall
 _no_digits = re.compile(r"\d+")
-_full_date = re.compile(
-    r"(?<![\d.,:/-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d|[.,:/-]\d)"
-    r"|\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?"
-)
+# The first digit comes before the assertion: so the search looks for digits, and takes a twentieth of the time.
+_full_date = re.compile(r"\d(?<![\d.,:/-]\d)\d{0,3}([-/.])\d{1,2}\1\d{1,4}(?!\d|[.,:/-]\d)")
+_east_asian_date = re.compile(r"\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?")
 
 
 #: Attributes that differ between the addresses of one page.
@@ -150,21 +149,9 @@ class PageContent:
 
     def marks(self, noise: AbstractSet[int] = frozenset()) -> Marks:
         """Its marks, without what stands at the places in ``noise``. O(words)."""
-        found: set[int] = set()
-        before = ""
-        for place, words in self._placed(noise):
-            if place in noise:
-                continue
-            for word in words:
-                found.add(_mark(f"{before} {word}"))
-                before = word
-        found |= self._files_marks(noise)
-        before = "="
-        for place, word in self._hidden:
-            if place not in noise:
-                found.add(_mark(f"{before} {word}"))
-                before = word
-        return _least(found)
+        shown = [word for place, words in self._placed(noise) if place not in noise for word in words]
+        hidden = [word for place, word in self._hidden if place not in noise]
+        return _least(_pairs(["", *shown]) | self._files_marks(noise) | _pairs(["=", *hidden]))
 
     def pieces(self, noise: AbstractSet[int] = frozenset()) -> Marks:
         """A mark for each element with text, whatever stands beside it, and for each file. O(words)."""
@@ -222,6 +209,8 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
     for address in links.neighbours:
         explained |= frozenset(explain(_address(address)))
     data = _full_date.sub(" ", f"{page.title or ''}{SEPARATOR}{page.text}"[:MAX_TEXT].lower())
+    if not data.isascii():
+        data = _east_asian_date.sub(" ", data)
     ids = {each for address in (*links.neighbours, *links.others) for each in _ids(_address(address))}
     data = _without(ids, data, " ")  # the link is judged, not the id of its page
     pieces: list[tuple[int, list[str]]] = []
@@ -230,7 +219,7 @@ def page_content(url: str, page: PageText, links: PageAddresses = NO_ADDRESSES) 
         words = _words(piece)[: MAX_WORDS - count]
         if not words:
             continue
-        pieces.append((_mark(_no_digits.sub("", piece).strip()), words))
+        pieces.append((_mark(" ".join(word for word in words if not word[0].isdecimal())), words))
         count += len(words)
         if count >= MAX_WORDS:
             break
@@ -259,6 +248,23 @@ def _without(ids: AbstractSet[str], text: str, instead: str) -> str:
     return "".join(instead if each in ids else each for each in _runs(text)) if ids else text
 
 
+def _words(text: str) -> list[str]:
+    """Its words and numbers. O(length)."""
+    found: list[str] = []
+    for token in text.split():
+        if token.isalpha():  # most are: a fifth of the time of the expression
+            found.append(token)
+        else:
+            found += _in_token(token)
+    return found
+
+
+def _pairs(words: list[str]) -> set[int]:
+    """Marks of neighbouring ``words``. O(words)."""
+    coded = " ".join(words).encode("utf-8", "surrogatepass").split(b" ")
+    return set(map(crc32, coded[1:], map(crc32, coded)))
+
+
 def _mark(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
@@ -284,13 +290,17 @@ def _leave_out_grids(pieces: list[tuple[int, list[str]]]) -> None:
     ends: list[tuple[int, int]] = []
     for at, (_, words) in enumerate(pieces):
         for place, word in enumerate(words):
-            number = int(word) if len(word) <= 2 and word.isdecimal() else -1
-            if number >= 0 and (number == last + 1 or (number == 1 and last >= 28)):
+            if len(word) > 2 or not word.isdecimal():
+                if last >= 0:
+                    ends += row if len(row) >= MIN_GRID else ()
+                    row, last = [], -1
+                continue
+            number = int(word)
+            if number == last + 1 or (number == 1 and last >= 28):
                 row.append((at, place))
             else:
-                if len(row) >= MIN_GRID:
-                    ends += row
-                row = [(at, place)] if number >= 0 else []
+                ends += row if len(row) >= MIN_GRID else ()
+                row = [(at, place)]
             last = number
     if len(row) >= MIN_GRID:
         ends += row
@@ -300,10 +310,13 @@ def _leave_out_grids(pieces: list[tuple[int, list[str]]]) -> None:
 
 def _without_dates(words: list[str], explained: AbstractSet[str]) -> list[str]:
     """``words`` without years, names of months and days, and the numbers of days beside them."""
+    unique = set(words)
+    if unique.isdisjoint(DATE_WORDS) and unique.isdisjoint(explained) and not any(map(_is_year, unique)):
+        return words
     kept: list[str] = []
     after_date = False
     for word in words:
-        if word in DATE_WORDS or (len(word) == 4 and word.isdecimal() and int(word) in _YEARS):
+        if word in DATE_WORDS or _is_year(word):
             if kept and len(kept[-1]) <= 2 and kept[-1].isdecimal():
                 kept.pop()  # the 17 of "17 May"
             after_date = True
@@ -312,6 +325,10 @@ def _without_dates(words: list[str], explained: AbstractSet[str]) -> list[str]:
             kept.append(word)
         after_date = False
     return kept
+
+
+def _is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdecimal() and int(word) in _YEARS
 
 
 def _file(name: str, explained: AbstractSet[str]) -> tuple[int, str]:

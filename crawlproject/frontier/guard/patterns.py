@@ -225,7 +225,8 @@ class Pattern:
             self.first = _sorted(marks, MAX_MARKS)
             return len(marks) + MIN_NEW
         besides = marks.difference(self.first)
-        least = min((len(besides.difference(other)) for other in self.others), default=len(besides))
+        has = besides.__contains__
+        least = len(besides) - max((sum(map(has, other)) for other in self.others), default=0)
         self.others.append(_sorted(besides, MAX_OTHERS))
         self.clear = self.clear + 1 if least >= CLEARLY_NEW else 0
         return least
