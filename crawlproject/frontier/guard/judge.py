@@ -541,6 +541,9 @@ class GuardedPage:
         self._content = self._content_of(PageAddresses(neighbours, is_named, list(others)))
         if self._content is None:
             return
+        head = None if is_named or pattern.noise else self._content.head_marks()
+        if head is not None and pattern.is_clearly_new(head):
+            return
         if is_named:  # where names, or parameters, are combined, combinations of what was seen are not new
             difference = pattern.unseen(self._content.pieces(pattern.noise))
             self._is_new = difference >= (1 if is_product else MIN_NEW_PIECES)

@@ -145,6 +145,8 @@ class Pattern:
     #: Compared pages in a row that were clearly new; pages since the last compared one.  Not stored.
     clear: int = 0
     passed: int = 0
+    #: Whether ``first`` has only the beginning of the page.
+    has_head: bool = False
     #: Marks of its first page, or of all pages; what each of the last pages has besides.
     first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
@@ -201,7 +203,7 @@ class Pattern:
 
     def forget(self) -> None:
         """Forget its marks: its next page counts as new."""
-        self.first = _NO_MARKS
+        self.first, self.has_head = _NO_MARKS, False
         self.others.clear()
 
     @property
@@ -219,17 +221,35 @@ class Pattern:
         self.passed = 0
         return False
 
+    def is_clearly_new(self, head: Marks) -> bool:
+        """Whether marks of a long page's beginning show that it is new; then remembers them. O(PAGES * MAX_OTHERS).
+
+        The beginning of the first page suffices until another page is like it.
+        """
+        if self.first is _NO_MARKS:
+            self.first, self.has_head = _sorted(head, MAX_MARKS), True
+            return True
+        besides = head.difference(self.first)
+        if self._lacking(besides) < CLEARLY_NEW:
+            return False
+        self.others.append(_sorted(besides, MAX_OTHERS))
+        self.clear += 1
+        return True
+
     def difference(self, marks: Marks) -> int:
         """How many ``marks`` the most similar one of its pages lacks; remembers them. O(PAGES * MAX_OTHERS)."""
-        if self.first is _NO_MARKS:
-            self.first = _sorted(marks, MAX_MARKS)
+        if self.first is _NO_MARKS or self.has_head:
+            self.first, self.has_head = _sorted(marks, MAX_MARKS), False
             return len(marks) + MIN_NEW
         besides = marks.difference(self.first)
-        has = besides.__contains__
-        least = len(besides) - max((sum(map(has, other)) for other in self.others), default=0)
+        least = self._lacking(besides)
         self.others.append(_sorted(besides, MAX_OTHERS))
         self.clear = self.clear + 1 if least >= CLEARLY_NEW else 0
         return least
+
+    def _lacking(self, besides: Marks) -> int:
+        has = besides.__contains__
+        return len(besides) - max((sum(map(has, other)) for other in self.others), default=0)
 
     def unseen(self, marks: Marks) -> int:
         """How many ``marks`` none of its pages had; remembers them. O(MAX_MARKS)."""
