@@ -4,13 +4,14 @@
 
 The web ``real`` of ``scripts/bench throughput``, the same for all crawls.  Area: mean share of the quality of all pages
 (their scores) that was fetched, until the longest crawl ended; median of the rounds, and its difference from ``web``.
+In the second area pages count instead of seconds: it shows the order alone, the first one the CPU per page as well.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -34,8 +35,10 @@ def main() -> None:
     for case, found in curves.items():
         areas, of_web = ([area(curve, until) for curve in each] for each in (found, curves["web"]))
         pages, seconds = (median(values) for values in (map(len, found), (curve[-1][0] for curve in found)))
+        pages_area = median(mean(share for _, share in curve) for curve in found)
         print(f"{case:7} {pages:6.0f} pages {seconds:6.1f} s  area {median(areas):.4f} ({min(areas):.4f} to "
-              f"{max(areas):.4f})  of web {median(areas) / median(of_web) - 1:+.4f}")  # fmt: skip
+              f"{max(areas):.4f})  of web {median(areas) / median(of_web) - 1:+.4f}  "
+              f"by pages {pages_area:.4f}")  # fmt: skip
 
 
 if __name__ == "__main__":
