@@ -75,9 +75,12 @@ _east_asian_date = re.compile(r"\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?
 #: Attributes that differ between the addresses of one page.
 _OF_ADDRESS = frozenset(("href", "content", "value", "script"))
 
+#: Beginnings of the attributes that carry the data of a chart or a table.
+_DATA = (" data-", " points=", " d=")
+
 #: Words of attributes and scripts, and characters of scripts.
 MAX_HIDDEN, MAX_SCRIPTS = 2_000, 1 << 15
-#: Characters of a text that tells by itself whether two pages are the same.
+#: Characters of a text that mostly tells by itself whether two pages are the same.
 LONG_TEXT = 2_000
 #: Links whose ids are left out.
 MAX_LINKS = 500
@@ -103,8 +106,8 @@ class PageText(NamedTuple):
     text: str = ""
     #: Addresses and texts of embedded files.
     media: Iterable[str] = ()
-    #: See ``hidden_parts``.
-    hidden: Iterable[tuple[str, str]] = ()
+    #: Its HTML, which has more: ``hidden_parts``.
+    markup: str = ""
 
 
 class PageAddresses(NamedTuple):
@@ -123,10 +126,11 @@ NO_ADDRESSES = PageAddresses()
 def shown_hash(url: str, page: PageText, links: Iterable[str | None] = ()) -> int:
     """A hash of what the page at ``url`` shows, and of its attributes, but for links and the ids in them. O(length).
 
-    Two addresses of one page, with different ids of a visit, give the same.  ``links``: those of the page.  The
-    attributes of a page of ``LONG_TEXT`` characters are left out: reading them costs as much as all else.
+    Two addresses of one page, with different ids of a visit, give the same.  ``links``: those of the page.  Of a page
+    of ``LONG_TEXT`` characters only the ``_DATA`` attributes count: reading the others costs as much as all else.
     """
-    hidden = list(page.hidden) if len(page.text) < LONG_TEXT else []
+    is_long = len(page.text) >= LONG_TEXT
+    hidden = [("data-", value) for value in _data(page.markup)] if is_long else list(hidden_parts(page.markup))
     ids = {each for name, value in hidden if name == "href" for each in _ids(value.lower())}.union(_ids(_address(url)))
     ids.update(each for link in islice(links, MAX_LINKS) if link is not None for each in _ids(_address(link)))
     values = [value for name, value in hidden if name not in _OF_ADDRESS]
@@ -209,7 +213,8 @@ class PageContent:
         page, explained = self._page, self._explained
         self._pieces = self._read(page.text)
         self._files = [_file(name.lower(), explained) for name, _ in zip(page.media, range(MAX_FILES), strict=False)]
-        words = ((_mark(f"={name}"), word) for name, value in page.hidden for word in _plain_words(value.lower()))
+        hidden = hidden_parts(page.markup)
+        words = ((_mark(f"={name}"), word) for name, value in hidden for word in _plain_words(value.lower()))
         self._hidden = list(islice((each for each in words if each[1] not in explained), MAX_HIDDEN))
 
     def _read(self, text: str) -> list[tuple[int, list[str]]]:
@@ -257,6 +262,15 @@ def hidden_parts(html: str) -> Iterator[tuple[str, str]]:
         left -= len(found[1])
         if left <= 0:
             return
+
+
+def _data(html: str) -> Iterator[str]:
+    for attribute in _DATA:
+        for part in islice(html[: 4 * MAX_TEXT].split(attribute), 1, MAX_HIDDEN):
+            value = part[: 2 * MAX_NAME]
+            if not attribute.endswith("="):
+                value = value.partition("=")[2]
+            yield value[1:].partition(value[0])[0] if value[:1] in ('"', "'") else value.partition(">")[0]
 
 
 def _without(ids: AbstractSet[str], text: str, instead: str) -> str:

@@ -16,7 +16,6 @@ from crawlproject.content.page_marks import (
     PageAddresses,
     PageContent,
     PageText,
-    hidden_parts,
     page_content,
 )
 from crawlproject.discovery.sitemap_reader import read_sitemap
@@ -197,7 +196,7 @@ def text_of(response: Response) -> PageText:
     if not is_html(response):
         return PageText(None, response.text[:MAX_TEXT].replace("\n", SEPARATOR))
     page = read_page(response, with_text=True)
-    return PageText(page.title, page.text or "", page.media, hidden_parts(markup(response)))
+    return PageText(page.title, page.text or "", page.media, markup(response))
 
 
 def answer_of(canonicalizer: Canonicalizer, response: Response) -> Answer:

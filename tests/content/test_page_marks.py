@@ -24,7 +24,7 @@ GRID = "<td>".join(map(str, range(1, 31)))
 
 def content(url: str, markup: str, links: PageAddresses = NO_ADDRESSES) -> PageContent:
     page = extract(markup, url, with_text=True)
-    return page_content(url, PageText(page.title, page.text or "", page.media, hidden_parts(markup)), links)
+    return page_content(url, PageText(page.title, page.text or "", page.media, markup), links)
 
 
 def marks(url: str, markup: str, links: PageAddresses = NO_ADDRESSES) -> frozenset[int]:
@@ -126,16 +126,17 @@ def test_words_of_dates_are_lower_case_words() -> None:
     assert all(word == word.lower() and " " not in word for word in DATE_WORDS)
 
 
-def test_hash_of_what_a_page_shows() -> None:
-    """Links do not count, other attributes do."""
-    one = PageText("t", "text", (), [("href", "/1"), ("data-a", "1")])
-    assert shown_hash("http://h/x", one) == shown_hash(
-        "http://h/x", one._replace(hidden=[("href", "/2"), ("data-a", "1")])
-    )
-    assert shown_hash("http://h/x", one) != shown_hash(
-        "http://h/x", one._replace(hidden=[("href", "/1"), ("data-a", "2")])
-    )
-    assert shown_hash("http://h/x", one) != shown_hash("http://h/x", one._replace(text="other"))
+@pytest.mark.parametrize("text", ["text", "text " * 1000])
+def test_hash_of_what_a_page_shows(text: str) -> None:
+    """Links do not count, other attributes do, of a long page as well."""
+
+    def hashed(markup: str, text: str = text) -> int:
+        return shown_hash("http://h/x", PageText("t", text, (), markup))
+
+    assert hashed('<a href="/1" data-a="1">') == hashed('<a href="/2" data-a="1">')
+    for name in ("data-a", "d", "points"):
+        assert len({hashed(f'<p {name}="{n}" href="/">') for n in (1, 2)} | {hashed(f"<p {name}='3'>")}) == 3
+    assert hashed("", text) != hashed("", text + "other")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_time_is_bounded(piece: str) -> None:
     """For any text, by its length."""
     text = piece * 10**6
     url = "http://h/" + "a1-" * 600
-    page = PageText(text, text, [text], [("data-a", text[:2000])] * 200)
+    page = PageText(text, text, [text], f'<p data-a="{text[:2000]}">' * 200)
     assert len(page_content(url, page).marks()) <= MAX_MARKS
     assert cpu_seconds(lambda: lambda: page_content(url, page).marks()) < 0.25
 
@@ -161,6 +162,7 @@ def test_time_for_attributes_and_scripts_is_bounded(piece: str) -> None:
     """Of a page of five megabytes."""
     markup = piece * (5 * 10**6 // len(piece))
     assert cpu_seconds(lambda: lambda: list(hidden_parts(markup))) < 0.25
+    assert cpu_seconds(lambda: lambda: shown_hash("http://h/", PageText(None, "a" * 5_000, (), markup))) < 0.25
 
 
 def test_of_many_marks_the_least_are_kept() -> None:

@@ -11,7 +11,6 @@ from crawlproject.content.page_marks import (
     NO_ADDRESSES,
     PageAddresses,
     PageText,
-    hidden_parts,
     page_content,
     shown_hash,
 )
@@ -50,7 +49,7 @@ class Shown(NamedTuple):
     @property
     def page_text(self) -> PageText:
         """What the page shows."""
-        return PageText(self.title, self.text, self.media, hidden_parts(self.markup))
+        return PageText(self.title, self.text, self.media, self.markup)
 
 
 def shown_by(render: Callable[[str], str | None], root: str) -> Callable[[str], Shown | None]:
