@@ -10,7 +10,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.misc import load_object
 
 from crawlproject.clock import CLOCK
-from crawlproject.compat import UNLIMITED, SlotDownloader
+from crawlproject.compat import UNLIMITED, SlotDownloader, closes_lane
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.lane.downloading import Downloading
 from crawlproject.download.timing import Timing
@@ -128,7 +128,7 @@ class FrontierDownloader(SlotDownloader):
             self.total_concurrency = UNLIMITED
         if not any(crawler.settings.getpriority(name) for name in _JITTER):
             self.leave_out_jitter()
-        self._is_fast = FrontierOptions.of(crawler).fast_lane
+        self._is_fast = FrontierOptions.of(crawler).fast_lane and closes_lane() is None
         self._fast: Downloading | None = None
 
     def _ended(self, request: Request) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from crawlproject.compat import VERSION
 from testbed.workers import environment
 from tests.processes import Forked, run_python, running
 
@@ -18,6 +19,9 @@ TIMEOUT = 600.0
 
 #: What a test crawl has besides the add-on: nothing from outside, no waiting.
 IMPOLITE: dict[str, Any] = {"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0}
+
+#: Exit code of a crawl that could not start.
+NOT_STARTED = 0 if VERSION < (2, 15) else 1
 
 #: A crawl that waits for the engine's heartbeat, which comes every 5 s otherwise, takes longer than ``PROMPT`` seconds:
 #: add ``NO_HEARTBEAT`` to its settings and assert ``stat("elapsed_time_seconds") < PROMPT``.

@@ -17,7 +17,7 @@ from crawlproject.storage.disk import DiskStore
 from scripts.chaos import disk_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import WebSpec, duplicates, fetches, missing, running_web
-from tests.crawl.crawling import IMPOLITE, crawl, crawling, read_results
+from tests.crawl.crawling import IMPOLITE, NOT_STARTED, crawl, crawling, read_results
 from tests.crawl.scripted_site import Answer, page, scripted_site
 from tests.crawl.workers import fork
 from tests.processes import HUNG
@@ -183,7 +183,7 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
             second = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
             web.limit(math.inf)
             assert f"in use by pid {process.pid}" in second.log
-            assert second.exit_code != 0
+            assert second.exit_code == NOT_STARTED
             process.wait(HUNG)
     assert len(fetched(web.records())) == 200
 
@@ -283,7 +283,7 @@ def test_earlier_items_are_not_overwritten(tmp_path: Path) -> None:
         assert "else" not in first
         asked = len(site.asked)
         refused = run(True, "0")
-        assert refused.exit_code != 0
+        assert refused.exit_code == NOT_STARTED
         [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
         assert f"-O (overwrite in FEEDS) would delete its items in {out}: append with -o" in line
         assert len(site.asked) == asked
@@ -306,7 +306,7 @@ def test_feed_that_cannot_be_written(tmp_path: Path, name: str) -> None:
         assert run.exit_code == 0
         assert (tmp_path / name).read_text().count("\n") == 1
     else:
-        assert run.exit_code != 0
+        assert run.exit_code == NOT_STARTED
         assert site.asked == []
         [line] = [line for line in run.log.splitlines() if "Cannot start" in line]
         assert f"the feed {tmp_path / name} cannot be written" in line
@@ -331,7 +331,7 @@ def test_nothing_is_appended_to_a_parquet_file(tmp_path: Path, resumed: bool) ->
         [first] = [path.rename(out) for path in tmp_path.glob("*.parquet")]
         asked, bytes_before = len(site.asked), first.read_bytes()
         refused = run(out.name, "0")
-        assert refused.exit_code != 0
+        assert refused.exit_code == NOT_STARTED
         [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
         assert f"{out} has items, and nothing can be appended to a Parquet file" in line
         assert len(site.asked) == asked
@@ -418,4 +418,4 @@ def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
         crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
         other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
     assert "belongs to the spider 'web', not to 'full'" in other.log
-    assert other.exit_code != 0
+    assert other.exit_code == NOT_STARTED

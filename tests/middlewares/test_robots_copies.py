@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from scrapy import signals
 from scrapy.http import Request, Response
 from scrapy.utils.test import get_crawler
 
+from crawlproject.compat import robots_parsed
 from crawlproject.middlewares.robots import Copy, RobotsMiddleware
 
 URL = "http://example.com/robots.txt"
@@ -80,7 +80,7 @@ def test_receivers_of_parsed_rules_have_them_before_a_request_is_judged(*, is_as
         await asyncio.sleep(0)
         received.append((robotparser, request))
 
-    crawler.signals.connect(slow if is_async else plain, signals.robots_parsed)
+    crawler.signals.connect(slow if is_async else plain, robots_parsed)
     request, copy = Request("http://example.com/a"), middleware.copy_of(Response(URL, body=b"User-agent: *"))
     assert asyncio.run(middleware._keep("http://example.com", request, copy)) is copy.parser
     assert received == [(copy.parser, request)]
