@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from crawlproject.compat import closes_lane
 from crawlproject.storage.disk import DiskStore
 from scripts.chaos import disk_crawl
 from testbed.redis_server import RunningRedis
@@ -406,7 +407,8 @@ def test_requests_that_cannot_be_stored_are_not_lost(tmp_path: Path, stop: str) 
         assert asked.count("1/first0") == 2
         return
     assert {url for run in runs for url in run.urls()} == {site.url(f"1{path}") for path in last}
-    assert runs[0].stat("frontier/unserializable/refetched") == 1
+    if closes_lane() is None:  # without the lane the callback goes on until its end
+        assert runs[0].stat("frontier/unserializable/refetched") == 1
     assert runs[0].log.count("cannot be stored") == 2, "a line for each kind of value"
     assert runs[2].items == []
 
