@@ -1,5 +1,6 @@
 """The parts that are compiled to C, where that is possible; everything else is in pyproject.toml."""
 
+import os
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - older ones read this far
@@ -25,5 +26,6 @@ def part(name):
     )
 
 
-# scrapyd reads an egg where it lies, which no compiled module can be loaded from.
-setup(ext_modules=[] if "bdist_egg" in sys.argv else [part(name) for name in PARTS])
+# scrapyd reads an egg where it lies, which no compiled module can be loaded from; the pure wheel is for any Python.
+is_pure = "bdist_egg" in sys.argv or os.environ.get("CRAWLPROJECT_PURE") == "1"
+setup(ext_modules=[] if is_pure else [part(name) for name in PARTS])
