@@ -60,6 +60,7 @@ class Dispatcher:
         self._most_connections = frontier.politeness.most_connections
         self._busy: dict[Session, None] = {}  # that may have another request at once; only if any may
         self._extra = 0  # requests in flight beyond the first of their session
+        self._in_flight = 0
         self.opened = 0  # sessions opened so far
         self.resumed = 0  # parked sessions resumed so far
 
@@ -74,6 +75,8 @@ class Dispatcher:
 
     def next(self, now: float) -> Start | None:
         """The request to start next; None if none may start now."""
+        if not self.frontier.budgets.may_start(self._in_flight):
+            return None
         for session in self.frontier.take_refilled():
             if session.state is FREE:  # else it was closed meanwhile
                 self._held.remove(session)
@@ -124,6 +127,7 @@ class Dispatcher:
 
     def _begun(self, session: Session, now: float) -> None:
         session.active += 1
+        self._in_flight += 1
         if self._most_connections > 1:
             session.next_at = now + self.frontier.servers.politeness_of(session.server).request_delay
             self._busy[session] = None
@@ -131,6 +135,7 @@ class Dispatcher:
     def ended(self, session: Session) -> None:
         """Report that a request of the session is over, successful or not."""
         session.active -= 1
+        self._in_flight -= 1
         if session.active:
             self._extra -= 1
             return
@@ -208,6 +213,8 @@ class Dispatcher:
 
     def wake_at(self) -> float | None:
         """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""
+        if not self.frontier.budgets.may_start(self._in_flight):
+            return None
         if self._free:
             return self.frontier.queue.now
         held, parked = self._held.first_key(), self._parked.first_key()
