@@ -105,11 +105,11 @@ def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--max-pages", type=_count, metavar="N", help="end after N pages")
     group.add_argument("--max-time", type=_number, metavar="SECONDS", help="end after this time")
     group.add_argument("--max-bytes", type=_count, metavar="N", help="end after pages of N bytes")
-    group.add_argument("--patience", type=_number, metavar="X", help="as FRONTIER_PATIENCE (10)")
+    group.add_argument("--choosiness", type=_number, metavar="X", help="as FRONTIER_CHOOSINESS (10)")
 
 
 def _experiment(opts: Namespace) -> Experiment:
-    from crawlproject.frontier.budgets import PATIENCE, Limits
+    from crawlproject.frontier.budgets import CHOOSINESS, Limits
     from crawlproject.frontier.dispatch import LINGER
     from crawlproject.frontier.politeness import PARKING_TIME, Politeness
     from crawlproject.simulation.record import CrawlOptions
@@ -138,7 +138,7 @@ def _experiment(opts: Namespace) -> Experiment:
             parse_delay=opts.parse_delay,
             linger=LINGER if opts.parse_delay else 0.0,
             limits=Limits(opts.max_pages or inf, opts.max_time or inf, opts.max_bytes or inf),
-            patience=PATIENCE if opts.patience is None else opts.patience,
+            choosiness=CHOOSINESS if opts.choosiness is None else opts.choosiness,
         ),
         knowledge=Knowledge(opts.estimate, opts.error or 0.0),
     )

@@ -6,7 +6,7 @@ while the crawl runs: each rises while the forecast says that its budget ends be
 value (dual mirror descent: Balseiro, Lu and Mirrokni, "The best of many worlds: dual mirror descent for online
 allocation problems", Operations Research 71, 2023).
 
-    level    price of a usual page, in the mean time of a page; without a limit of time ``patience``
+    level    price of a usual page, in the mean time of a page; without a limit of time ``choosiness``
     share    the part of it that is charged per page, the rest per byte
     page     level · share · mean time,   byte = level · (1 - share) · mean time / mean bytes
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
 
 #: With a limit of pages or bytes alone, a page costs as much as this many usual pages take (docs/policies.md).
-PATIENCE = 10.0
+CHOOSINESS = 10.0
 #: Bounds of the level: below, pages are free; above, only they count.
 LEVELS = 0.01, 1000.0
 #: Pages over which rates are averaged, as a share of the budget, and their bounds.
@@ -59,14 +59,14 @@ class Prices:
 class Budgets:
     """What a crawl may spend, and has spent in this run; ``prices`` follow from the forecasts."""
 
-    def __init__(self, limits: Limits = NO_LIMITS, patience: float = PATIENCE) -> None:
+    def __init__(self, limits: Limits = NO_LIMITS, choosiness: float = CHOOSINESS) -> None:
         self.limits = limits
         self.prices = Prices()
         self.pages = 0
         self.size = 0  # bytes
         self.began: float | None = None
-        self._patience = patience
-        self._level = patience
+        self._choosiness = choosiness
+        self._level = choosiness
         self._share = 0.5
         self._queued = 0  # URLs
         self._requests = 0
@@ -99,9 +99,12 @@ class Budgets:
             self.began = now
             self._last = now, 0
 
+    def received(self, size: int) -> None:
+        """Count bytes of bodies. O(1)."""
+        self.size += size
+
     def learn(self, m: Measurement) -> None:
-        """Count what a request has cost. O(1)."""
-        self.size += m.size
+        """Learn what a usual request costs. O(1)."""
         if m.response_time is not None:
             self._requests += 1
             rate = 1.0 / min(self._requests, WINDOWS[1])

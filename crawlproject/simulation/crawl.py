@@ -181,7 +181,7 @@ class _Crawler:
         self._urls = world.web.urls
         self._quality = quality
         self._options = options
-        budgets = Budgets(options.limits, options.patience)
+        budgets = Budgets(options.limits, options.choosiness)
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch, budgets=budgets)
         self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         self.dispatcher.max_parked = options.parked
@@ -263,7 +263,7 @@ class _Crawler:
         else:
             asked.end(start, now)
 
-    def _record(self, start: Start, now: float, status: int = 200, size: float = 0.0) -> None:
+    def _record(self, start: Start, now: float, status: int = 200, size: int = 0) -> None:
         """Let the frontier learn from a received response of ``size`` bytes."""
         session = start.session
         asked = self._asked.pop(session)
@@ -277,7 +277,7 @@ class _Crawler:
                 connect_time=asked.connect_time,
                 response_time=asked.time,
                 fetch_time=asked.time + now - asked.due,
-                size=round(size),
+                size=size,
                 connection_requests=requests,
                 server_closed=requests >= limit,
                 persistent=limit > 1,
@@ -305,7 +305,9 @@ class _Crawler:
         kind, errors = self.world.kinds[page], self.world.errors
         failed = errors[page] > 0
         is_page = kind in (PAGE, COPY) and not failed
-        self._record(start, now, 500 if failed else STATUSES[kind], self.world.size[page] if is_page else 0.0)
+        size = round(self.world.size[page]) if is_page else 0
+        self._record(start, now, 500 if failed else STATUSES[kind], size)
+        self._frontier.budgets.received(size)
         if failed:
             errors[page] -= 1
             self._try_again(start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.budgets import NO_LIMITS, PATIENCE, Limits
+from crawlproject.frontier.budgets import CHOOSINESS, NO_LIMITS, Limits
 from crawlproject.frontier.politeness import Politeness
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class CrawlOptions:
     #: The crawl ends when one of these budgets is spent; pages that end after ``limits.seconds`` do not count.
     limits: Limits = NO_LIMITS
     #: See ``frontier.budgets``.
-    patience: float = PATIENCE
+    choosiness: float = CHOOSINESS
 
 
 @dataclass(frozen=True)

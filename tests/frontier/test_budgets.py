@@ -20,6 +20,7 @@ def spend(budgets: Budgets, pages: int, *, each: float = 0.1, queued: int = 10**
     budgets.begin(0.0)
     for _ in range(pages):
         budgets.learn(answer(size=size))
+        budgets.received(size)
         budgets.page_fetched((budgets.pages + 1) * each, queued)
 
 
@@ -31,9 +32,9 @@ def test_without_a_limit_of_pages_or_bytes_only_time_costs() -> None:
         assert (budgets.prices.page, budgets.prices.byte) == (0.0, 0.0)
 
 
-def test_a_page_of_a_page_budget_costs_patience_times_the_mean_time_of_a_page() -> None:
-    """Mean time 1 s, patience 10: 10 s; bytes cost nothing."""
-    budgets = Budgets(Limits(pages=1000), patience=10.0)
+def test_a_page_of_a_page_budget_costs_choosiness_times_the_mean_time_of_a_page() -> None:
+    """Mean time 1 s, choosiness 10: 10 s; bytes cost nothing."""
+    budgets = Budgets(Limits(pages=1000), choosiness=10.0)
     spend(budgets, 20)
     assert budgets.prices.page == pytest.approx(10.0)
     assert budgets.prices.byte == 0.0
@@ -41,7 +42,7 @@ def test_a_page_of_a_page_budget_costs_patience_times_the_mean_time_of_a_page() 
 
 def test_a_byte_of_a_byte_budget_costs_as_much_as_its_share_of_a_usual_page() -> None:
     """Pages of 100 bytes: 10 s / 100."""
-    budgets = Budgets(Limits(size=10**6), patience=10.0)
+    budgets = Budgets(Limits(size=10**6), choosiness=10.0)
     spend(budgets, 20)
     assert budgets.prices.byte == pytest.approx(0.1)
     assert budgets.prices.page == 0.0
@@ -49,7 +50,7 @@ def test_a_byte_of_a_byte_budget_costs_as_much_as_its_share_of_a_usual_page() ->
 
 def test_pages_that_nobody_waits_for_are_cheap() -> None:
     """With 100 URLs queued for 1,000 pages that are left, a page costs a tenth: the web may be smaller than that."""
-    budgets = Budgets(Limits(pages=1020), patience=10.0)
+    budgets = Budgets(Limits(pages=1020), choosiness=10.0)
     spend(budgets, 20, queued=100)
     assert budgets.prices.page == pytest.approx(1.0)
 
@@ -57,15 +58,15 @@ def test_pages_that_nobody_waits_for_are_cheap() -> None:
 @pytest.mark.parametrize(("seconds", "is_dearer"), [(1000.0, True), (50.0, False)])
 def test_pages_get_dearer_while_they_will_end_before_the_time(seconds: float, is_dearer: bool) -> None:
     """1,000 pages at 10 per second need 100 s."""
-    budgets = Budgets(Limits(pages=1000, seconds=seconds), patience=10.0)
+    budgets = Budgets(Limits(pages=1000, seconds=seconds), choosiness=10.0)
     spend(budgets, 300)
     assert (budgets.prices.page > 10.0) == is_dearer
 
 
 def test_of_pages_and_bytes_the_scarcer_gets_the_higher_price() -> None:
-    """Of a usual page's price; both together are ``patience`` times its time."""
+    """Of a usual page's price; both together are ``choosiness`` times its time."""
     for limits, pages_are_scarcer in ((Limits(1000, size=10**6), True), (Limits(1000, size=50_000), False)):
-        budgets = Budgets(limits, patience=10.0)
+        budgets = Budgets(limits, choosiness=10.0)
         spend(budgets, 300)
         of_bytes = budgets.prices.byte * budgets.prices.usual_size
         assert (budgets.prices.page > of_bytes) == pages_are_scarcer

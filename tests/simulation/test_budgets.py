@@ -30,8 +30,8 @@ def web() -> SimulatedWeb:
     return build(SyntheticSpec(servers=100, pages=PAGES))
 
 
-def crawl(web: SimulatedWeb, limits: Limits, policy: str = "prefix", patience: float = 10.0) -> Crawl:
-    options = CrawlOptions(sessions=16, limits=limits, patience=patience)
+def crawl(web: SimulatedWeb, limits: Limits, policy: str = "prefix", choosiness: float = 10.0) -> Crawl:
+    options = CrawlOptions(sessions=16, limits=limits, choosiness=choosiness)
     return simulate(web, POLICIES[policy](), KnownWorth(web), options)
 
 
@@ -66,24 +66,24 @@ def test_the_bound_of_a_byte_budget_is_the_fractional_knapsack(web: SimulatedWeb
 
 
 @pytest.mark.parametrize("pages", [150, 450])
-def test_with_a_page_budget_a_patient_crawl_gathers_more(web: SimulatedWeb, pages: int) -> None:
-    """In more time, and never less than without patience."""
-    hasty, patient = (crawl(web, Limits(pages=pages), patience=patience) for patience in (0.0, 10.0))
-    assert gathered(patient) > 1.05 * gathered(hasty)
-    assert patient.full_time > hasty.full_time
+def test_with_a_page_budget_a_choosy_crawl_gathers_more(web: SimulatedWeb, pages: int) -> None:
+    """In more time, and never less than without choosiness."""
+    hasty, choosy = (crawl(web, Limits(pages=pages), choosiness=choosiness) for choosiness in (0.0, 10.0))
+    assert gathered(choosy) > 1.05 * gathered(hasty)
+    assert choosy.full_time > hasty.full_time
 
 
-def test_without_patience_a_page_budget_cuts_the_crawl_without_a_budget(web: SimulatedWeb) -> None:
+def test_without_choosiness_a_page_budget_cuts_the_crawl_without_a_budget(web: SimulatedWeb) -> None:
     """The same pages in the same order, but for those in flight at its end."""
-    whole, part = crawl(web, Limits()), crawl(web, Limits(pages=450), patience=0.0)
+    whole, part = crawl(web, Limits()), crawl(web, Limits(pages=450), choosiness=0.0)
     assert whole.pages[:430].tolist() == part.pages[:430].tolist()
     assert len(part.pages) == 450
 
 
 def test_two_budgets_end_together(web: SimulatedWeb) -> None:
-    """Pages and time, between a hasty and a patient crawl: both are used to 90%."""
-    hasty, patient = (crawl(web, Limits(pages=600), patience=patience) for patience in (0.0, 1000.0))
-    limits = Limits(600, (hasty.ended[-30] + patient.ended[-30]) / 2)
+    """Pages and time, between a hasty and a choosy crawl: both are used to 90%."""
+    hasty, choosy = (crawl(web, Limits(pages=600), choosiness=choosiness) for choosiness in (0.0, 1000.0))
+    limits = Limits(600, (hasty.ended[-30] + choosy.ended[-30]) / 2)
     done = crawl(web, limits)
     assert len(done.pages) >= 0.9 * limits.pages
     assert done.full_time >= 0.9 * limits.seconds
