@@ -86,15 +86,24 @@ class Dispatcher:
             self._free.append(held)
         while (parked := self._parked.pop_due(now)) is not None:
             self._unpark(parked, now)
-        while self._free:
+        while True:
+            # Places before sessions: where several requests have ended, those that go on are compared with servers that
+            # would not get a place otherwise.
+            if (start := self._open_some(now)) is not None:
+                return start
+            if not self._free:
+                return self._another(now) if self._busy else None
             session = self._free.popleft()
             start = self._serve(session, now) if session.state is FREE else None  # else it was closed meanwhile
             if start is not None:
                 return start
+
+    def _open_some(self, now: float) -> Start | None:
+        """Open sessions while there are places; the first request of one. O(log servers)."""
         while len(self._open) + self._extra < self.max_sessions:
             opened = self.frontier.open_session(now, self.max_sessions)
             if opened is None:
-                break
+                return None
             self._open.add(opened)
             if opened.heap_item is not None:  # it was parked
                 self._parked.remove(opened)
@@ -104,7 +113,7 @@ class Dispatcher:
             start = self._serve(opened, now)
             if start is not None:
                 return start
-        return self._another(now) if self._busy else None
+        return None
 
     def _another(self, now: float) -> Start | None:
         """Another request of a session that has one in flight. O(busy sessions)."""
