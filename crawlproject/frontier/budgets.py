@@ -15,7 +15,8 @@ O(1) per request.
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from bisect import bisect_left
+from math import exp, inf, log, log2
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ WINDOW_SHARE, WINDOWS = 0.05, (30, 1000)
 DRIFT = 1.1
 #: Steps of the logarithm of a price for each window, times the logarithm of the ratio of two forecasts.
 GAIN = 2.0
+#: Points of the curve of quality differ by this factor in pages; pages before twice the budget is forecast.
+CURVE_STEP, MIN_PAGES = 1.1, 40
 
 
 class Limits(NamedTuple):
@@ -56,6 +59,21 @@ class Prices:
         self.usual_size = 0.0
 
 
+class Outlook(NamedTuple):
+    """The budget that ends first, and what its crawl may expect."""
+
+    #: ``pages``, ``seconds`` or ``size``.
+    binding: str
+    left: float
+    limit: float
+    #: Quality that one more of each is worth now.
+    page: float
+    second: float
+    byte: float
+    #: Quality with twice the budget, as a multiple of that with the budget; None: too early to tell.
+    twice: float | None
+
+
 class Budgets:
     """What a crawl may spend, and has spent in this run; ``prices`` follow from the forecasts."""
 
@@ -75,6 +93,8 @@ class Budgets:
         self._page_size = 0.0  # and of the bytes between them
         self._last = 0.0, 0  # time and bytes at the last page
         self._ranked_at = 0.0, 0.0  # prices
+        self._gathered = 0.0  # quality
+        self._curve: list[tuple[int, float]] = [(0, 0.0)]  # pages and quality, each point a little after the last
 
     def allow(self, limits: Limits) -> None:
         """Replace the limits; what is spent stays spent. O(1)."""
@@ -111,9 +131,12 @@ class Budgets:
             self._mean_time += (m.response_time - self._mean_time) * rate
             self.prices.usual_size += (m.size - self.prices.usual_size) * rate
 
-    def page_fetched(self, now: float, queued: int) -> None:
+    def page_fetched(self, now: float, queued: int, quality: float) -> None:
         """Count a page while so many URLs are ``queued``, and set the prices anew. O(1)."""
         self.pages += 1
+        self._gathered += quality
+        if self.pages >= self._curve[-1][0] * CURVE_STEP:
+            self._curve.append((self.pages, self._gathered))
         self._queued = queued
         window = min(max(WINDOW_SHARE * self.limits.pages, WINDOWS[0]), WINDOWS[1])
         rate = 1.0 / min(self.pages, window)
@@ -125,16 +148,54 @@ class Budgets:
             self._adapt(now, GAIN * rate)
         self._price()
 
+    def outlook(self, now: float, worth: float) -> Outlook | None:
+        """For people; ``worth``: quality of a second, the rank of the last session. None without a limit. O(log n)."""
+        if self.limits == NO_LIMITS:
+            return None
+        left = self.left(now)
+        ends = self._ends(left)
+        name = min(Limits._fields, key=lambda each: getattr(ends, each))
+        limit, rest = getattr(self.limits, name), getattr(left, name)
+        used = max(0.0, 1.0 - rest / limit) if limit else 1.0
+        prices = self.prices
+        return Outlook(name, rest, limit, worth * prices.page, worth, worth * prices.byte, self._twice(used))
+
+    def _twice(self, used: float) -> float | None:
+        """Each doubling of the pages so far has gained ``ratio`` times as much as the one before; so will the next."""
+        if self.pages < MIN_PAGES or used <= 0.0:
+            return None
+        quarter, half = (self._gathered_by(self.pages * share) for share in (0.25, 0.5))
+        gain = self._gathered - half
+        if not (half > quarter and gain > 0.0):
+            return 1.0
+        ratio = min(gain / (half - quarter), 2.0)  # 2: the same for each page
+
+        def after(doublings: float) -> float:
+            growth = doublings if abs(ratio - 1.0) < 1e-6 else (ratio**doublings - 1.0) / (ratio - 1.0)
+            return self._gathered + gain * ratio * growth
+
+        doublings = log2(1.0 / used)
+        return after(doublings + 1.0) / after(doublings)
+
+    def _gathered_by(self, pages: float) -> float:
+        """Quality of the first ``pages``; linear between the points of the curve."""
+        points = [*self._curve, (self.pages, self._gathered)]
+        place = bisect_left(points, (pages, 0.0))
+        (before, low), (after, high) = points[place - 1], points[place]
+        return low + (high - low) * (pages - before) / max(1, after - before)
+
+    def _ends(self, left: Limits) -> Limits:
+        """Seconds until each budget is spent, at the present rates."""
+        return Limits(left.pages * self._gap, left.seconds, left.size * self._gap / max(self._page_size, 1e-9))
+
     def _adapt(self, now: float, step: float) -> None:
         """Move the prices so that what is left of each budget ends at the same time."""
-        left = self.left(now)
-        by_pages = left.pages * self._gap
-        by_size = left.size * self._gap / max(self._page_size, 1e-9)
-        if left.seconds < inf:
-            self._level *= exp(step * _log_ratio(left.seconds, min(by_pages, by_size)))
+        ends = self._ends(self.left(now))
+        if ends.seconds < inf:
+            self._level *= exp(step * _log_ratio(ends.seconds, min(ends.pages, ends.size)))
             self._level = min(max(self._level, LEVELS[0]), LEVELS[1])
-        if max(left.pages, left.size) < inf:
-            odds = self._share / (1.0 - self._share) * exp(step * _log_ratio(by_size, by_pages))
+        if max(ends.pages, ends.size) < inf:
+            odds = self._share / (1.0 - self._share) * exp(step * _log_ratio(ends.size, ends.pages))
             self._share = min(max(odds / (1.0 + odds), 0.001), 0.999)
 
     def _price(self) -> None:

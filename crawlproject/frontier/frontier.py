@@ -419,7 +419,7 @@ class Frontier:
         server.fetched += 1
         server.gathered += quality
         self.quality.fetched(quality)
-        self.budgets.page_fetched(self.queue.now, self._urls)
+        self.budgets.page_fetched(self.queue.now, self._urls, quality)
         if server.fetched >= limit > 0:
             self.fill(key)
         self.servers.changed(server)

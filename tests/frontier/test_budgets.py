@@ -1,5 +1,6 @@
 """What a page and a byte cost, and when a crawl may send no further request."""
 
+from collections.abc import Callable
 from math import inf
 
 import pytest
@@ -8,20 +9,28 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement
 from crawlproject.frontier.budgets import Budgets, Limits
 from crawlproject.frontier.dispatch import Dispatcher
 
+Quality = Callable[[int], float]
+
 A, B = "http://a.example", "http://b.example"
+
+
+def _equal(page: int) -> float:
+    return 1.0
 
 
 def answer(time: float = 1.0, size: int = 100, key: str = A, now: float = 0.0) -> Measurement:
     return Measurement(key, now, status=200, response_time=time, fetch_time=time, size=size)
 
 
-def spend(budgets: Budgets, pages: int, *, each: float = 0.1, queued: int = 10**6, size: int = 100) -> None:
+def spend(
+    budgets: Budgets, pages: int, *, each: float = 0.1, queued: int = 10**6, size: int = 100, quality: Quality = _equal
+) -> None:
     """Fetch this many pages, one ``each`` seconds."""
     budgets.begin(0.0)
     for _ in range(pages):
         budgets.learn(answer(size=size))
         budgets.received(size)
-        budgets.page_fetched((budgets.pages + 1) * each, queued)
+        budgets.page_fetched((budgets.pages + 1) * each, queued, quality(budgets.pages))
 
 
 def test_without_a_limit_of_pages_or_bytes_only_time_costs() -> None:
@@ -95,6 +104,41 @@ def test_a_budget_may_be_raised_and_lowered() -> None:
     budgets.allow(Limits(pages=50))
     assert not budgets.may_start(0)
     assert budgets.left(0.0).pages == 0
+
+
+@pytest.mark.parametrize(
+    ("quality", "twice"),
+    [
+        (_equal, 2.0),
+        (lambda page: 1.0 / (page + 1), 1.09),  # H(2000) / H(1000)
+        (lambda page: float(page < 50), 1.0),
+        (lambda page: 0.0, 1.0),
+    ],
+)
+def test_what_twice_the_budget_would_gather_follows_from_the_curve(quality: Quality, twice: float) -> None:
+    """At the end of the budget and in its midst."""
+    budgets = Budgets(Limits(pages=1000))
+    assert budgets.outlook(0.0, 1.0) == ("pages", 1000, 1000, 0.0, 1.0, 0.0, None)
+    for _ in range(2):
+        spend(budgets, 500, quality=quality)
+        outlook = budgets.outlook(0.0, 1.0)
+        assert outlook is not None
+        assert outlook.twice == pytest.approx(twice, abs=0.02)
+
+
+def test_the_budget_that_ends_first_binds() -> None:
+    """At the present rates: 10 pages and 1,000 bytes per second."""
+    for limits, binding in (
+        (Limits(1000, 200.0, 10**6), "pages"),
+        (Limits(1000, 50.0, 10**6), "seconds"),
+        (Limits(1000, 200.0, 50_000), "size"),
+    ):
+        budgets = Budgets(limits)
+        spend(budgets, 100)
+        outlook = budgets.outlook(10.0, 1.0)
+        assert outlook is not None
+        assert outlook.binding == binding
+    assert Budgets(Limits()).outlook(0.0, 1.0) is None
 
 
 def test_a_large_server_costs_more_of_a_byte_budget() -> None:
