@@ -138,7 +138,7 @@ class Budgets:
         if self.pages >= self._curve[-1][0] * CURVE_STEP:
             self._curve.append((self.pages, self._gathered))
         self._queued = queued
-        window = min(max(WINDOW_SHARE * self.limits.pages, WINDOWS[0]), WINDOWS[1])
+        window = min(max(WINDOW_SHARE * self._in_pages(self.limits), WINDOWS[0]), WINDOWS[1])
         rate = 1.0 / min(self.pages, window)
         then, size = self._last
         self._gap += (now - then - self._gap) * rate
@@ -186,7 +186,12 @@ class Budgets:
 
     def _ends(self, left: Limits) -> Limits:
         """Seconds until each budget is spent, at the present rates."""
-        return Limits(left.pages * self._gap, left.seconds, left.size * self._gap / max(self._page_size, 1e-9))
+        gap = max(self._gap, 1e-9)
+        return Limits(left.pages * gap, left.seconds, left.size * gap / max(self._page_size, 1e-9))
+
+    def _in_pages(self, limits: Limits) -> float:
+        """Usual pages that the limits of pages and bytes allow."""
+        return min(limits.pages, limits.size / max(1.0, self.prices.usual_size))
 
     def _adapt(self, now: float, step: float) -> None:
         """Move the prices so that what is left of each budget ends at the same time."""
@@ -203,7 +208,7 @@ class Budgets:
         if not (pages or size):
             self.prices.page = self.prices.byte = 0.0
             return
-        left = min(self.limits.pages - self.pages, (self.limits.size - self.size) / max(1.0, self.prices.usual_size))
+        left = self._in_pages(Limits(self.limits.pages - self.pages, inf, self.limits.size - self.size))
         usual = self._level * self._mean_time * min(1.0, self._queued / max(1.0, left))
         share = self._share if pages and size else float(pages)
         self.prices.page = usual * share

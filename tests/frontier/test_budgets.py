@@ -82,13 +82,20 @@ def test_of_pages_and_bytes_the_scarcer_gets_the_higher_price() -> None:
         assert budgets.prices.page + of_bytes == pytest.approx(10.0)
 
 
-@pytest.mark.parametrize("limits", [Limits(1), Limits(10**12), Limits(1, 0.0, 1), Limits(10**12, 1e12, 10**15)])
+@pytest.mark.parametrize(
+    "limits", [Limits(1), Limits(10**12), Limits(1, 0.0, 1), Limits(10**12, 1e12, 10**15), Limits(seconds=9.0)]
+)
 def test_prices_stay_finite_whatever_the_budget(limits: Limits) -> None:
     """Also when it is overspent, and with answers that take no time and have no bytes."""
     budgets = Budgets(limits)
     budgets.learn(answer(0.0, 0))
     spend(budgets, 2000, each=0.0, size=0)
     spend(budgets, 100)
+    outlook = budgets.outlook(1.0, 1.0)
+    assert outlook is not None
+    assert outlook.twice is not None
+    assert 1.0 <= outlook.twice <= 2.0 + 1e-9
+    budgets.allow(Limits(10**6, size=10**9))
     assert 0.0 <= budgets.prices.page < inf
     assert 0.0 <= budgets.prices.byte < inf
 
