@@ -34,7 +34,8 @@ def _denied(reader: Reader) -> frozenset[str]:
 class LimitOptions(Options):
     """Limits; 0 = none, as by default: the operator ends a broad crawl.
 
-    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run; 0: no limit, as for the next three
+    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run, by several workers over all runs; 0: no
+        limit, as for the next three
     FRONTIER_MAX_PAGES_PER_SERVER: maximum pages of a server, over all runs of a `JOBDIR`
     FRONTIER_MAX_PAGES_PER_DOMAIN: the same for a registered domain
     FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes in this run
