@@ -36,6 +36,7 @@ from crawlproject.engine import (
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
+from crawlproject.options.limits import LimitOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.ends import RequestEnds
@@ -94,7 +95,7 @@ class FrontierScheduler(BaseScheduler):
         self._stats = stats_of(crawler)
         quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        frontier = options.new_frontier(admits_newcomers=True)
+        frontier = options.new_frontier(LimitOptions.of(crawler).budgets(), admits_newcomers=True)
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self._frontier = frontier
         self._dispatcher = dispatcher

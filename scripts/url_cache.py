@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Hit rate of URL caches by size, on the links of real crawls: reproduces Broder, Najork & Wiener 2003, §5.
 
-    scripts/url_cache.py [--data DIR] [--sizes 64,65536]
+    scripts/url_cache.py [LINKS ...] [--data DIR] [--sizes 64,65536]
+
+LINKS: files of links of your own, ``.gz`` or not: a crawl's ``FRONTIER_LINKS_FILE``, or an edge list (a page and a
+link of it on each line).  Their pages come in the order of the file, as the crawl fetched them from many servers.
+Without one, the graphs in DIR:
 
 Traces: the links of all pages in the order of a breadth-first crawl, each link once per page.  ``uic`` (University of
 Illinois at Chicago, 2018), whole and ("cross") the links that N crawler processes, which share the hosts by a hash,
@@ -10,19 +14,24 @@ send each other, each process with its own cache; ``cnr`` (CNR, 2000), which has
 Policies: MIN (clairvoyant; the bound), LRU, CLOCK, RANDOM, STATIC and INFINITE.  STATIC has the most popular URLs of
 the trace.  In the paper they are in the cache from the start (column "preloaded"), so that even a first request is a
 hit; a crawl that did so would never fetch them.  In all other columns, STATIC included, a first request is a miss.
+A second table has the misses as a multiple of MIN's.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import random
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from heapq import heappop, heappush
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -51,7 +60,8 @@ class LinkGraph:
     page_of: np.ndarray
     #: Host of each URL (pages are the first URLs); None if unknown.
     hosts: list[str] | None
-    seed: int
+    #: None: pages are crawled by number.
+    seed: int | None
 
 
 def load_uic(graphs: Path) -> LinkGraph:
@@ -81,11 +91,28 @@ def load_cnr(graphs: Path) -> LinkGraph:
     return LinkGraph(indptr, links, np.arange(pages), None, seed=int(np.argmax(counts)))  # it reaches all pages
 
 
+def load_links(path: Path) -> LinkGraph:
+    """A link file or an edge list; fields are separated by blanks, and lines of one page are joined."""
+    shown: dict[str, dict[str, None]] = {}
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        for line in lines:
+            if fields := line.split():
+                shown.setdefault(fields[0], {}).update(dict.fromkeys(fields[1:]))
+    numbers = {url: number for number, url in enumerate(dict.fromkeys(chain(shown, *shown.values())))}
+    links = np.array([numbers[link] for page in shown.values() for link in page], dtype=np.int64)
+    indptr = np.concatenate(([0], np.cumsum([len(page) for page in shown.values()], dtype=np.int64)))
+    page_of = np.where(np.arange(len(numbers)) < len(shown), np.arange(len(numbers)), -1)
+    hosts = [urlsplit(url).netloc for url in numbers]
+    return LinkGraph(indptr, links, page_of, hosts if any(hosts) else None, None)
+
+
 LOADERS: dict[str, Callable[[Path], LinkGraph]] = {"uic": load_uic, "cnr": load_cnr}
 
 
 def breadth_first(graph: LinkGraph) -> list[int]:
-    """The pages reachable from the seed, in breadth-first order."""
+    """The pages reachable from the seed, in breadth-first order; without a seed all, by number."""
+    if graph.seed is None:
+        return list(range(len(graph.indptr) - 1))
     reached = np.zeros(len(graph.indptr) - 1, dtype=bool)
     reached[graph.seed] = True
     order = [graph.seed]
@@ -215,30 +242,46 @@ def measure(traces: list[Trace], size: int) -> dict[str, int]:
 
 
 def table(traces: list[Trace], sizes: list[int]) -> Iterator[str]:
-    """A Markdown table of hit rates in per cent, a row for each size."""
+    """Two Markdown tables, a row for each size: hit rates in per cent, and misses as a multiple of MIN's."""
     requests = sum(map(len, traces))
-    for number, size in enumerate(sizes):
-        hits = measure(traces, size)
-        if number == 0:
-            yield "| size | " + " | ".join(hits) + " |"
-            yield "|---:|" + "---:|" * len(hits)
+    found = {size: measure(traces, size) for size in sizes}
+    policies = list(next(iter(found.values())))
+    heading = ["| size | " + " | ".join(policies) + " |", "|---:|" + "---:|" * len(policies)]
+    yield from heading
+    for size, hits in found.items():
         yield f"| {size:,} | " + " | ".join(f"{100 * each / requests:.1f}" for each in hits.values()) + " |"
+    yield ""
+    yield from heading
+    for size, hits in found.items():
+        least = max(1, requests - hits["MIN"])
+        yield f"| {size:,} | " + " | ".join(f"{(requests - each) / least:.2f}" for each in hits.values()) + " |"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Measure and print; returns 1 if there is no data, else 0."""
+    """Measure and print; returns 1 if there is no data, or a file cannot be read; else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("links", nargs="*", type=Path, metavar="LINKS")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder with graphs/")
     parser.add_argument("--graphs", default="uic,cnr")
     parser.add_argument("--processes", type=int, default=4, help="crawler processes of the cross trace (the paper: 4)")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     args = parser.parse_args(argv)
-    if not (args.data / "graphs").is_dir():
+    if not args.links and not (args.data / "graphs").is_dir():
         print(f"no graphs in {args.data}; name the folder with --data", file=sys.stderr)
         return 1
     sizes = sorted(map(int, args.sizes.split(",")))
-    for name in args.graphs.split(","):
-        graph = LOADERS[name](args.data / "graphs")
+    graphs = {path.name: partial(load_links, path) for path in args.links} or {
+        name: partial(LOADERS[name], args.data / "graphs") for name in args.graphs.split(",")
+    }
+    for name, load in graphs.items():
+        try:
+            graph = load()
+        except (OSError, UnicodeDecodeError) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 1
+        if not len(graph.links):
+            print(f"{name}: no links", file=sys.stderr)
+            return 1
         streams = {f"{name}, full": full_trace(graph)}
         if graph.hosts is not None and args.processes > 1:
             streams[f"{name}, cross"] = cross_traces(graph, args.processes)

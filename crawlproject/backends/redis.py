@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -38,6 +39,7 @@ from crawlproject.workers.keys import Keys
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
 from crawlproject.workers.outbox import Outbox
+from crawlproject.workers.page_share import PageShare
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.roster import read_workers
 from crawlproject.workers.worker import Worker
@@ -93,6 +95,7 @@ class RedisBackend(StoringBackend):
         nothing is left behind.
         """
         super().__init__(crawler, frontier, seen, host)
+        self._page_share = PageShare(frontier.budgets.limits.pages)
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
@@ -381,6 +384,13 @@ class RedisBackend(StoringBackend):
     def report(self, counts: Mapping[str, float]) -> None:
         for name, count in counts.items():
             self._stats.set_value(f"workers/{name}", count)
+
+    def share_pages(self, own: int, total: int, workers: int) -> None:
+        if self._page_share.most < inf:
+            budgets = self._frontier.budgets
+            budgets.allow(budgets.limits._replace(pages=self._page_share.limit(own, total, workers)))
+            if total >= self._page_share.most:
+                self.fail("closespider_pagecount")
 
     def acted(self, mark: str) -> None:
         self._orders.announced(mark)

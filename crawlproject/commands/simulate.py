@@ -102,9 +102,14 @@ def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--min-delay", type=_number, metavar="SECONDS", default=0.0, help="shortest wait (0)")
     group.add_argument("--max-delay", type=_number, metavar="SECONDS", default=60.0, help="longest wait (60)")
     group.add_argument("--parse-delay", type=_number, metavar="SECONDS", default=0.0, help="time to extract links (0)")
+    group.add_argument("--max-pages", type=_count, metavar="N", help="end after N pages")
+    group.add_argument("--max-time", type=_number, metavar="SECONDS", help="end after this time")
+    group.add_argument("--max-bytes", type=_count, metavar="N", help="end after pages of N bytes")
+    group.add_argument("--choosiness", type=_number, metavar="X", help="as FRONTIER_CHOOSINESS (10)")
 
 
 def _experiment(opts: Namespace) -> Experiment:
+    from crawlproject.frontier.budgets import CHOOSINESS, Limits
     from crawlproject.frontier.dispatch import LINGER
     from crawlproject.frontier.politeness import PARKING_TIME, Politeness
     from crawlproject.simulation.record import CrawlOptions
@@ -132,6 +137,8 @@ def _experiment(opts: Namespace) -> Experiment:
             ),
             parse_delay=opts.parse_delay,
             linger=LINGER if opts.parse_delay else 0.0,
+            limits=Limits(opts.max_pages or inf, opts.max_time or inf, opts.max_bytes or inf),
+            choosiness=CHOOSINESS if opts.choosiness is None else opts.choosiness,
         ),
         knowledge=Knowledge(opts.estimate, opts.error or 0.0),
     )

@@ -30,7 +30,7 @@ class Command(Described, BaseRunSpiderCommand):
         "Run one crawl in N processes (workers) on this machine, over the Redis server of REDIS_URL or REDIS_HOST. "
         "If the settings name none, a private redis-server is started for the crawl: with JOBDIR it keeps its data "
         "in JOBDIR/redis, and the same command resumes the crawl; without JOBDIR nothing is kept. "
-        "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_pages are per worker. "
+        "Options are passed to each worker. Limits such as FRONTIER_MAX_SESSIONS and max_bytes are per worker. "
         "What several processes cannot write to has the worker's number in its name: -o pages.jsonl gives "
         "pages-1.jsonl, pages-2.jsonl, ..., --logfile crawl.log gives crawl-1.log, ...; so do FEEDS, "
         "FRONTIER_LINKS_FILE and FRONTIER_REPOSITORY_DIR, and FRONTIER_METRICS_PORT and FRONTIER_CONSOLE_PORT count "

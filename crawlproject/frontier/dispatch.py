@@ -60,6 +60,7 @@ class Dispatcher:
         self._most_connections = frontier.politeness.most_connections
         self._busy: dict[Session, None] = {}  # that may have another request at once; only if any may
         self._extra = 0  # requests in flight beyond the first of their session
+        self._in_flight = 0
         self.opened = 0  # sessions opened so far
         self.resumed = 0  # parked sessions resumed so far
 
@@ -74,6 +75,8 @@ class Dispatcher:
 
     def next(self, now: float) -> Start | None:
         """The request to start next; None if none may start now."""
+        if not self.frontier.budgets.may_start(self._in_flight):
+            return None
         for session in self.frontier.take_refilled():
             if session.state is FREE:  # else it was closed meanwhile
                 self._held.remove(session)
@@ -83,15 +86,24 @@ class Dispatcher:
             self._free.append(held)
         while (parked := self._parked.pop_due(now)) is not None:
             self._unpark(parked, now)
-        while self._free:
+        while True:
+            # Places before sessions: where several requests have ended, those that go on are compared with servers that
+            # would not get a place otherwise.
+            if (start := self._open_some(now)) is not None:
+                return start
+            if not self._free:
+                return self._another(now) if self._busy else None
             session = self._free.popleft()
             start = self._serve(session, now) if session.state is FREE else None  # else it was closed meanwhile
             if start is not None:
                 return start
+
+    def _open_some(self, now: float) -> Start | None:
+        """Open sessions while there are places; the first request of one. O(log servers)."""
         while len(self._open) + self._extra < self.max_sessions:
             opened = self.frontier.open_session(now, self.max_sessions)
             if opened is None:
-                break
+                return None
             self._open.add(opened)
             if opened.heap_item is not None:  # it was parked
                 self._parked.remove(opened)
@@ -101,7 +113,7 @@ class Dispatcher:
             start = self._serve(opened, now)
             if start is not None:
                 return start
-        return self._another(now) if self._busy else None
+        return None
 
     def _another(self, now: float) -> Start | None:
         """Another request of a session that has one in flight. O(busy sessions)."""
@@ -124,6 +136,7 @@ class Dispatcher:
 
     def _begun(self, session: Session, now: float) -> None:
         session.active += 1
+        self._in_flight += 1
         if self._most_connections > 1:
             session.next_at = now + self.frontier.servers.politeness_of(session.server).request_delay
             self._busy[session] = None
@@ -131,6 +144,7 @@ class Dispatcher:
     def ended(self, session: Session) -> None:
         """Report that a request of the session is over, successful or not."""
         session.active -= 1
+        self._in_flight -= 1
         if session.active:
             self._extra -= 1
             return
@@ -208,6 +222,8 @@ class Dispatcher:
 
     def wake_at(self) -> float | None:
         """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""
+        if not self.frontier.budgets.may_start(self._in_flight):
+            return None
         if self._free:
             return self.frontier.queue.now
         held, parked = self._held.first_key(), self._parked.first_key()

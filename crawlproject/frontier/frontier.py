@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.budgets import Budgets
 from crawlproject.frontier.drops import Drops
 from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
@@ -66,8 +67,10 @@ class Frontier:
         max_failures: int = 10,
         group_of: Callable[[str], str] | None = None,
         admits_newcomers: bool = False,
+        budgets: Budgets | None = None,
     ) -> None:
         self.policy = policy
+        self.budgets = budgets or Budgets()
         self.politeness = politeness or Politeness()
         self.max_failures = max_failures
         self._max_batch = max_batch
@@ -80,6 +83,7 @@ class Frontier:
             self.politeness,
             max_batch,
             by_quality=policy.by_quality,
+            prices=self.budgets.prices,
         )
         self.quality = QualityTally()
         self._urls = 0
@@ -144,7 +148,7 @@ class Frontier:
                 if entry.priority in WAITING and server.guard is not None:
                     server.guard.waiting += 1
                 if look_ahead is not None:
-                    gain += look_ahead.learn_url(quality * server.worth, rate, server.page_time)
+                    gain += look_ahead.learn_url(quality * server.worth, rate, server.page_cost)
         finally:
             self._urls += added
             self.quality.add(added, worth)
@@ -226,6 +230,7 @@ class Frontier:
         if session.is_spent or now < session.ready_at or not server.urls:
             return None
         self.queue.tick(now)
+        self.budgets.begin(now)
         session.requests += 1
         if session.busy_since is None:
             session.busy_since = now
@@ -266,6 +271,7 @@ class Frontier:
     def record(self, measurement: Measurement) -> None:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
         server = self.servers.learn(measurement)
+        self.budgets.learn(measurement)
         if self._learns:
             self._rank_again()
         if server.failures >= self.max_failures > 0:
@@ -413,6 +419,7 @@ class Frontier:
         server.fetched += 1
         server.gathered += quality
         self.quality.fetched(quality)
+        self.budgets.page_fetched(self.queue.now, self._urls, quality)
         if server.fetched >= limit > 0:
             self.fill(key)
         self.servers.changed(server)
@@ -561,7 +568,8 @@ class Frontier:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
         queue, sitemaps = self.queue, self._expectations.sitemaps
         if not (queue.is_reranking or sitemaps.is_raising):
-            if not self._expectations.is_outdated(len(queue.ready) + len(queue.admitted)):
+            is_outdated = self._expectations.is_outdated(len(queue.ready) + len(queue.admitted))
+            if not (self.budgets.are_outdated() or is_outdated):
                 return
             sitemaps.raise_again()
             queue.rank_again()

@@ -21,6 +21,8 @@ class Measurement(NamedTuple):
     response_time: float | None = None
     #: The same as the process observed it (never shorter): polite waits are multiples of it.
     fetch_time: float = 0.0
+    #: Bytes of the answer's body, as they came.
+    size: int = 0
     #: Number of the request on its connection, from 1.
     connection_requests: int = 1
     #: The server closed the connection after this response, or announced it, without being asked to.

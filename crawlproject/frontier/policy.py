@@ -123,17 +123,17 @@ class BestPrefix(Policy):
 
     def rank(self, server: Server) -> float:
         """Worth per second of the best prefix, times the server's urgency. O(its length), at most the batch."""
-        rate = server.urls.best_rate(server.setup_time, server.page_time, server.bonus)
+        rate = server.urls.best_rate(server.setup_time, server.page_cost, server.bonus)
         return rate * server.worth * server.urgency
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time on the open connection. O(1), or as ``rank``."""
-        rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_time
+        rate = (server.urls.best_quality + server.bonus) * server.worth / server.page_cost
         return rate >= self.STAY * alternative or rate * rate >= self.STAY * alternative * self.rank(server)
 
     def rerank_above(self, server: Server, rank: float) -> float:
         """The quality of a URL with the prefix's worth per second: one below it stays outside the prefix."""
-        return rank / (server.worth * server.urgency) * server.page_time - server.bonus
+        return rank / (server.worth * server.urgency) * server.page_cost - server.bonus
 
 
 #: Names of ``FRONTIER_POLICY``.

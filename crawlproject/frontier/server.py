@@ -7,6 +7,7 @@ from enum import IntEnum
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.budgets import Prices
 from crawlproject.frontier.guard.copies import MIN_SHARE, MIN_SHARED, SharedPages
 from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
@@ -173,6 +174,7 @@ class Server:
     domain: str | None = None  # registered domain, once it was needed
     crowd: Crowd[Server] | None = None  # in which it stands while it is ready
     heap_item: HeapItem | None = None
+    prices: Prices = field(default_factory=Prices)  # those of its frontier
 
     def __post_init__(self) -> None:
         self.page_time = self.estimates.response_time
@@ -183,6 +185,16 @@ class Server:
         if after is None:
             raise IllegalStepError(f"no step {event.value!r}: {self!r}")
         self.state = after
+
+    @property
+    def page_cost(self) -> float:
+        """What one more page on an open connection costs, in seconds: its time, and the prices of a page and its bytes.
+
+        ``page_time`` itself while nothing but time is limited.  O(1).
+        """
+        prices = self.prices
+        cost = self.page_time + prices.page
+        return cost + prices.byte * self.estimates.expected_size(prices.usual_size) if prices.byte else cost
 
     @property
     def expected_pages(self) -> int:

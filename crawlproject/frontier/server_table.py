@@ -15,6 +15,7 @@ from crawlproject.urls.server_key import covers, server_key, slot_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from crawlproject.frontier.budgets import Prices
     from crawlproject.frontier.learning.expectation import Expectations
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
@@ -53,10 +54,11 @@ class FrontierStore(Protocol):
 class ServerTable:
     """Servers by key. Learning about a server moves it in ``queue`` and notifies the ``store``.
 
-    ``by_quality``: whether queues sort URLs by quality.  ``politeness``, ``max_batch``: see ``Frontier``.
+    ``by_quality``: whether queues sort URLs by quality.  ``prices``: of pages and bytes.  ``politeness``,
+    ``max_batch``: see ``Frontier``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         queue: Places,
         expectations: Expectations,
@@ -64,7 +66,9 @@ class ServerTable:
         max_batch: int,
         *,
         by_quality: bool,
+        prices: Prices,
     ) -> None:
+        self._prices = prices
         self.store: FrontierStore | None = None
         #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
@@ -105,7 +109,7 @@ class ServerTable:
     def add(self, key: str, urls: ServerUrls | None = None) -> Server:
         """Add a new server, with the queue ``urls`` or an empty one. O(1)."""
         own = UrlQueue(by_quality=self._by_quality, window=1) if urls is None else urls
-        server = self._by_key[key] = Server(key, own, limit=1)
+        server = self._by_key[key] = Server(key, own, limit=1, prices=self._prices)
         server.blocked = self.orders.is_blocked(key)
         self._queue.find_group(server)
         self._expectations.meet(server)

@@ -39,7 +39,6 @@ class LimitsMiddleware(CrawlerMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._limits = LimitOptions.of(crawler)
-        self._bytes = 0
         self._is_closing = False
         if self._limits.max_bytes:
             crawler.signals.connect(self._bytes_received, signals.bytes_received)
@@ -72,8 +71,12 @@ class LimitsMiddleware(CrawlerMiddleware):
         return not is_sitemap and (200 <= response.status < 300 or response.status == UNCHANGED)
 
     def _bytes_received(self, data: bytes) -> None:
-        self._bytes += len(data)
-        if self._bytes >= self._limits.max_bytes:
+        frontier = frontier_of(self._crawler)
+        if frontier is None:
+            return
+        budgets = frontier.frontier.budgets
+        budgets.received(len(data))
+        if budgets.size >= self._limits.max_bytes:
             self._close("closespider_bytes", f"FRONTIER_MAX_BYTES={self._limits.max_bytes}")
 
     def _close(self, reason: str, limit: str) -> None:

@@ -149,6 +149,7 @@ def _measure(request: Request, timing: Timing, response: Response) -> Measuremen
         connect_time=setup + (timing.tls_time or 0.0) if setup is not None else None,
         response_time=timing.response_time,
         fetch_time=timing.fetch_time,
+        size=len(response.body),
         connection_requests=timing.connection_requests,
         server_closed=closes and not asked,
         requests_left=keep_alive.get("max"),

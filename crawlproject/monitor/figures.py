@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from crawlproject.frontier.budgets import Outlook
     from crawlproject.monitor.forecast import Survey
 
 #: Seconds for which figures count as those of now.
@@ -83,6 +84,8 @@ class Figures:
     quality_gathered: float = 0.0
     quality_queued: float | None = None
     forecast: Forecast = NOT_BEGUN
+    #: What is left of the budget that ends first, and what it is worth; None: nothing is limited.
+    budget: Outlook | None = None
     #: What holds the crawl back, in words.
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from crawlproject.frontier.budgets import Outlook
+
 #: Units of bytes.
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -48,3 +53,15 @@ def share_gathered(gathered: float, queued: float | None) -> float | None:
     """``gathered`` as a share of itself and the quality ``queued``; None if unknown."""
     known = gathered + (queued or 0.0)
     return gathered / known if queued is not None and known > 0 else None
+
+
+def budget_words(budget: Outlook) -> tuple[str, ...]:
+    """What is left, what one more page, second and megabyte are worth, and what twice the budget would gather."""
+    amount = {"pages": "{:,.0f} pages".format, "seconds": duration, "size": size}[budget.binding]
+    found = [f"{amount(budget.left)} of {amount(budget.limit)} left"]
+    prices = (("page", budget.page), ("second", budget.second), ("MB", 1e6 * budget.byte))
+    if worth := ", ".join(f"one {name} more {worth:.3g}" for name, worth in prices if worth):
+        found.append(f"worth of {worth}")
+    if budget.twice is not None:
+        found.append(f"twice as much would gather {budget.twice:.2f} times the quality")
+    return tuple(found)

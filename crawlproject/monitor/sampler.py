@@ -156,6 +156,7 @@ class CrawlFigures:
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
             forecast=self._forecast(crawl, look, survey),
+            budget=frontier.budgets.outlook(now, frontier.queue.last_rank),
             held_back=held_back(
                 Moment(
                     crawl=crawl,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from crawlproject.frontier.budgets import CHOOSINESS, Budgets, Limits
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import LinkFilter
 from crawlproject.urls.robots_rules import robot_names
@@ -33,10 +34,13 @@ def _denied(reader: Reader) -> frozenset[str]:
 class LimitOptions(Options):
     """Limits; 0 = none, as by default: the operator ends a broad crawl.
 
-    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run; 0: no limit, as for the next three
+    FRONTIER_MAX_PAGES: the crawl ends after this many pages in this run, by several workers over all runs; 0: no
+        limit, as for the next three
     FRONTIER_MAX_PAGES_PER_SERVER: maximum pages of a server, over all runs of a `JOBDIR`
     FRONTIER_MAX_PAGES_PER_DOMAIN: the same for a registered domain
     FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes in this run
+    FRONTIER_CHOOSINESS: with a limit of pages or bytes: how many usual pages' time a better page may take; 0: as fast
+        as without a limit ([budgets](policies.md#budgets))
     FRONTIER_DENY_FILE: file of hosts and domains that are never contacted, one per line
     """
 
@@ -46,6 +50,8 @@ class LimitOptions(Options):
     max_pages_per_server: int = setting(Reader.count, "FRONTIER_MAX_PAGES_PER_SERVER", 0)
     max_pages_per_domain: int = setting(Reader.count, "FRONTIER_MAX_PAGES_PER_DOMAIN", 0)
     max_bytes: int = setting(Reader.count, "FRONTIER_MAX_BYTES", 0)
+    # More gains nothing (docs/policies.md).
+    choosiness: float = setting(Reader.number, "FRONTIER_CHOOSINESS", CHOOSINESS)
     #: Scrapy's limits: pages, items, seconds; inf: none.
     close_at_pages: float = setting(_or_inf, "CLOSESPIDER_PAGECOUNT")
     ends_at_items: float = setting(_or_inf, "CLOSESPIDER_ITEMCOUNT")
@@ -60,6 +66,11 @@ class LimitOptions(Options):
     def ends_at_bytes(self) -> float:
         """Bytes at which the crawl ends; inf: not at all."""
         return self.max_bytes or inf
+
+    def budgets(self) -> Budgets:
+        """What the crawl may spend."""
+        limits = Limits(self.ends_at_pages, self.ends_at_time, self.ends_at_bytes)
+        return Budgets(limits, self.choosiness)
 
 
 def _names(reader: Reader) -> frozenset[str]:

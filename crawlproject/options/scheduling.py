@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from crawlproject.frontier.budgets import Budgets
+
 PolitenessGroup = Literal["server", "domain", "ip"]
 
 BACKENDS = ("memory", "disk", "redis")
@@ -255,7 +257,7 @@ class FrontierOptions(Options):
     #: Whether pages may take the fast lane.
     fast_lane: bool = setting(lambda reader: reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto")
 
-    def new_frontier(self, *, admits_newcomers: bool = False) -> Frontier:
+    def new_frontier(self, budgets: Budgets | None = None, *, admits_newcomers: bool = False) -> Frontier:
         """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
         frontier = Frontier(
             self.policy(),
@@ -264,6 +266,7 @@ class FrontierOptions(Options):
             max_failures=self.max_failures,
             group_of=domain_of_server if self.group == "domain" else None,
             admits_newcomers=admits_newcomers,
+            budgets=budgets,
         )
         if self.group == "server":  # a group has one session anyway
             frontier.queue.share_sessions(self.domain_share)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from crawlproject.frontier.budgets import Budgets
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
@@ -45,7 +46,7 @@ def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: Crawl
     crawler = _Crawler(_World(web), policy, quality, options)
     crawler.begin()
     now = 0.0
-    while now < inf:
+    while now <= options.limits.seconds and now < inf:
         now = crawler.step(now)
     return _result(crawler, options)
 
@@ -152,6 +153,7 @@ class _World:
         self.targets: list[int] = web.targets.tolist()
         self.indptr: list[int] = web.indptr.tolist()
         self.page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
+        self.size: list[float] = [*web.size.tolist(), *([0.0] * len(web.sitemap_time))]
         self.limit: list[int] = web.keep_alive_limit.tolist()
         self.first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
         self.robots_time: list[float] = web.robots_time.tolist()
@@ -179,7 +181,8 @@ class _Crawler:
         self._urls = world.web.urls
         self._quality = quality
         self._options = options
-        self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch)
+        budgets = Budgets(options.limits, options.choosiness)
+        self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch, budgets=budgets)
         self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
         self.dispatcher.max_parked = options.parked
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
@@ -199,7 +202,7 @@ class _Crawler:
             happen(start, now)
         while True:
             dispatcher.free_slots(now)
-            while now <= self._options.until and (start_now := dispatcher.next(now)) is not None:
+            while (start_now := dispatcher.next(now)) is not None:
                 self._start(start_now, now)
             if (dispatcher.first_free() or inf) > now:  # else a session closed now, in no time
                 break
@@ -260,8 +263,8 @@ class _Crawler:
         else:
             asked.end(start, now)
 
-    def _record(self, start: Start, now: float, status: int = 200) -> None:
-        """Let the frontier learn from a received response."""
+    def _record(self, start: Start, now: float, status: int = 200, size: int = 0) -> None:
+        """Let the frontier learn from a received response of ``size`` bytes."""
         session = start.session
         asked = self._asked.pop(session)
         limit = self.world.limit[self.world.server[start.entry.payload]]
@@ -274,6 +277,7 @@ class _Crawler:
                 connect_time=asked.connect_time,
                 response_time=asked.time,
                 fetch_time=asked.time + now - asked.due,
+                size=size,
                 connection_requests=requests,
                 server_closed=requests >= limit,
                 persistent=limit > 1,
@@ -300,13 +304,16 @@ class _Crawler:
         page, key = start.entry.payload, start.session.server.key
         kind, errors = self.world.kinds[page], self.world.errors
         failed = errors[page] > 0
-        self._record(start, now, 500 if failed else STATUSES[kind])
+        is_page = kind in (PAGE, COPY) and not failed
+        size = round(self.world.size[page]) if is_page else 0
+        self._record(start, now, 500 if failed else STATUSES[kind], size)
+        self._frontier.budgets.received(size)
         if failed:
             errors[page] -= 1
             self._try_again(start)
-        elif kind in (PAGE, COPY):
+        elif kind in (PAGE, COPY) and page < self._web.pages:
             self._frontier.page_fetched(key, 0, start.entry.quality)
-            if self.world.has_copies and page < self._web.pages:
+            if self.world.has_copies:
                 self._frontier.servers.learn_content(key, copy=kind == COPY)
         if failed or kind == MISSING:
             pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import product
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
+from crawlproject.frontier.budgets import NO_LIMITS
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
-from crawlproject.simulation.bound import bound_of
+from crawlproject.simulation.bound import bound_of, bound_within
 from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.graph_web import build as build_graph_web
 from crawlproject.simulation.metrics import Outcome, Reference, Score, best_first, collectable_quality
+from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.synthetic import build as build_synthetic
@@ -137,25 +139,34 @@ def _perform(task: _Task) -> Outcome | Ground:
     """Run a task in a worker process; tasks of one web are adjacent, so a web is rarely built twice."""
     web = _web(task.web, task.quality)
     if task.policy is None:
-        return _ground(web, task.options.sessions)
+        return _ground(web, task.options)
     quality = estimator(task.knowledge, web, task.web.seed)
     return Outcome.of(simulate(web, policy_of(task.policy)(), quality, task.options))
 
 
-def _ground(web: SimulatedWeb, sessions: int) -> Ground:
-    chains = web.chains()
+def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
+    chains, sessions, total = web.chains(), options.sessions, collectable_quality(web)
+    has_limits = options.limits != NO_LIMITS
     return Ground(
         pages=web.pages,
         servers=web.servers,
         links=len(web.targets),
         collectable=int(web.collectable.sum()),
-        total=collectable_quality(web),
+        total=total,
         best_first=best_first(web),
         longest_chain=float(chains.max()),
         work=float(chains.sum()),
         bound=bound_of(web, sessions),
         page_bound=bound_of(web.with_quality(web.collectable.astype(np.float64)), sessions),
+        most_within=bound_within(web, sessions, options.limits) / total if has_limits else nan,
+        oracle_within=_oracle(web, options) / total if has_limits else nan,
     )
+
+
+def _oracle(web: SimulatedWeb, options: CrawlOptions) -> float:
+    """What the oracle gathers; it discovers pages as a crawl by ``prefix`` does."""
+    whole = simulate(web, POLICIES["prefix"](), KnownWorth(web), replace(options, limits=NO_LIMITS))
+    return oracle_within(whole, options.sessions, options.limits)
 
 
 @lru_cache(maxsize=1)

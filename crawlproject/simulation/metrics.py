@@ -96,6 +96,8 @@ class Outcome:
     failures: int
     #: Share of all slots' time that connections were open.
     busy_share: float
+    #: Bytes of the pages.
+    size: float
 
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
@@ -105,6 +107,7 @@ class Outcome:
             connections=crawl.connections,
             failures=crawl.failures,
             busy_share=crawl.busy_share,
+            size=crawl.size,
         )
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.budgets import CHOOSINESS, NO_LIMITS, Limits
 from crawlproject.frontier.politeness import Politeness
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ class CrawlOptions:
     max_batch: int = 100
     #: Time until a request to a dead server fails.
     timeout: float = 15.0
-    #: No request starts later than this.
-    until: float = inf
+    #: The crawl ends when one of these budgets is spent; pages that end after ``limits.seconds`` do not count.
+    limits: Limits = NO_LIMITS
+    #: See ``frontier.budgets``.
+    choosiness: float = CHOOSINESS
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class Crawl:
     wasted: int
     #: Share of the time of all slots in which connections were open, until the last page.
     busy_share: float
+
+    @property
+    def size(self) -> float:
+        """Bytes of the pages."""
+        return float(self.web.size[self.pages].sum())
 
     @property
     def full_time(self) -> float:

@@ -2,6 +2,7 @@
 
 ``table.csv``    a row for each crawl: all of ``Score``, and times relative to breadth-first's and capacity's
 ``summary.csv``  the same as mean, minimum and maximum over the webs
+``budgets.csv``  of crawls with limits: a row for each, instead of the first two
 ``curves.csv``   pages and quality collected, and the bounds of both, at regular intervals of each web's T
 """
 
@@ -49,6 +50,17 @@ COLUMNS: tuple[tuple[str, str, Callable[[list[float]], float], str], ...] = (
 )
 
 
+#: Printed columns of crawls with limits: width and digits.
+BUDGET_COLUMNS = {
+    "quality": (9, 3),
+    "of oracle": (11, 3),
+    "of bound": (10, 3),
+    "seconds": (10, 1),
+    "pages": (9, 0),
+    "MB": (9, 1),
+}
+
+
 @dataclass(frozen=True)
 class CurveSet:
     """Curves of one web and quality, or their means over webs, by policy and for the bound.
@@ -63,6 +75,10 @@ class CurveSet:
     quality: dict[str, FloatArray]
     #: Share of the quality over share of the pages.
     by_pages: dict[str, FloatArray]
+
+
+def _has_limits(trials: Sequence[Trial]) -> bool:
+    return not isnan(trials[0].ground.most_within)
 
 
 def web_kind(web: WebSpec) -> str:
@@ -109,6 +125,8 @@ def text(trials: Sequence[Trial]) -> str:
     """The text to print: the webs, and for each quality a table of means over them."""
     lines = [_web_line(trial) for trial in {trial.web: trial for trial in trials}.values()]
     first = max(20, *(len(name) + 1 for trial in trials for name in (trial.policy, trial.quality)))
+    if _has_limits(trials):
+        return "\n".join(lines + _budget_lines(trials, first))
     for quality in dict.fromkeys(trial.quality for trial in trials):
         lines += ["", f"{quality:{first}}" + " ".join(f"{name:>{_width(form)}}" for name, _, _, form in COLUMNS)]
         for name in dict.fromkeys(trial.policy for trial in trials):
@@ -116,6 +134,49 @@ def text(trials: Sequence[Trial]) -> str:
             cells = [_cell([float(row[column]) for row in group], reduce, form) for _, column, reduce, form in COLUMNS]
             lines.append(f"{name:{first}}" + " ".join(cells))
     return "\n".join(lines)
+
+
+def _budget_lines(trials: Sequence[Trial], first: int) -> list[str]:
+    """What each policy gathers within the limits, as means over the webs; ``oracle`` and ``bound`` beside them."""
+    found = _budget_rows(trials)
+    heads = "".join(f"{name:>{width}}" for name, (width, _) in BUDGET_COLUMNS.items())
+    lines = []
+    for quality in dict.fromkeys(trial.quality for trial in trials):
+        lines += ["", f"{quality:{first}}{heads}"]
+        for policy in dict.fromkeys(str(row["policy"]) for row in found):
+            group = [row for row in found if (row["quality_of"], row["policy"]) == (quality, policy)]
+            values = {name: fmean(float(row[name]) for row in group) for name in BUDGET_COLUMNS}
+            cells = (
+                f"{'-':>{width}}" if isnan(values[name]) else f"{values[name]:>{width},.{digits}f}"
+                for name, (width, digits) in BUDGET_COLUMNS.items()
+            )
+            lines.append(f"{policy:{first}}" + "".join(cells))
+    return lines
+
+
+def _budget_rows(trials: Iterable[Trial]) -> list[Row]:
+    """A row for each trial, and two for each web and quality: what the oracle and what any schedule can gather."""
+    result: list[Row] = []
+    grounds: dict[tuple[WebSpec, str], Trial] = {}
+    for trial in trials:
+        outcome, ground = trial.outcome, trial.ground
+        grounds[trial.web, trial.quality] = trial
+        pages = len(outcome.curve.shares)
+        quality = float(outcome.curve.shares[-1]) if pages else 0.0
+        shares = quality / ground.oracle_within, quality / ground.most_within
+        row = _budget_row(trial, trial.policy, quality, *shares)
+        result.append(row | {"seconds": outcome.full_time, "pages": pages, "MB": outcome.size / 1e6})
+    for trial in grounds.values():
+        oracle, most = trial.ground.oracle_within, trial.ground.most_within
+        result.append(_budget_row(trial, "oracle", oracle, 1.0, oracle / most))
+        result.append(_budget_row(trial, BOUND, most, nan, 1.0))
+    return result
+
+
+def _budget_row(trial: Trial, policy: str, quality: float, of_oracle: float, of_bound: float) -> Row:
+    row: Row = {"web": web_kind(trial.web), "seed": trial.web.seed, "quality_of": trial.quality, "policy": policy}
+    row |= {"quality": quality, "of oracle": of_oracle, "of bound": of_bound}
+    return row | {"seconds": nan, "pages": nan, "MB": nan}
 
 
 def _width(form: str) -> int:
@@ -156,8 +217,11 @@ def curves(trials: Sequence[Trial]) -> CurveSet:
 
 
 def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
-    """Write the three CSV files into ``folder``; returns their paths."""
-    files = {"table.csv": rows(trials), "summary.csv": summary(trials), "curves.csv": _curve_rows(trials)}
+    """Write the CSV files into ``folder``; returns their paths."""
+    files = {"budgets.csv": _budget_rows(trials)}
+    if not _has_limits(trials):
+        files = {"table.csv": rows(trials), "summary.csv": summary(trials)}
+    files["curves.csv"] = _curve_rows(trials)
     for name, lines in files.items():
         write_rows(lines, folder / name)
     return [folder / name for name in files]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import nan
 from typing import TYPE_CHECKING, TypeAlias
 
 from crawlproject.frontier.policy import POLICIES
@@ -57,6 +58,9 @@ class Ground:
     #: Bounds of quality, and of pages (each worth 1).
     bound: Bound
     page_bound: Bound
+    #: Share of the quality within the crawl's limits, at most and by the oracle; nan without limits.
+    most_within: float = nan
+    oracle_within: float = nan
 
 
 @dataclass(frozen=True)

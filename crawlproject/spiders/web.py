@@ -26,7 +26,7 @@ from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.following import LinkOptions
-from crawlproject.options.limits import LimitOptions, RobotsOptions
+from crawlproject.options.limits import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
@@ -35,7 +35,6 @@ from crawlproject.requests.meta import (
     CANONICAL,
     CLOSED_TO_ROBOTS,
     DUPLICATE_OF,
-    KEEP,
     NEAR_DUPLICATE_OF,
     QUALITY,
     SKIP_LINKS,
@@ -130,7 +129,6 @@ class WebSpider(Spider):
         limits = {name: kwargs.pop(name) for name in LIMITS if name in kwargs}
         super().__init__(**kwargs)
         self.limits = {LIMITS[name][0]: LIMITS[name][1](name, value) for name, value in limits.items()}
-        self.max_pages = 0  # no limit
         self.seeds = seeds
         self._seed_lines: Iterable[str] = seed_lines(seeds)
         self.with_body = body.lower() not in ("", "0", "false", "no")
@@ -150,7 +148,6 @@ class WebSpider(Spider):
             raise ValueError(f"the spider {cls.name} needs {ENABLED}")
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.settings.setdict(spider.limits, priority="spider")
-        spider.max_pages = LimitOptions.of(crawler).max_pages
         spider.with_text = wants_text(crawler)
         spider.readers = LinkOptions.of(crawler).readers
         spider.robot_names = RobotsOptions.of(crawler).names
@@ -206,9 +203,6 @@ class WebSpider(Spider):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
         """Yields a page's item and its links."""
         self.pages += 1
-        if self.max_pages and self.pages > self.max_pages:
-            response.meta[KEEP] = True
-            return
         self._count("web/pages")
         if not is_html(response):
             self._count("web/skipped/content_type")

@@ -58,6 +58,9 @@ class Crawl(Protocol):
     def report(self, counts: Mapping[str, float]) -> None:
         """Note counts of this worker by name, about once a second."""
 
+    def share_pages(self, own: int, total: int, workers: int) -> None:
+        """This worker has fetched ``own`` pages in this run, ``workers`` together ``total`` in all runs."""
+
     def acted(self, mark: str) -> None:
         """Redis has the mark of the operator's last action (``orders``), reported by each beat. O(1)."""
 

@@ -26,14 +26,14 @@ def run(site: Site, job: Path, *seeds: str, **arguments: str) -> Crawl:
 
 
 def test_max_pages_counts_pages(tmp_path: Path) -> None:
-    """Not robots.txt, redirects or errors; pages in progress are left to the next run, which fetches all the rest."""
+    """Not robots.txt, redirects or errors; not one more is asked for, and the next run fetches all the rest."""
     places = [f"/{number}" for number in range(12)]
     with scripted_site(4) as site:
         links = [site.url(f"{server}{path}") for server in (1, 2, 3, 4) for path in (*places, "/gone", "/moved")]
         site.script = {"/robots.txt": ROBOTS, "1/": page(*links), **{path: page(title=path) for path in places}}
         site.script |= {f"{server}/moved": redirect("/0") for server in (1, 2, 3, 4)}
         first = run(site, tmp_path / "job", "1/", max_pages="7")
-        assert len(first.items) == 7
+        assert len(first.items) == first.stat("frontier/pages") == 7
         assert first.stat("finish_reason") == "closespider_pagecount"
         rest = run(site, tmp_path / "job", "1/")
     assert sorted([*first.urls(), *rest.urls()]) == sorted(

@@ -92,6 +92,15 @@ def reasons(crew: Workers) -> list[str]:
     return [worker.stats().get("finish_reason", "") for worker in crew.all]
 
 
+def test_workers_share_a_limit_of_pages(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Each alone would fetch half of the web; together they exceed the limit by what one fetches within a beat."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, FRONTIER_MAX_PAGES=200) as crew:
+        start_two(crew)
+        crew.wait_all()
+        assert set(reasons(crew)) == {"closespider_pagecount"}
+        assert 200 <= crew.stats("frontier/pages") < 320
+
+
 def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Each fetches some; nothing is missing or repeated, no server has two connections. Another run ends at once."""
     patient = {"FRONTIER_LEASE": 1000, "DOWNLOAD_TIMEOUT": 1000}

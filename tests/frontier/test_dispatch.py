@@ -435,7 +435,24 @@ def test_session_whose_last_page_shows_no_links_of_its_server_is_closed_at_once(
     assert dispatcher.open_sessions == 1
     shows(dispatcher, A, f"{B}/1")
     assert dispatcher.next(0.12).session.server.key == B
+    assert dispatcher.next(0.12) is None
     assert [session.server.key for session in dispatcher.take_closed()] == [A]
+
+
+def test_several_sessions_that_are_free_at_once_are_compared_with_the_servers_that_wait() -> None:
+    """Both answers came while the process was busy; the server of the first closed its connection.
+
+    Its place is for the best server, not for the next free session.
+    """
+    dispatcher = Dispatcher(Frontier(BestPrefix(), Politeness(factor=0, min_delay=0, max_delay=0)), 2)
+    for key in (A, B):
+        dispatcher.frontier.push([Entry(f"{key}/1", 1.0), Entry(f"{key}/2", 1e-6)])
+    first, second = dispatcher.next(0.0), dispatcher.next(0.0)
+    dispatcher.frontier.push([Entry(f"http://{name}.example/", 1.0) for name in "cd"])
+    answer(dispatcher, first, 0.1, server_closed=True)
+    answer(dispatcher, second, 0.1)
+    served = [dispatcher.next(0.1).session.server.key for _ in range(2)]
+    assert sorted(served) == ["http://c.example", "http://d.example"]
 
 
 def test_session_does_not_linger_for_links_that_are_known() -> None:

@@ -68,6 +68,8 @@ def estimates() -> Estimates:
         requests_per_connection=9,
         persistent=False,
         keep_alive_time=2.5,
+        received=1000,
+        sizes=2,
         connects=observed(),
         responses=observed(),
     )
@@ -222,7 +224,18 @@ STORED: dict[str, Any] = {
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
 DERIVED = {
-    *("away_wait", "blocked", "bonus", "limit", "page_time", "request_wait", "rerank_above", "urgency", "worth"),
+    *(
+        "away_wait",
+        "blocked",
+        "bonus",
+        "limit",
+        "page_time",
+        "prices",
+        "request_wait",
+        "rerank_above",
+        "urgency",
+        "worth",
+    ),
     *("awaited", "crowd", "domain", "line"),
     *("failed_at", "full", "group", "heap_item", "last_end", "left", "parked", "session", "state"),
 }

@@ -23,6 +23,7 @@ from typing import IO
 import pytest
 from rich.cells import cell_len
 
+from crawlproject.frontier.budgets import Outlook
 from crawlproject.monitor.figures import Figures, ServerCounts
 from crawlproject.monitor.forecast import Forecast
 from crawlproject.monitor.progress.extension import _is_same_terminal, _is_terminal
@@ -54,8 +55,22 @@ FIGURES = Figures(
 )
 
 
+BUDGET = Outlook("pages", 412.0, 1000.0, 0.00217, 0.0183, 0.0, 1.344)
+
+
 def text(figures: Figures, width: int = 100) -> str:
     return "\n".join(f"{label} {words}" for label, words in lines(figures, width))
+
+
+def test_the_budget_that_binds_is_told_with_what_it_is_worth() -> None:
+    """Nothing without one, and no worth of what is not limited."""
+    assert "Budget" not in text(FIGURES)
+    assert (
+        "412 pages of 1,000 pages left, worth of one page more 0.00217, one second more 0.0183, twice as much would "
+        "gather 1.34 times the quality"
+    ) in text(replace(FIGURES, budget=BUDGET), 300)
+    bytes_bind = Outlook("size", 4e8, 1e9, 0.0, 0.0, 2e-9, None)
+    assert "400 MB of 1.0 GB left, worth of one MB more 0.002" in text(replace(FIGURES, budget=bytes_bind), 300)
 
 
 def test_the_panel_tells_what_a_person_asks() -> None:

@@ -23,7 +23,6 @@ TWO_ROOMS = {
     "FrontierOptions.max_sessions": "as max_parked",
     "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",
     "LimitOptions.denied": "refused as links in discovery, and as requests from elsewhere in a middleware",
-    "LimitOptions.max_pages": "the middleware ends the crawl; the spider yields no items of pages beyond the limit",
     "LimitOptions.max_pages_per_server": "as max_pages_per_domain",
     "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
     "LinkOptions.exclude": "discovery refuses links by it; ``scrapy frontier --url`` tells what is refused",

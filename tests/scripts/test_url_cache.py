@@ -1,5 +1,6 @@
 """The clairvoyant cache against all choices there are, the traces by hand, and known rates on the real graphs."""
 
+import gzip
 from functools import cache
 from pathlib import Path
 
@@ -81,6 +82,32 @@ def test_script_on_a_small_web(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "uic, full: 160 links (100.0% of all), 40 URLs" in printed
     assert "uic, cross: " in printed
     assert "| 64 | 75.0 | 75.0 | 75.0 | 75.0 | 75.0 | 100.0 | 75.0 |" in printed
+
+
+def test_script_on_links_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link file, whose servers are known, and an edge list: pages in the order of the file, misses beside MIN's."""
+    a, b = "http://a.example", "http://b.example"
+    crawl, edges = tmp_path / "links.tsv.gz", tmp_path / "edges.txt"
+    with gzip.open(crawl, "wt") as file:
+        file.write(f"{a}/\t{a}/1\t{b}/\n{b}/\t{a}/1\t{a}/\n{a}/1\t{b}/\n")
+    edges.write_text("0 1\n2 0\n0 2\n1 2\n")
+    assert main([str(crawl), str(edges), "--sizes", "1,2", "--processes", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "links.tsv.gz, full: 5 links (100.0% of all), 3 URLs" in printed
+    assert "links.tsv.gz, cross: " in printed
+    assert "edges.txt, full: 4 links (100.0% of all), 3 URLs" in printed
+    assert "edges.txt, cross" not in printed
+    assert "| 1 | 20.0 | 0.0 |" in printed  # 1 /b | 1 / | /b: MIN keeps 1
+    assert "| 1 | 1.00 | 1.25 |" in printed
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "only-a-page\n"])
+def test_script_without_links(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+    """One line says so."""
+    (tmp_path / "links.tsv").write_text(content)
+    assert main([str(tmp_path / "links.tsv")]) == 1
+    assert main([str(tmp_path / "missing.tsv")]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 class MarkedClock(ClockCache):

@@ -130,14 +130,6 @@ def test_dead_server_costs_time_outs_until_it_is_given_up() -> None:
     assert crawl.failures == 10
 
 
-def test_nothing_starts_after_the_end() -> None:
-    """What is under way then is finished."""
-    web = build(SyntheticSpec(servers=20, pages=400))
-    crawl = simulate(web, CapacityBased(), KnownWorth(web), CrawlOptions(sessions=4, until=5.0))
-    assert 0 < len(crawl.pages) < 400
-    assert crawl.started.max() <= 5.0 + web.connect_draws.max()
-
-
 def test_parked_connections_save_connections() -> None:
     """With a wait of 1 s after each request nearly every page needs a connection, unless they are parked."""
     web = build(SyntheticSpec(servers=20, pages=300))

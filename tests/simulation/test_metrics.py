@@ -36,7 +36,7 @@ def test_area_under_steps() -> None:
 
 def test_score_by_hand() -> None:
     """T = 4 s, breadth-first's area 1.6, the bound's 2.6: nauc 2.1 / 2.6, gap (2.1 - 1.6) / (2.6 - 1.6)."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, busy_share=0.9)
+    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, busy_share=0.9, size=0.0)
     score = Score.of(outcome, Reference(unit=4.0, breadth_first=1.6, bound=2.6))
     assert (score.q10, score.q20, score.q30, score.q50) == (0, 0, 0.5, 0.8)
     assert (score.t50, score.t80, score.t90) == (0.25, 0.5, 1.0)
@@ -46,7 +46,7 @@ def test_score_by_hand() -> None:
 
 def test_gap_where_breadth_first_leaves_no_room() -> None:
     """Nothing to be measured in."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=1, failures=0, busy_share=1.0)
+    outcome = Outcome(STEPS, full_time=4.0, connections=1, failures=0, busy_share=1.0, size=0.0)
     assert isnan(Score.of(outcome, Reference(4.0, 2.1, 2.1)).gap)
     assert Score.of(outcome, Reference(4.0, 2.1, 2.2)).gap == 0
 

@@ -24,6 +24,7 @@ NEW_REQUESTS_PER_CONNECTION = 50  # Cao 2003, §4: for a new server
 PERSISTENT_SPEEDUP = 1.2  # Cao 2003, §4: p of servers that keep HTTP/1.1 connections open, else 1
 NEW_KEEP_ALIVE_TIME = 5.0  # seconds that a new server is assumed to keep an idle connection (Apache's default)
 IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause reached its number of requests
+USUAL_ANSWERS = 4  # weight of the bytes of all servers' answers beside a server's own
 
 
 def smooth(old: float, measured: float) -> float:
@@ -39,9 +40,11 @@ class Estimates(Stored):
         "connects",
         "keep_alive_time",
         "persistent",
+        "received",
         "requests_per_connection",
         "response_time",
         "responses",
+        "sizes",
     )
     STATE = (
         ("connect_time", "connect_time", positive),
@@ -49,6 +52,8 @@ class Estimates(Stored):
         ("requests_per_connection", "requests_per_connection", count),
         ("persistent", "persistent", flag),
         ("keep_alive_time", "keep_alive_time", positive),
+        ("bytes", "received", count),
+        ("sizes", "sizes", count),
     )
 
     def __init__(self) -> None:
@@ -59,6 +64,8 @@ class Estimates(Stored):
         self.keep_alive_time = NEW_KEEP_ALIVE_TIME
         self.connects: Observed | None = None  # if a prior is learned
         self.responses: Observed | None = None
+        self.received = 0  # bytes
+        self.sizes = 0  # of so many answers
 
     def to_state(self) -> dict[str, Any]:
         parts = {"connects": self.connects, "responses": self.responses}
@@ -69,6 +76,10 @@ class Estimates(Stored):
         connects, responses = state.part("connects"), state.part("responses")
         self.connects = None if connects is None else Observed.from_state(connects)
         self.responses = None if responses is None else Observed.from_state(responses)
+
+    def expected_size(self, usual: float) -> float:
+        """Expected bytes of the next answer; ``usual``: those of all servers."""
+        return (self.received + USUAL_ANSWERS * usual) / (self.sizes + USUAL_ANSWERS)
 
     def session_time(self, pages: int, wait: float = 0.0) -> float:
         """T(s,i): seconds to open a connection, fetch ``pages`` pages over it and close it.
@@ -98,6 +109,9 @@ class Estimates(Stored):
                 self.connect_time = smooth(self.connect_time, m.connect_time)
             if m.response_time is not None:
                 self.response_time = smooth(self.response_time, m.response_time)
+        if m.size:
+            self.received += m.size
+            self.sizes += 1
         if m.keep_alive_time is not None:
             self.keep_alive_time = m.keep_alive_time
         if m.status is not None:

@@ -15,6 +15,7 @@ from crawlproject.monitor.console.order_book import in_words
 from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
+from crawlproject.monitor.quantities import budget_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,6 +86,7 @@ class CrawlRoom:
         return shown | {
             **{f"servers/{name}": count for name, count in asdict(servers).items()},
             "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
+            "budget": "" if now.budget is None else ", ".join(budget_words(now.budget)),
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "is_limit": forecast.is_limit,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.monitor.quantities import duration, size
+from crawlproject.monitor.quantities import budget_words, duration, size
 
 if TYPE_CHECKING:
     from crawlproject.monitor.figures import Figures
@@ -55,6 +55,8 @@ def topics(figures: Figures) -> list[Topic]:
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
     if figures.held_back:
         found.append(Topic("Held back by", (figures.held_back,)))
+    if figures.budget is not None:
+        found.append(Topic("Budget", budget_words(figures.budget)))
     if end := end_words(figures.forecast):
         found.append(Topic("Limit" if figures.forecast.is_limit else "Queue", (end,)))
     return [Topic(label, tuple(map(printable, parts))) for label, parts in found]

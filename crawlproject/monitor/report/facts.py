@@ -41,6 +41,9 @@ REASONS = {
 #: Runs that are listed, the last ones.
 MAX_RUNS = 20
 
+#: Longest words about the budget: they come from a file.
+MAX_BUDGET = 300
+
 #: Columns of a sample that count within a run: over several runs they are added up.
 COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
 
@@ -217,6 +220,8 @@ def summary(facts: Facts) -> list[str]:
             f"After a quarter of the time it had {facts.quality_share(early) or 0:.0%}; breadth-first would have had "
             f"about {facts.expected_share(early) or 0:.0%} after as many pages."
         )
+    if budget := str(facts.snapshot.get("budget", ""))[:MAX_BUDGET]:
+        found.append(f"Of its budget: {budget}.")
     held = next(iter(facts.held_back().items()), None)
     if held is not None:
         found.append(

@@ -10,6 +10,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.forecast import TOP
+from crawlproject.monitor.quantities import budget_words
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
@@ -104,10 +105,12 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "gathered": max(0.0, frontier.quality.gathered - gathered),
         "urls": max(0, len(frontier) + frontier.blocked - urls),
     }
+    budget = frontier.budgets.outlook(frontier.queue.now, frontier.queue.last_rank)
     return {
         "version": VERSION,
         "servers": rows,
         "rest": rest,
+        "budget": "" if budget is None else ", ".join(budget_words(budget)),
         "guarded": 0 if survey is None else survey.guarded,
         "doubted": 0 if survey is None else survey.doubted,
         "mirrors": 0 if survey is None else survey.mirrors,

@@ -455,6 +455,9 @@ class ModelCrawl:
         if self.obeyed is not None:
             self.obeyed.shared.announced(mark)
 
+    def share_pages(self, own: int, total: int, workers: int) -> None:
+        """No limit of pages."""
+
     def report(self, counts: Mapping[str, float]) -> None:
         pass
 

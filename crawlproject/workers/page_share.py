@@ -1,0 +1,24 @@
+"""How many pages of a limit of the whole crawl this worker may fetch."""
+
+from __future__ import annotations
+
+
+class PageShare:
+    """With each beat a worker gets a part of the pages that are left, and what others have not used is divided again.
+
+    The part is as large as the worker's part of the pages fetched since the last beat, and not smaller than that of
+    equal workers.  So one that has nothing to fetch leaves its part to the others.  All together exceed the limit at
+    most by what the slower ones fetch within one beat.
+    """
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+        self._last = 0.0, 0.0  # own pages and those of all, at the last beat
+
+    def limit(self, own: float, total: float, workers: int) -> float:
+        """The limit of this worker's pages: it has fetched ``own``, all ``workers`` together ``total``. O(1)."""
+        own_before, total_before = self._last
+        self._last = own, total
+        since = total - total_before
+        part = (own - own_before) / since if since > 0 else 0.0
+        return own + max(0.0, self.most - total) * min(1.0, max(part, 1.0 / max(1, workers)))
