@@ -105,7 +105,7 @@ def pattern() -> Pattern:
     counts = {"own": 1, "votes": 2, "listed": 3, "news": 4, "same": 5, "dry": 6, "pages": 7, "copies": 8}
     marks = {"first": array("I", [2, 2**32 - 1]), "others": deque([array("I", [3])], PAGES)}
     asked = {"grown": 2, "end": End.ENDLESS, "asked": 1, "asked_again": True, "noise": frozenset((4, 9))}
-    return filled(Pattern("/p/#"), ("example",), name="/q?", **counts, **marks, **asked)
+    return filled(Pattern("/p/#"), ("example", "clear", "passed", "has_head"), name="/q?", **counts, **marks, **asked)
 
 
 def guard() -> ServerGuard:
