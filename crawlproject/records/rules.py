@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.urls import UrlPatterns, host_of, server_key
-from crawlproject.urls.server_key import names_of
+from crawlproject.urls.server_key import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,16 +84,12 @@ class RuleSet:
 
     def of(self, url: str) -> SiteRules | None:
         """The rules of the nearest domain above the host of ``url``. O(labels)."""
-        try:
-            names = names_of(server_key(url))
-        except ValueError:  # no host
-            return None
-        return next(filter(None, map(self._by_domain.get, names)), None)
+        return nearest(self._by_domain, url)
 
     def follows(self, url: str) -> bool:
-        """Whether the rules of its domain follow a link to the canonical ``url``."""
+        """Whether the rules of its domain, if it has any, follow a link to the canonical ``url``."""
         site = self.of(url)
-        return site is not None and site.follows(url)
+        return site is None or site.follows(url)
 
 
 def domain_of(url: str) -> str:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from crawlproject.urls.canonical import origin_of, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tldextract import TLDExtract
+
+T = TypeVar("T")
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
 _port = re.compile(r"https?://[^/?#\s]*:0*([0-9]{1,20})(?:[/?#]|\Z)", re.IGNORECASE | re.ASCII).match
@@ -226,6 +228,19 @@ def names_of(key: str) -> Iterator[str]:
         yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         yield host
         host = host.partition(".")[2]
+
+
+def nearest(by_name: Mapping[str, T], url: str) -> T | None:
+    """The value of the most specific canonical name that covers the server of *url*; None if none does. O(labels).
+
+    >>> nearest({"example": 1, "b.example": 2}, "https://a.b.example/c"), nearest({"b.example": 2}, "http://example/")
+    (2, None)
+    """
+    try:
+        key = server_key(url)
+    except ValueError:  # no host
+        return None
+    return next((found for name in names_of(key) if (found := by_name.get(name)) is not None), None)
 
 
 def covers(name: str, key: str) -> bool:

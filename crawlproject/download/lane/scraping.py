@@ -13,7 +13,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import DropItem, IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
+from scrapy.exceptions import CloseSpider, DropItem, IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
 from scrapy.http import Request, Response
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.asyncgen import as_async_generator
@@ -29,7 +29,8 @@ from crawlproject.clock import CLOCK
 from crawlproject.download.lane.calls import calls_of, with_pauses
 from crawlproject.download.lane.outputs import Outputs
 from crawlproject.download.receivers import Connections, Receivers, log_line
-from crawlproject.engine import wake
+from crawlproject.engine import Crawl, wake
+from crawlproject.requests.owners import Owners, current
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -67,8 +68,11 @@ class Items:
         self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _OF_ITEMS}
         pipelines = scraper.itemproc
         self._pipelines: list[Callable[[Any], Any]] | None = None
-        if type(pipelines) is ItemPipelineManager:
+        by_owner = getattr(pipelines, "by_owner", None)  # of several spiders
+        if type(pipelines) is ItemPipelineManager or by_owner is not None:
             self._pipelines = calls_of(pipelines, "process_item")
+        owned = {} if by_owner is None else by_owner()
+        self._by_owner = {owner: calls_of(manager, "process_item") for owner, manager in owned.items()}
 
     def start(self, item: Any, response: Response | Failure, ends: list[End]) -> Coroutine[Any, Any, None] | None:
         """Process ``item`` as far as nothing has to be awaited; the rest of its way, None if it has passed the
@@ -77,7 +81,8 @@ class Items:
         if self._pipelines is None:  # an ITEM_PROCESSOR of the project
             return self._scraper.start_itemproc_async(item, response=response)
         self._under_way.item_begins()
-        output, methods = item, iter(self._pipelines)
+        pipelines = self._by_owner.get(current.get(), self._pipelines) if self._by_owner else self._pipelines
+        output, methods = item, iter(pipelines)
         try:
             try:
                 for method in methods:
@@ -162,6 +167,7 @@ class Scraping:
         self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
         self._dropped = Receivers(crawler, signals.request_dropped)
         self._connections = Connections(crawler, _REQUESTS)
+        self._owners = Crawl.of(crawler).part(Owners)
 
     def follow(self, request: Request) -> None:
         """Schedule ``request`` as by ``ExecutionEngine.crawl``; a receiver may drop it by ``IgnoreRequest``."""
@@ -174,12 +180,20 @@ class Scraping:
 
     async def scrape(self, result: Response | Failure, request: Request) -> None:
         """Process what became of ``request`` to the end."""
+        owner = self._owners.of_request(request)
+        if self._owners:
+            if not isinstance(result, Response):
+                owner = self._owners.of_call(request.errback) or owner
+            current.set(owner)
         try:
             if isinstance(result, Response):
                 outputs = await self._parse(result, request)
             else:
                 outputs = as_async_generator(await self._scraper.call_spider_async(result, request))
         except Exception as error:  # noqa: BLE001 - any callback or middleware
+            if owner is not None and isinstance(error, CloseSpider):
+                self._owners.end(owner, error.reason or "cancelled")
+                return
             if isinstance(result, Failure):
                 self._log_failed(result, request)
             if isinstance(result, Response) or error is not result.value:

@@ -1,0 +1,242 @@
+"""Several spiders in one crawl: ``scrapy crawl web -a spiders=shop,news`` (docs/spiders.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider, signals
+from scrapy.exceptions import CloseSpider
+from scrapy.spiderloader import get_spider_loader
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import deferred_from_coro
+
+from crawlproject.discovery.links import allowed_entries, readable_domains
+from crawlproject.engine import Crawl, stats_of
+from crawlproject.options.all_settings import closest
+from crawlproject.requests.owners import Owner, Owners, current
+from crawlproject.spiders import by_domain
+from crawlproject.urls.server_key import server_name
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import Settings
+
+
+logger = logging.getLogger(__name__)
+
+#: Value of ``spiders`` for each spider of the project that has ``allowed_domains``.
+ALL = "all"
+
+#: ``ITEM_PROCESSOR`` of such a crawl.
+PIPELINES = "crawlproject.middlewares.spiders.PipelinesBySpider"
+
+#: This package, whose own spiders ``ALL`` leaves out.
+_OURS = __name__.partition(".")[0]
+
+
+class CrawlerView:
+    """The crawler as one of several spiders sees it: its own ``settings``, and an engine that closes only it."""
+
+    def __init__(self, crawler: Crawler, owners: Owners, kind: type[Spider], settings: Settings) -> None:
+        self._whole, self._owners = crawler, owners
+        self.spidercls, self.settings = kind, settings
+        self.spider: Spider | None = None
+        Crawl.of(crawler).share(self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    @property
+    def engine(self) -> Any:
+        """That of the crawl."""
+        return _EngineView(self)
+
+
+class _EngineView:
+    def __init__(self, crawler: CrawlerView) -> None:
+        self._crawler = crawler
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._crawler._whole.engine, name)
+
+    def close_spider(self, spider: Spider, reason: str = "cancelled") -> None:
+        owner = self._crawler._owners.get(spider.name)
+        if owner is not None:
+            self._crawler._owners.end(owner, reason)
+
+    async def close_spider_async(self, *, reason: str = "cancelled") -> None:
+        assert self._crawler.spider is not None
+        self.close_spider(self._crawler.spider, reason)
+
+
+class Several:
+    """Makes, starts, ends and reloads the spiders ``names`` (comma-separated, or ``all``).
+
+    ``arguments``: ``NAME.ARGUMENT`` -> its value.
+    """
+
+    def __init__(self, crawler: Crawler, names: str, arguments: Mapping[str, str]) -> None:
+        """Make them. Raises ValueError for a spider that cannot be one of several."""
+        self._crawler = crawler
+        self._owners = Crawl.of(crawler).part(Owners)
+        self._arguments = arguments
+        self._is_all = names.strip() == ALL
+        self._names = {name: None for each in names.split(",") if (name := each.strip())}
+        self._starting: dict[Owner | None, asyncio.Task[None]] = {}
+        classes = dict(self._classes())
+        for name, value in arguments.items():
+            if (spider := name.partition(".")[0]) not in classes:
+                raise ValueError(f"{name}={value!r:.200}: the spider {spider} is not in spiders")
+        made = [self._make(name, kind) for name, kind in classes.items()]
+        for owner, _ in made:
+            self._owners.put(owner)
+        others = by_domain.apply_switches(dict(made), crawler.settings)
+        self._owners.meta_of_others.update(others)
+        crawler.settings.set("ITEM_PROCESSOR", PIPELINES, priority="addon")
+        self._views = [owner.spider.crawler for owner, _ in made if owner.spider is not None]
+        self._owners.tell_ends(self._ended)
+        crawler.signals.connect(self._opened, signals.spider_opened)
+        crawler.signals.connect(self._closed, signals.spider_closed)
+
+    def _classes(self) -> Iterator[tuple[str, type[Spider]]]:
+        loader = get_spider_loader(self._crawler.settings)
+        known = loader.list()
+        for name in known if self._is_all else self._names:
+            if name not in known:
+                meant = closest(name, known)
+                raise ValueError(f"spiders: there is no spider {name!r}{f'; did you mean {meant}?' if meant else ''}")
+            kind = loader.load(name)
+            if not self._is_all or self._is_wanted(kind):
+                yield name, kind
+
+    @staticmethod
+    def _is_wanted(kind: type[Spider]) -> bool:
+        """Whether ``spiders=all`` means it, too."""
+        return bool(getattr(kind, "allowed_domains", None)) and kind.__module__.partition(".")[0] != _OURS
+
+    def _make(self, name: str, kind: type[Spider], view: CrawlerView | None = None) -> tuple[Owner, Settings]:
+        """A spider with its settings. Raises ValueError."""
+        crawl = self._crawler.settings
+        settings = crawl
+        if kind.custom_settings or kind.update_settings.__func__ is not Spider.update_settings.__func__:  # type: ignore[attr-defined]
+            settings = crawl.copy()
+            settings.frozen = False
+            kind.update_settings(settings)
+        if view is None:
+            view = CrawlerView(self._crawler, self._owners, kind, settings)
+        start = f"{name}."
+        arguments = {key.removeprefix(start): each for key, each in self._arguments.items() if key.startswith(start)}
+        try:
+            spider = kind.from_crawler(view, **arguments)  # type: ignore[arg-type]  # all that spiders use
+        except Exception as error:
+            raise ValueError(f"the spider {name} cannot be made: {type(error).__name__}: {error}") from error
+        view.spider = spider
+        entries = allowed_entries(spider)[1]
+        if not entries:
+            raise ValueError(f"the spider {name} has no allowed_domains: it cannot be one of several")
+        owner = Owner(name, spider, frozenset(map(server_name, readable_domains(entries))))
+        names = by_domain.changed(settings, crawl) if settings is not crawl else []
+        by_domain.check(name, names)
+        try:
+            by_domain.apply(owner, settings, names, crawl)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"the spider {name}: {error}") from error
+        return owner, settings
+
+    @property
+    def domains(self) -> list[str]:
+        """Of all of them."""
+        return [domain for owner in self._owners for domain in owner.domains]
+
+    async def started(self, own: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """What ``start`` of each spider yields, and ``own``, in turn: none of them keeps the others waiting."""
+        outputs: asyncio.Queue[tuple[Owner | None, Any]] = asyncio.Queue(maxsize=1)
+        spiders = [(owner, owner.spider.start()) for owner in self._owners if owner.spider is not None]
+        self._starting = {
+            owner: asyncio.create_task(self._feed(owner, start, outputs)) for owner, start in [(None, own), *spiders]
+        }
+        left = len(self._starting)
+        while left:
+            owner, output = await outputs.get()
+            if isinstance(output, _End):
+                left -= 1
+                if output.error is not None and owner is None:
+                    raise output.error
+            elif owner is None or not owner.ended:
+                current.set(owner)
+                yield output
+        current.set(None)
+
+    async def _feed(
+        self, owner: Owner | None, start: AsyncIterator[Any], outputs: asyncio.Queue[tuple[Owner | None, Any]]
+    ) -> None:
+        end = _End()
+        try:
+            async for output in start:
+                await outputs.put((owner, output))
+        except asyncio.CancelledError:
+            if owner is None or not owner.ended:
+                raise
+        except CloseSpider as error:
+            end.error = error
+            if owner is not None:
+                self._owners.end(owner, error.reason or "cancelled")
+        except Exception as error:
+            end.error = error
+            if owner is not None:
+                logger.exception("Error in the start of the spider %s: its other pages go on", owner.name)
+                owner.errors += 1
+                self._count(owner, "errors")
+                self._owners.counted(owner, "errors")
+        await outputs.put((owner, end))
+
+    def _opened(self) -> None:
+        for view in self._views:
+            if view.settings is not self._crawler.settings:
+                view.settings.update(self._crawler.settings)  # what add-ons have set
+        for owner in self._owners:
+            if by_domain.TIME in owner.limits:
+                seconds, reason = owner.limits[by_domain.TIME]
+                call_later(seconds, self._owners.end, owner, reason)
+
+    def _ended(self, owner: Owner) -> None:
+        """One has ended before the crawl."""
+        logger.info("The spider %s has ended (%s); its queued URLs are dropped", owner.name, owner.ended)
+        stats_of(self._crawler).set_value(f"spiders/{owner.name}/finish_reason", owner.ended)
+        if (task := self._starting.get(owner)) is not None and not task.done():
+            task.cancel()
+        self._tell_closed(owner, owner.ended)
+
+    def _closed(self, reason: str) -> None:
+        for task in self._starting.values():
+            task.cancel()
+        for owner in self._owners:
+            if not owner.ended:
+                self._tell_closed(owner, reason)
+
+    @staticmethod
+    def _tell_closed(owner: Owner, reason: str) -> None:
+        """Call ``closed`` of a spider, as Scrapy does for the crawl's own."""
+        if owner.spider is None:
+            return
+        try:
+            result = owner.spider.close(owner.spider, reason)
+            if result is not None:
+                deferred_from_coro(result)
+        except Exception:
+            logger.exception("Error in closed() of the spider %s", owner.name)
+
+    def _count(self, owner: Owner, what: str) -> None:
+        stats_of(self._crawler).set_value(f"spiders/{owner.name}/{what}", getattr(owner, what))
+
+
+@dataclass
+class _End:
+    """A spider's ``start`` has ended, perhaps by an error."""
+
+    error: Exception | None = None
