@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider, signals
@@ -13,11 +14,11 @@ from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from crawlproject.discovery.links import allowed_entries, readable_domains
+from crawlproject.discovery.allowed import allowed_entries, readable_domains
 from crawlproject.engine import Crawl, stats_of
-from crawlproject.options.all_settings import closest
+from crawlproject.options import by_domain
+from crawlproject.options.by_domain import DomainOptions
 from crawlproject.requests.owners import Owner, Owners, current
-from crawlproject.spiders import by_domain
 from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
@@ -92,13 +93,13 @@ class Several:
         for name, value in arguments.items():
             if (spider := name.partition(".")[0]) not in classes:
                 raise ValueError(f"{name}={value!r:.200}: the spider {spider} is not in spiders")
-        made = [self._make(name, kind) for name, kind in classes.items()]
-        for owner, _ in made:
+        made = dict(self._make(name, kind) for name, kind in classes.items())
+        for owner in made:
             self._owners.put(owner)
-        others = by_domain.apply_switches(dict(made), crawler.settings)
-        self._owners.meta_of_others.update(others)
+        for one, off in by_domain.switch(made, crawler.settings).items():
+            (self._owners.meta_of_others if one is None else one.meta).update(off)
         crawler.settings.set("ITEM_PROCESSOR", PIPELINES, priority="addon")
-        self._views = [owner.spider.crawler for owner, _ in made if owner.spider is not None]
+        self._views = [owner.spider.crawler for owner in made if owner.spider is not None]
         self._owners.tell_ends(self._ended)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
@@ -108,8 +109,8 @@ class Several:
         known = loader.list()
         for name in known if self._is_all else self._names:
             if name not in known:
-                meant = closest(name, known)
-                raise ValueError(f"spiders: there is no spider {name!r}{f'; did you mean {meant}?' if meant else ''}")
+                meant = ", ".join(get_close_matches(name, known, 1))
+                raise ValueError(f"spiders: there is no spider {name!r}{meant and f'; did you mean {meant}?'}")
             kind = loader.load(name)
             if not self._is_all or self._is_wanted(kind):
                 yield name, kind
@@ -139,13 +140,18 @@ class Several:
         entries = allowed_entries(spider)[1]
         if not entries:
             raise ValueError(f"the spider {name} has no allowed_domains: it cannot be one of several")
-        owner = Owner(name, spider, frozenset(map(server_name, readable_domains(entries))))
         names = by_domain.changed(settings, crawl) if settings is not crawl else []
         by_domain.check(name, names)
         try:
-            by_domain.apply(owner, settings, names, crawl)
+            options = DomainOptions.of(spider, settings, names)
         except (ValueError, TypeError) as error:
             raise ValueError(f"the spider {name}: {error}") from error
+        owner = Owner(name, spider, frozenset(map(server_name, readable_domains(entries))))
+        owner.meta, owner.headers, owner.limits = options.meta, options.headers, options.limits
+        owner.depth_limit, owner.has_pipelines = options.depth_limit, options.has_pipelines
+        if options.slot and not crawl.frozen:
+            slots = crawl.getdict("DOWNLOAD_SLOTS")
+            crawl.set("DOWNLOAD_SLOTS", {**dict.fromkeys(owner.domains, options.slot), **slots}, priority="spider")
         return owner, settings
 
     @property

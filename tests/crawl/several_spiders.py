@@ -175,9 +175,24 @@ class Endless(_OnSite):
         self.logger.info("closed: %s", reason)
 
 
+class Limited(_OnSite):
+    """Ends after three pages."""
+
+    name = "limited"
+    allowed_domains = ["127.4.0.1"]
+    custom_settings = {"CLOSESPIDER_PAGECOUNT": 3, "DOWNLOAD_DELAY": 0.01, "CONCURRENT_REQUESTS": 1}
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(f"{self.origins[0]}/")
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield {"case": "limited", "url": response.url}
+        yield Links(response, response.css("a::attr(href)").getall())
+
+
 class SameDomain(_OnSite):
     name = "same_domain"
-    allowed_domains = ["HTTP://127.4.0.1"[7:], "other.example"]
+    allowed_domains = ["*.127.4.0.1.", "other.example"]
 
 
 class NoDomain(_OnSite):

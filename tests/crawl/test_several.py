@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +82,139 @@ def test_items_are_those_of_each_spider_alone(lane: str) -> None:
     for name, (pages, items) in {"shop": (7, 8), "news": (5, 2), "map": (3, 2)}.items():
         assert (ours.stat(f"spiders/{name}/pages"), ours.stat(f"spiders/{name}/items")) == (pages, items)
     assert "[shop] INFO: closed: finished" in ours.crawl.log
+
+
+@pytest.mark.parametrize(
+    ("spiders", "told"),
+    [
+        ("shop,bad_init", "the spider bad_init cannot be made: RuntimeError: no such category"),
+        ("shop,no_domain", "the spider no_domain has no allowed_domains"),
+        ("shop,same_domain", "the spiders shop and same_domain have the same domain: 127.4.0.1"),
+        ("refused", "the spider refused sets LOG_LEVEL, SCHEDULER, which cannot hold for one spider among several"),
+        ("shoop", "spiders: there is no spider 'shoop'; did you mean shop?"),
+    ],
+)
+def test_spiders_that_cannot_be_one_of_several_are_refused(spiders: str, told: str) -> None:
+    """In one line that names them."""
+    with scripted_site(1) as site:
+        ours = several(site, spiders)
+    assert ours.crawl.exit_code == 1
+    assert f"Cannot start: {told}" in ours.crawl.log
+    assert not site.asked
+
+
+def test_one_spider_does_not_end_the_others() -> None:
+    """Neither an error in ``start`` or on each page, nor ``CloseSpider``, nor a ``start`` that never ends."""
+    script: Script = {
+        "1/": page(),
+        "2/": page(),
+        **{f"3/{number}": page() for number in range(1, 500)},
+        "4/": page("/more"),
+        "4/more": page(),
+    }
+    with scripted_site(4) as site:
+        site.script = script
+        ours = several(site, "bad_start,bad_pages,endless", seeds=site.url("4/"))
+    assert ours.reason == "finished"
+    assert ours.items("bad start") == [{"case": "bad start", "url": "1/"}]
+    assert {item["url"] for item in ours.items() if "case" not in item} == {"4/", "4/more"}
+    assert 3 <= len(ours.items("endless")) < 100
+    assert ours.stat("spiders/bad_start/errors") == ours.stat("spiders/bad_pages/errors") == 1
+    assert ours.stat("spiders/endless/finish_reason") == "seen enough"
+    assert "[endless] INFO: closed: seen enough" in ours.crawl.log
+    dropped = ours.stat("spiders/endless/dropped")
+    assert dropped == ours.stat("fates/queue/spider_ended")
+
+
+def test_limits_of_one_spider_end_it() -> None:
+    """Its own ``custom_settings``; what is queued of it is dropped and counted."""
+    with scripted_site(2) as site:
+        site.script = {
+            "1/": page(*(f"/{number}" for number in range(20))),
+            **{f"1/{number}": page() for number in range(20)},
+            "2/": page("/1"),
+            "2/1": page(),
+        }
+        ours = several(site, "limited", seeds=site.url("2/"))
+    assert ours.reason == "finished"
+    assert ours.stat("spiders/limited/finish_reason") == "closespider_pagecount"
+    assert ours.stat("spiders/limited/pages") == 3
+    assert ours.stat("spiders/limited/dropped") == ours.stat("fates/queue/spider_ended") == 18
+    assert {item["url"] for item in ours.items() if "case" not in item} == {"2/", "2/1"}
+    assert ours.site.most_at_once(1) == 1
+
+
+def test_links_go_to_their_spider_with_its_quality() -> None:
+    """``Links`` with and without a callback; ``quality_of`` says how good they are."""
+    with scripted_site(2) as site:
+        site.script = {
+            "1/": Answer(
+                '<a class=more href="/a">x</a><a class=more href="/abc">x</a><a class=item href="/item">x</a>'
+            ),
+            **dict.fromkeys(("1/a", "1/abc", "1/item", "2/"), page()),
+        }
+        ours = several(site, "links")
+    places = ours.site.places()
+    assert places[0] == "1/"
+    assert sorted(places) == ["1/", "1/a", "1/abc", "1/item"]
+    assert {item["url"]: item["quality"] for item in ours.items("parsed") if item["url"] != "1/"} == {
+        "1/a": 1,
+        "1/abc": 3,
+    }
+    assert ours.items("item") == [{"case": "item", "url": "1/item"}]
+
+
+def test_all_spiders_with_domains_and_pipelines_of_the_project(tmp_path: Path) -> None:
+    """``spiders=all``; a pipeline gets the spider of each item, and a feed only those of one."""
+    feed = tmp_path / "books.jsonl"
+    of_one = {"format": "jsonlines", "item_filter": "crawlproject.records.feeds.OfSpider", "spiders": ["one"]}
+    settings = {
+        "SPIDER_MODULES": ["tests.crawl.two_spiders"],
+        "ITEM_PIPELINES": {"tests.crawl.several_spiders.Named": 100},
+        "FEEDS": {
+            str(tmp_path / "all.jsonl"): {"format": "jsonlines"},
+            str(feed): of_one,
+        },
+    }
+    with scripted_site(3) as site:
+        site.script = {"1/": page(), "2/": page(), "3/": page()}
+        run = several(site, "all", settings, seeds=",".join(site.origins))
+    items = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert sorted(item["spider"] for item in items if "spider" in item) == ["one", "two"]
+    assert [json.loads(line)["spider"] for line in feed.read_text().splitlines()] == ["one"]
+    assert run.reason == "finished"
+
+
+RULES = """
+seeds = ["{origin}/list"]
+[follow]
+allow = ["/list", "/book/"]
+[records.book]
+pages = ["/book/"]
+[records.book.fields]
+title = "title"
+"""
+
+
+def test_rules_page_objects_spiders_and_others_are_one_crawl(tmp_path: Path) -> None:
+    """Each page is read by its spider, else by the rules of its domain, else by ``web``."""
+    with scripted_site(3) as site:
+        site.script = {
+            "1/list?c=all": page("/book/1"),
+            "1/book/1": page(title="of the shop"),
+            "2/list": page("/book/2", "/private", site.url("3/")),
+            "2/book/2": page("/book/3", title="two"),
+            "2/book/3": page(title="three"),
+            "3/": page(site.url("2/about"), site.url("2/book/3"), "/more"),
+            "3/more": page(),
+        }
+        (tmp_path / "news.toml").write_text(RULES.format(origin=site.origins[1]))
+        ours = several(site, "shop", rules=str(tmp_path))
+        only = run_on(site, WEB, settings=QUICK, rules=str(tmp_path), allowed="127.4.0.2")
+    records = [
+        {"record": "book", "url": f"2/book/{number}", "title": title} for number, title in ((2, "two"), (3, "three"))
+    ]
+    assert [item for item in ours.items() if "record" in item] == records
+    assert "1/book/1" in {item["url"] for item in ours.items("book")}
+    assert {item["url"] for item in ours.items() if "status" in item and "case" not in item} == {"3/", "3/more"}
+    assert only.items() == records
