@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -48,7 +49,7 @@ from crawlproject.requests.meta import (
     ORIGIN,
     UNSENT,
 )
-from crawlproject.requests.owners import Owners
+from crawlproject.requests.owners import Owners, SpiderMissingError
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.crawl_log import CrawlLog
 from crawlproject.storage.errors import StoreError
@@ -128,8 +129,8 @@ class FrontierScheduler(BaseScheduler):
         )
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
-        self._entries = RequestEntries(self._backend, quality, self._stats)
         self._owners = Crawl.of(crawler).part(Owners)
+        self._entries = RequestEntries(self._backend, quality, self._stats, self._owners)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(
             crawler,
@@ -373,22 +374,13 @@ class FrontierScheduler(BaseScheduler):
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
-            if request is None:
-                self._leave(start.entry, Reason.UNREADABLE)
-                self._dispatcher.ended(start.session)
-                continue
-            if self._discovery.is_file(request):
+            if not isinstance(request, Reason) and self._discovery.is_file(request):
+                request = Reason.EXTENSION
+            if isinstance(request, Reason):
                 dropped += 1
-                self._drop(start.entry, Reason.EXTENSION)
+                self._leave(start.entry, request)
                 self._dispatcher.ended(start.session)
                 continue
-            prepared = self._owners.prepared(request)
-            if isinstance(prepared, Reason):
-                dropped += 1
-                self._leave(start.entry, prepared)
-                self._dispatcher.ended(start.session)
-                continue
-            request = prepared
             self._close_connections()
             self.crawl.started[request] = start
             if start.session.requests == 1:
@@ -481,7 +473,7 @@ class FrontierScheduler(BaseScheduler):
         for entry in dropped:
             server = self._frontier.server(server_key(entry.url))
             reason = _reason_of(server)
-            request = None if self._backend.is_link(entry) else self._entries.read(entry)
+            request = None if self._backend.is_link(entry) else self._read(entry)
             if request is not None:
                 request.meta[GIVEN_UP] = reason
                 request.meta[KEEP] = reason.stays
@@ -494,6 +486,11 @@ class FrontierScheduler(BaseScheduler):
         self._next_drop = None
         self._take_dropped()
         self._alarm.ring()  # it may have been the end of the crawl
+
+    def _read(self, entry: Entry) -> Request | None:
+        with suppress(SpiderMissingError):  # nobody has its errback
+            return self._entries.read(entry)
+        return None
 
     def _leave(self, entry: Entry, reason: Reason) -> None:
         """Send no request for ``entry``, which stays in the store if ``reason`` says so."""

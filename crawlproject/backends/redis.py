@@ -108,6 +108,7 @@ class RedisBackend(StoringBackend):
         self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
         found = self._joining.check()
         self._check_feeds(found)
+        self._owners.recall(found.get("spiders", ""), to_web=options.missing_to_web)
         self._had_ended = found.get("state") == "ended"
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
@@ -146,6 +147,7 @@ class RedisBackend(StoringBackend):
             "suffixes": suffix_list_id(),
             "created": str(round(time.time())),
             "state": "running",
+            "spiders": json.dumps({owner.name: sorted(owner.domains) for owner in self._owners}),
             "settings": json.dumps(common_settings(self._crawler)),
         }
 

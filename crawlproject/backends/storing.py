@@ -74,10 +74,11 @@ class StoringBackend(Backend):
         self._orphans = 0  # unstored requests without a page that yielded them
         self._in_memory: dict[Unstored, str] = {}  # requests that cannot be stored and are not done -> URL
         self._reasons: set[str] = set()  # logged reasons for unstored requests
+        self._owners = owners = Crawl.of(crawler).part(Owners)
         self._codec = RequestCodec(
             crawler.spider,
             [*crawler.settings.getlist("SPIDER_MODULES"), os.environ.get("SCRAPY_SETTINGS_MODULE", "")],
-            Crawl.of(crawler).part(Owners),
+            owners,
         )
 
     def pack(self, request: Request) -> Any:

@@ -16,7 +16,7 @@ from scrapy import Request
 
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import THIS_RUN
-from crawlproject.requests.owners import Owners
+from crawlproject.requests.owners import Owners, SpiderMissingError
 from crawlproject.requests.value_codec import NotSerializableError, ValueCodec, project_modules
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class RequestCodec:
             if spider is None:
                 if self._owners.missing_to_web:
                     return None
-                raise ValueError(f"its spider {owner_name} is not in this run of the crawl")
+                raise SpiderMissingError(f"its spider {owner_name} is not in this run of the crawl")
         if not isinstance(name, str) or not callable(getattr(type(spider), name, None)):
             raise ValueError(f"the spider has no method {name!r}")
         method: Callable[..., Any] = getattr(spider, name)

@@ -7,6 +7,8 @@ spider takes, is an ordinary page of the crawl's own spider.
 
 from __future__ import annotations
 
+import json
+import logging
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 #: Callbacks that a base class of Scrapy's gives to all links of a page.
 _OF_ALL_LINKS = frozenset((CrawlSpider._callback,))
@@ -72,13 +76,15 @@ class Owner:
 current: ContextVar[Owner | None] = ContextVar("current", default=None)
 
 
-class Owners:
-    """The spiders of a crawl besides its own one; a part of the crawl (``engine.Crawl``).
+class SpiderMissingError(ValueError):
+    """The callback of a stored request is a method of a spider that this run has not."""
 
-    ``missing_to_web``: pages of spiders that are missing now are the crawl's own; else they wait in the store.
-    """
+
+class Owners:
+    """The spiders of a crawl besides its own one; a part of the crawl (``engine.Crawl``)."""
 
     def __init__(self) -> None:
+        #: Pages of spiders that are missing now are the crawl's own; else they wait in the store.
         self.missing_to_web = False
         #: Of requests to pages of none.
         self.meta_of_others: dict[str, Any] = {}
@@ -119,6 +125,21 @@ class Owners:
         if owner.spider is not None:
             self._by_spider[id(owner.spider)] = known
             self._spiders.append(owner.spider)
+
+    def recall(self, known: str, *, to_web: bool) -> str:
+        """Note the spiders of earlier runs that this one has not, and say so; returns all, as ``known``. O(domains)."""
+        self.missing_to_web = to_web
+        before: dict[str, list[str]] = json.loads(known or "{}")
+        missing = [name for name in before if name not in self._by_name]
+        now = {owner.name: sorted(owner.domains) for owner in self}
+        for name in () if to_web else missing:
+            self.put(Owner(name, None, frozenset(before[name]) - self._by_domain.keys()))
+        if missing:
+            what = "are those of any other server" if to_web else "wait (FRONTIER_MISSING_SPIDER)"
+            logger.warning(
+                "Spiders of this crawl that are not in this run: %s; their pages %s", ", ".join(missing), what
+            )
+        return json.dumps(before | now)
 
     def tell_ends(self, ended: Callable[[Owner], None]) -> None:
         """Call ``ended`` with each spider that ends before the crawl."""

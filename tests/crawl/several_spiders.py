@@ -104,7 +104,10 @@ class LinksSpider(_OnSite):
     """``Links``, some with a callback; the quality of a link."""
 
     name = "links"
-    allowed_domains = ["127.4.0.1"]
+
+    def __init__(self, domains: str = "127.4.0.1", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.allowed_domains = [domains]
 
     async def start(self) -> AsyncIterator[Any]:
         yield Links(None, [f"{self.origins[0]}/"])

@@ -218,3 +218,33 @@ def test_rules_page_objects_spiders_and_others_are_one_crawl(tmp_path: Path) -> 
     assert "1/book/1" in {item["url"] for item in ours.items("book")}
     assert {item["url"] for item in ours.items() if "status" in item and "case" not in item} == {"3/", "3/more"}
     assert only.items() == records
+
+
+@pytest.mark.parametrize(("setting", "lost_to"), [("wait", ""), ("web", "web")])
+def test_a_missing_spider_is_named_and_its_pages_are_not_lost(tmp_path: Path, setting: str, lost_to: str) -> None:
+    """They wait for it in the store, or go to ``web``; callbacks are stored by spider and name."""
+    settings = {"JOBDIR": str(tmp_path / "job"), "CLOSESPIDER_PAGECOUNT": 2, "FRONTIER_MISSING_SPIDER": setting}
+    with scripted_site(2) as site:
+        site.script = {
+            "1/list?c=all": page(*(f"/book/{number}" for number in range(8))),
+            **{f"1/book/{number}": page() for number in range(8)},
+            "1/search": Answer("x", headers={"Content-Type": "text/plain"}),
+            **{f"2/{place}": page() for place in ("", "1", "2")},
+        }
+        first = several(site, "shop", settings)
+        assert len(first.items("book")) < 8
+        del settings["CLOSESPIDER_PAGECOUNT"]
+        without = several(site, "links", settings, seeds=site.url("2/"), **{"links.domains": "127.4.0.9"})
+        last = several(site, "shop", settings)
+    told = "Spiders of this crawl that are not in this run: shop"
+    assert without.crawl.log.count(told) == 1
+    assert told not in last.crawl.log
+    books = [item["number"] for run in (first, last) for item in run.items("book") if item["number"] >= 0]
+    others = [item["url"] for item in without.items() if "/book/" in item["url"]]
+    if lost_to == "web":
+        assert len(books) + len(others) == 8
+        assert others
+    else:
+        assert sorted(books) == list(range(8))
+        assert not others
+        assert without.stat("fates/queue/spider_missing") > 0
