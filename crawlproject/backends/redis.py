@@ -198,7 +198,8 @@ class RedisBackend(StoringBackend):
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
         self._orders.open(control, crawl, self.wake)
-        worker.start_urls = StartUrls(self._crawler, control.commands, worker, redis)
+        spiders = [self._spider, *(owner.spider for owner in self._owners if owner.spider is not None)]
+        worker.start_urls = [StartUrls(self._crawler, spider, control.commands, worker, redis) for spider in spiders]
         return worker
 
     def follow(self, dupefilter: BaseDupeFilter) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from testbed.redis_server import RunningRedis
 from tests.crawl.differential import QUICK, Run, run_on
 from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, scripted_site
 
@@ -248,3 +249,24 @@ def test_a_missing_spider_is_named_and_its_pages_are_not_lost(tmp_path: Path, se
         assert sorted(books) == list(range(8))
         assert not others
         assert without.stat("fates/queue/spider_missing") > 0
+
+
+def test_several_spiders_over_redis(redis_server: RunningRedis) -> None:
+    """Start URLs by spider; callbacks by spider and name; a spider that is missing later is named."""
+    settings = {"FRONTIER_BACKEND": "redis", "FRONTIER_COMMIT_INTERVAL": 0.1, "REDIS_URL": redis_server.url}
+    limit = {"CLOSESPIDER_PAGECOUNT": 3}
+    with scripted_site(3) as site, redis_server.client() as client:
+        site.script = {
+            "1/list?c=all": page(*(f"/book/{number}" for number in range(8))),
+            **{f"1/book/{number}": page() for number in range(8)},
+            "1/search": Answer("x", headers={"Content-Type": "text/plain"}),
+            "3/a": page(title="a"),
+        }
+        client.rpush("links:start_urls", site.url("3/a"))
+        first = several(site, "shop,links", settings | limit, **{"links.domains": "127.4.0.3"})
+        last = several(site, "shop,links", settings, **{"links.domains": "127.4.0.3"})
+        without = several(site, "links", settings, seeds=site.url("3/"), **{"links.domains": "127.4.0.3"})
+    books = [item["number"] for run in (first, last) for item in run.items("book") if item["number"] >= 0]
+    assert sorted(books) == list(range(8))
+    assert [item["url"] for run in (first, last) for item in run.items("parsed")].count("3/a") == 1
+    assert "Spiders of this crawl that are not in this run: shop" in without.crawl.log
