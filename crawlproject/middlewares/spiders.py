@@ -156,15 +156,19 @@ class PipelinesBySpider(ItemPipelineManager):
                 manager._own.append(ItemPipelineManager(*own.values(), crawler=view))
         return manager
 
-    def by_owner(self) -> dict[Owner, ItemPipelineManager]:
-        """The pipelines of each of several spiders, for the fast lane; those of all others are this object's."""
-        return self._of
+    def of(self, owner: Owner | None) -> ItemPipelineManager:
+        """Those of one of several spiders; of None, for whose items it is this object's, itself."""
+        if owner is None or owner.spider is None:
+            return self
+        if owner not in self._of:  # it came while the crawl runs
+            self._of[owner] = ItemPipelineManager(*self.middlewares, crawler=owner.spider.crawler)
+        return self._of[owner]
 
     async def process_item_async(self, item: Any) -> Any:
-        owner = current.get()
-        if owner in self._of:
-            return await self._of[owner].process_item_async(item)
-        return await super().process_item_async(item)
+        manager = self.of(current.get())
+        if manager is self:
+            return await super().process_item_async(item)
+        return await manager.process_item_async(item)
 
     async def open_spider_async(self) -> None:
         await super().open_spider_async()

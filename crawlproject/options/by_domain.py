@@ -143,13 +143,22 @@ def switch(owned: Mapping[T, Settings], crawl: Settings) -> dict[T | None, dict[
 
     The key None stands for pages of none of them.
     """
-    off: dict[T | None, dict[str, Any]] = {None: {}, **{owner: {} for owner in owned}}
-    for name, key in SWITCHES.items():
-        wanting = {owner for owner, own in owned.items() if own.getbool(name)}
-        if wanting and not crawl.getbool(name):
+    off: dict[T | None, dict[str, Any]] = {None: {}}
+    wanted = {owner: {name for name in SWITCHES if own.getbool(name)} for owner, own in owned.items()}
+    for name in frozenset().union(*wanted.values()):
+        if not crawl.getbool(name):
             crawl.set(name, True, priority="spider")
-            off[None][key] = True
-        if crawl.getbool(name):
-            for owner in owned.keys() - wanting:
-                off[owner][key] = True
+            off[None][SWITCHES[name]] = True
+    for owner, wants in wanted.items():
+        off[owner] = {key: True for name, key in SWITCHES.items() if crawl.getbool(name) and name not in wants}
     return off
+
+
+def switched_off(own: Settings, crawl: Settings) -> dict[str, Any]:
+    """What of ``meta`` switches off for a spider that comes later what the crawl has. Raises ValueError for what the
+    crawl has not.
+    """
+    wanting = [name for name in SWITCHES if own.getbool(name) and not crawl.getbool(name)]
+    if wanting:
+        raise ValueError(f"{', '.join(wanting)}: cannot be switched on while the crawl runs")
+    return {key: True for name, key in SWITCHES.items() if crawl.getbool(name) and not own.getbool(name)}

@@ -10,6 +10,7 @@ from crawlproject.urls.server_key import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from crawlproject.records.selectors import Selector
 
@@ -63,6 +64,9 @@ class SiteRules:
     next_pages: Selector | None = None
     #: The table ``render`` as it was written; for ``Request.meta["render"]``.
     render: Any = None
+    #: Where they are from, and the hash of its text.
+    file: Path | None = None
+    version: int = 0
 
     def records_on(self, url: str) -> list[RecordRule]:
         """The kinds of records that the page with this URL may have."""

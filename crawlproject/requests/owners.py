@@ -92,6 +92,7 @@ class Owners:
         self._by_domain: dict[str, Owner] = {}
         self._by_spider: dict[int, Owner] = {}
         self._ended: Callable[[Owner], None] = lambda _: None
+        self._reload: Callable[[], list[str]] | None = None
         self._spiders: list[Spider] = []  # also those that were replaced: requests have their methods
 
     @classmethod
@@ -144,6 +145,15 @@ class Owners:
     def tell_ends(self, ended: Callable[[Owner], None]) -> None:
         """Call ``ended`` with each spider that ends before the crawl."""
         self._ended = ended
+
+    def reload_by(self, reload: Callable[[], list[str]]) -> None:
+        """Let ``reload`` load new and changed spiders and rules; it returns what happened, a line for each."""
+        self._reload = reload
+
+    @property
+    def reload(self) -> Callable[[], list[str]] | None:
+        """Loads new and changed spiders and rules; None if the crawl has neither."""
+        return self._reload
 
     def end(self, owner: Owner, reason: str) -> None:
         """Give ``owner`` no further page; what is queued of it is dropped when its turn comes. O(1)."""

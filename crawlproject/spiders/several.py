@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
+from crawlproject.compat import engine_of
 from crawlproject.discovery.allowed import allowed_entries, readable_domains
 from crawlproject.engine import Crawl, stats_of
+from crawlproject.links import Links
 from crawlproject.options import by_domain
 from crawlproject.options.by_domain import DomainOptions
 from crawlproject.requests.owners import Owner, Owners, current
+from crawlproject.spiders.reloading import Modules
 from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
@@ -89,6 +92,7 @@ class Several:
         self._is_all = names.strip() == ALL
         self._names = {name: None for each in names.split(",") if (name := each.strip())}
         self._starting: dict[Owner | None, asyncio.Task[None]] = {}
+        self._modules = Modules(crawler.settings.getlist("SPIDER_MODULES"))
         classes = dict(self._classes())
         for name, value in arguments.items():
             if (spider := name.partition(".")[0]) not in classes:
@@ -130,6 +134,7 @@ class Several:
             kind.update_settings(settings)
         if view is None:
             view = CrawlerView(self._crawler, self._owners, kind, settings)
+        view.spidercls, view.settings = kind, settings
         start = f"{name}."
         arguments = {key.removeprefix(start): each for key, each in self._arguments.items() if key.startswith(start)}
         try:
@@ -201,6 +206,47 @@ class Several:
                 self._owners.counted(owner, "errors")
         await outputs.put((owner, end))
 
+    def reload(self) -> list[str]:
+        """Load new and changed classes for the pages fetched from now on; returns what happened, a line for each.
+
+        A mistake leaves the old spider in force.  A spider that is new in ``all`` starts.
+        """
+        classes, errors = self._modules.changed()
+        told = [f"{name}: not loaded, the old one stays: {error}" for name, error in errors.items()]
+        for kind in classes:
+            name = kind.name
+            known = self._owners.get(name)
+            if known is None and not (name in self._names or (self._is_all and self._is_wanted(kind))):
+                continue
+            view: Any = None if known is None or known.spider is None else known.spider.crawler
+            try:
+                owner, settings = self._make(name, kind, view)
+                if owner.has_pipelines and not (known and known.has_pipelines):
+                    raise ValueError("ITEM_PIPELINES: cannot be added while the crawl runs")
+                owner.meta.update(by_domain.switched_off(settings, self._crawler.settings))
+                self._owners.put(owner)
+            except ValueError as error:
+                told.append(f"{name}: not loaded, the old one stays: {error}")
+                continue
+            told.append(f"{name}: {'loaded' if known is None else 'reloaded'}")
+            if known is None:
+                self._starting[owner] = asyncio.create_task(self._start_late(owner))
+        return told
+
+    async def _start_late(self, owner: Owner) -> None:
+        assert owner.spider is not None
+        engine = engine_of(self._crawler)
+        assert engine is not None
+        try:
+            async for output in owner.spider.start():
+                if owner.ended:
+                    return
+                for request in _as_requests(output):
+                    engine.crawl(request)
+                await asyncio.sleep(0)
+        except Exception:
+            logger.exception("Error in the start of the spider %s", owner.name)
+
     def _opened(self) -> None:
         for view in self._views:
             if view.settings is not self._crawler.settings:
@@ -239,6 +285,13 @@ class Several:
 
     def _count(self, owner: Owner, what: str) -> None:
         stats_of(self._crawler).set_value(f"spiders/{owner.name}/{what}", getattr(owner, what))
+
+
+def _as_requests(output: Any) -> list[Request]:
+    """Of what a late ``start`` yields: items are left out."""
+    if isinstance(output, Links):
+        return [Request(url, callback=output.callback) for url in output.hrefs]
+    return [output] if isinstance(output, Request) else []
 
 
 @dataclass

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import re
+import signal
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
+from crawlproject.compat import engine_of
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, links_of, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
@@ -31,7 +35,7 @@ from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.records.intake import RecordIntake, SiteReader
-from crawlproject.records.rule_file import read_rules
+from crawlproject.records.rule_file import read_rules, read_rules_again
 from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import (
     CANONICAL,
@@ -144,6 +148,7 @@ class WebSpider(Spider):
         self.max_pages = 0  # no limit
         self.seeds = seeds
         self._spiders = spiders
+        self._rules_path = rules
         self.rules = SiteReader(read_rules(rules)) if rules else None
         self._seed_lines: Iterable[str] = seed_lines(seeds) if seeds or not (spiders or rules) else ()
         self.several: Several | None = None
@@ -172,10 +177,40 @@ class WebSpider(Spider):
         spider._owners = Crawl.of(crawler).part(Owners)
         if spider._spiders:
             spider.several = Several(crawler, spider._spiders, spider._of_others)
+        if spider.several or spider.rules:
+            spider._owners.reload_by(spider.reload)
+            crawler.signals.connect(spider._listen, signals.spider_opened)
         if spider.allowed:
             spider.allow(spider.several.domains if spider.several else ())
             spider.allow(spider.rules.domains if spider.rules else ())
         return spider
+
+    def reload(self) -> list[str]:
+        """Load new and changed rule files and spider classes for the pages fetched from now on.
+
+        A mistake in one leaves the old one in force.  Returns what happened, a line for each; logged, too.
+        """
+        told: list[str] = []
+        if self.rules:
+            before = {site.file: site for site in self.rules.set.sites}
+            found, wrong = read_rules_again(self._rules_path, self.rules.set)
+            self.rules.use(found)
+            told += [f"not loaded, the old rules stay: {line}" for line in wrong]
+            told += [f"{site.name}: rules loaded" for site in found.sites if before.get(site.file) is not site]
+            new = [seed for site in found.sites if site.file not in before for seed in site.seeds]
+            if (engine := engine_of(self.crawler)) is not None:
+                for seed in new:
+                    engine.crawl(Request(seed))
+        if self.several:
+            told += self.several.reload()
+        for line in told:
+            self.logger.log(logging.ERROR if "not loaded" in line else logging.INFO, "Reload: %s", line)
+        return told or ["nothing has changed"]
+
+    def _listen(self) -> None:
+        """Reload on SIGHUP, where a crawl may handle signals."""
+        with suppress(ValueError, RuntimeError, NotImplementedError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
 
     def allow(self, domains: Iterable[str]) -> None:
         """Stay within these domains, too. Raises ValueError for what is no domain."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from testbed.children import free_port
 from testbed.redis_server import RunningRedis
+from tests.crawl.crawling import TIMEOUT, crawling, read_results
 from tests.crawl.differential import QUICK, Run, run_on
 from tests.crawl.scripted_site import Answer, Asked, Script, Site, page, scripted_site
+from tests.crawl.test_console import open_console
+from tests.waiting import until
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.several_spiders"
@@ -270,3 +276,66 @@ def test_several_spiders_over_redis(redis_server: RunningRedis) -> None:
     assert sorted(books) == list(range(8))
     assert [item["url"] for run in (first, last) for item in run.items("parsed")].count("3/a") == 1
     assert "Spiders of this crawl that are not in this run: shop" in without.crawl.log
+
+
+class Chain(dict[str, Any]):
+    """Endless: each page leads to the next one of its server."""
+
+    def get(self, place: str, default: Any = None) -> Answer:
+        server, _, number = place.partition("/")
+        return page(f"/{int(number or 0) + 1}", title=server) if len(server) == 1 else Answer(status=404)
+
+
+SPIDER = """
+from scrapy import Spider
+
+class Mine(Spider):
+    name = "mine"
+    allowed_domains = ["127.4.0.1"]
+
+    def parse(self, response):
+        yield {{"case": {version!r}, "url": response.url}}
+        yield from response.follow_all(css="a")
+"""
+
+
+def test_spiders_and_rules_are_reloaded_while_the_crawl_runs(tmp_path: Path) -> None:
+    """By the console and by SIGHUP; a mistake leaves the old ones in force and is told."""
+    package, rules, job, port = tmp_path / "mine_all", tmp_path / "rules", tmp_path / "job", free_port()
+    log, rule = tmp_path / "crawl.log", RULES.replace("/list", "/0").replace("/book/", "/")
+    package.mkdir()
+    rules.mkdir()
+    module = package / "__init__.py"
+    module.write_text(SPIDER.format(version="old"))
+    settings = {**QUICK, "SPIDER_MODULES": ["mine_all"], "TEST_PATH": [str(tmp_path)], "FRONTIER_CONSOLE_PORT": port}
+    settings |= {"JOBDIR": str(job), "FRONTIER_GUARD_ENABLED": False, "LOG_FILE": str(log)}
+    with scripted_site(2) as site:
+        site.script = Chain()
+        (rules / "a.toml").write_text(rule.format(origin=site.origins[1]))
+        given = {"spiders": "all", "rules": str(rules), "seeds": site.url("1/0")}
+        with crawling(WEB, tmp_path, settings=settings, **given) as process:
+            console = open_console(process, job, port)
+            site.wait_for(10)
+            module.write_text(SPIDER.format(version="the new one"))
+            assert console.post("spiders", change="reload")["done"] == "mine: reloaded"
+            site.wait_for(len(site.asked) + 20)
+            module.write_text("no Python")
+            (rules / "a.toml").write_text("no = 'rules'")
+            told = console.post("spiders", change="reload")["done"]
+            assert "mine_all: not loaded, the old one stays: SyntaxError" in told
+            assert "not loaded, the old rules stay" in told
+            site.wait_for(len(site.asked) + 20)
+            (rules / "a.toml").write_text(rule.format(origin=site.origins[1]).replace("book", "chapter"))
+            os.kill(process.pid, signal.SIGHUP)
+            until(lambda: "Reload: a: rules loaded" in log.read_text(), process)
+            site.wait_for(len(site.asked) + 20)
+            (row,) = console.get("spiders")
+            console.post("stop")
+            process.wait(TIMEOUT)
+        done = read_results(tmp_path, process.returncode or 0, "")
+    assert (row["spider"], row["errors"], row["waits_for"]) == ("mine", 0, row["waits_for"])
+    assert row["pages"] == row["items"] >= 20
+    cases = [item["case"] for item in done.items if "case" in item]
+    assert set(cases) == {"old", "the new one"}
+    assert cases == sorted(cases)
+    assert {item["record"] for item in done.items if "record" in item} == {"book", "chapter"}

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from scrapy.core.scraper import Scraper
 
     from crawlproject.engine import RequestsUnderWay
+    from crawlproject.requests.owners import Owner
 
     #: Tells receivers what became of an item; returns what has to be awaited.
     End: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
@@ -68,11 +69,11 @@ class Items:
         self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _OF_ITEMS}
         pipelines = scraper.itemproc
         self._pipelines: list[Callable[[Any], Any]] | None = None
-        by_owner = getattr(pipelines, "by_owner", None)  # of several spiders
-        if type(pipelines) is ItemPipelineManager or by_owner is not None:
+        #: Of several spiders: the manager of each, and the calls of those that had items.
+        self._manager_of: Callable[[Owner | None], ItemPipelineManager] | None = getattr(pipelines, "of", None)
+        self._by_owner: dict[Owner, list[Callable[[Any], Any]]] = {}
+        if type(pipelines) is ItemPipelineManager or self._manager_of is not None:
             self._pipelines = calls_of(pipelines, "process_item")
-        owned = {} if by_owner is None else by_owner()
-        self._by_owner = {owner: calls_of(manager, "process_item") for owner, manager in owned.items()}
 
     def start(self, item: Any, response: Response | Failure, ends: list[End]) -> Coroutine[Any, Any, None] | None:
         """Process ``item`` as far as nothing has to be awaited; the rest of its way, None if it has passed the
@@ -81,8 +82,7 @@ class Items:
         if self._pipelines is None:  # an ITEM_PROCESSOR of the project
             return self._scraper.start_itemproc_async(item, response=response)
         self._under_way.item_begins()
-        pipelines = self._by_owner.get(current.get(), self._pipelines) if self._by_owner else self._pipelines
-        output, methods = item, iter(pipelines)
+        output, methods = item, iter(self._pipelines if self._manager_of is None else self._calls(self._manager_of))
         try:
             try:
                 for method in methods:
@@ -98,6 +98,15 @@ class Items:
             raise
         ends.append(partial(self._end, *told))
         return None
+
+    def _calls(self, manager_of: Callable[[Owner | None], ItemPipelineManager]) -> list[Callable[[Any], Any]]:
+        """The pipelines of the spider whose page is in progress."""
+        owner = current.get()
+        if owner is None or self._pipelines is None:
+            return self._pipelines or []
+        if owner not in self._by_owner:
+            self._by_owner[owner] = calls_of(manager_of(owner), "process_item")
+        return self._by_owner[owner]
 
     def _end(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, None] | None:
         """Tell the receivers; what has to be awaited."""
