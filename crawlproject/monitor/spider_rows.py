@@ -78,10 +78,7 @@ def rows_of_stats(stats: Mapping[str, Any]) -> list[dict[str, Any]]:
             name, _, what = stat.removeprefix("spiders/").rpartition("/")
             found.setdefault(name, {})[what] = value
     return [
-        {
-            "Spider": name,
-            **{title: counts.get(column, "" if column == "finish_reason" else 0) for column, title in TITLES},
-        }
+        {"Spider": name, **{title: counts.get(column, missing) for column, title, missing in TITLES}}
         for name, counts in sorted(found.items())
     ]
 
