@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, SettingsAttribute, get_settings_priority
 
 from crawlproject.options.values import Reader
 from crawlproject.requests.meta import RENDER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
     from scrapy.settings import Settings
@@ -73,11 +73,46 @@ ATTRIBUTES = {
 _OF_SPIDER = SETTINGS_PRIORITIES["spider"]
 
 
-def changed(own: Settings, crawl: Settings) -> list[str]:
+class OwnSettings(BaseSettings):
+    """The settings of a crawl as one spider sees them: what its class sets, else what the crawl has, also later."""
+
+    def __init__(self, crawl: BaseSettings) -> None:
+        self._crawl = crawl
+        super().__init__()
+
+    def __getitem__(self, name: Any) -> Any:
+        own = self.attributes.get(name)
+        return self._crawl[name] if own is None or own.priority < self._crawl_priority(name) else own.value
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self.attributes or name in self._crawl
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(dict.fromkeys([*self._crawl, *self.attributes]))
+
+    def __len__(self) -> int:
+        return len(self._crawl.keys() | self.attributes.keys())
+
+    def set(self, name: Any, value: Any, priority: int | str = "project") -> None:
+        if name in self.attributes:
+            super().set(name, value, priority)
+        else:
+            self.attributes[name] = SettingsAttribute(value, get_settings_priority(priority))
+
+    def getpriority(self, name: Any) -> int | None:
+        own = self.attributes.get(name)
+        return self._crawl.getpriority(name) if own is None else max(own.priority, self._crawl_priority(name))
+
+    def _crawl_priority(self, name: Any) -> int:
+        return self._crawl.getpriority(name) or 0
+
+
+def changed(own: BaseSettings, crawl: BaseSettings) -> list[str]:
     """The settings that a spider's class has changed. O(settings)."""
+    names = own.attributes if isinstance(own, OwnSettings) else own
     return [
         name
-        for name in own
+        for name in names
         if (own.getpriority(name) or 0) >= _OF_SPIDER
         and (own.get(name) != crawl.get(name) or own.getpriority(name) != crawl.getpriority(name))
     ]
@@ -138,7 +173,7 @@ def _slot(reader: Reader, names: set[str]) -> dict[str, Any]:
     return slot | {"concurrency": min(at_once)} if at_once else slot
 
 
-def switch(owned: Mapping[T, Settings], crawl: Settings) -> dict[T | None, dict[str, Any]]:
+def switch(owned: Mapping[T, BaseSettings], crawl: Settings) -> dict[T | None, dict[str, Any]]:
     """Switch on for the crawl what a spider wants; returns ``meta`` that switches it off for each other one.
 
     The key None stands for pages of none of them.
@@ -154,7 +189,7 @@ def switch(owned: Mapping[T, Settings], crawl: Settings) -> dict[T | None, dict[
     return off
 
 
-def switched_off(own: Settings, crawl: Settings) -> dict[str, Any]:
+def switched_off(own: BaseSettings, crawl: BaseSettings) -> dict[str, Any]:
     """What of ``meta`` switches off for a spider that comes later what the crawl has. Raises ValueError for what the
     crawl has not.
     """

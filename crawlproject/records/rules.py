@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.urls import UrlPatterns, host_of, server_key
-from crawlproject.urls.server_key import nearest
+from crawlproject.urls.server_key import DomainTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from crawlproject.records.selectors import Selector
@@ -84,11 +84,11 @@ class RuleSet:
 
     def __init__(self, sites: Iterable[SiteRules]) -> None:
         self.sites = tuple(sites)
-        self._by_domain: Mapping[str, SiteRules] = {domain: site for site in self.sites for domain in site.domains}
+        self._table = DomainTable({domain: site for site in self.sites for domain in site.domains})
 
     def of(self, url: str) -> SiteRules | None:
         """The rules of the nearest domain above the host of ``url``. O(labels)."""
-        return nearest(self._by_domain, url)
+        return self._table.of(url)
 
     def follows(self, url: str) -> bool:
         """Whether the rules of its domain, if it has any, follow a link to the canonical ``url``."""

@@ -19,7 +19,7 @@ from crawlproject.discovery.allowed import allowed_entries, readable_domains
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.links import Links
 from crawlproject.options import by_domain
-from crawlproject.options.by_domain import DomainOptions
+from crawlproject.options.by_domain import DomainOptions, OwnSettings
 from crawlproject.requests.owners import Owner, Owners, current
 from crawlproject.spiders.reloading import Modules
 from crawlproject.urls.server_key import server_name
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from scrapy.crawler import Crawler
-    from scrapy.settings import Settings
+    from scrapy.settings import BaseSettings
 
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ _OURS = __name__.partition(".")[0]
 class CrawlerView:
     """The crawler as one of several spiders sees it: its own ``settings``, and an engine that closes only it."""
 
-    def __init__(self, crawler: Crawler, owners: Owners, kind: type[Spider], settings: Settings) -> None:
+    def __init__(self, crawler: Crawler, owners: Owners, kind: type[Spider], settings: BaseSettings) -> None:
         self._whole, self._owners = crawler, owners
         self.spidercls, self.settings = kind, settings
         self.spider: Spider | None = None
@@ -124,14 +124,13 @@ class Several:
         """Whether ``spiders=all`` means it, too."""
         return bool(getattr(kind, "allowed_domains", None)) and kind.__module__.partition(".")[0] != _OURS
 
-    def _make(self, name: str, kind: type[Spider], view: CrawlerView | None = None) -> tuple[Owner, Settings]:
+    def _make(self, name: str, kind: type[Spider], view: CrawlerView | None = None) -> tuple[Owner, BaseSettings]:
         """A spider with its settings. Raises ValueError."""
         crawl = self._crawler.settings
-        settings = crawl
-        if kind.custom_settings or kind.update_settings.__func__ is not Spider.update_settings.__func__:  # type: ignore[attr-defined]
-            settings = crawl.copy()
-            settings.frozen = False
-            kind.update_settings(settings)
+        is_plain = kind.update_settings.__func__ is Spider.update_settings.__func__  # type: ignore[attr-defined]
+        settings: BaseSettings = OwnSettings(crawl) if is_plain else crawl.copy()  # others may change what is in it
+        settings.frozen = False
+        kind.update_settings(settings)
         if view is None:
             view = CrawlerView(self._crawler, self._owners, kind, settings)
         view.spidercls, view.settings = kind, settings
@@ -145,7 +144,7 @@ class Several:
         entries = allowed_entries(spider)[1]
         if not entries:
             raise ValueError(f"the spider {name} has no allowed_domains: it cannot be one of several")
-        names = by_domain.changed(settings, crawl) if settings is not crawl else []
+        names = by_domain.changed(settings, crawl)
         by_domain.check(name, names)
         try:
             options = DomainOptions.of(spider, settings, names)
@@ -249,7 +248,7 @@ class Several:
 
     def _opened(self) -> None:
         for view in self._views:
-            if view.settings is not self._crawler.settings:
+            if not isinstance(view.settings, OwnSettings):
                 view.settings.update(self._crawler.settings)  # what add-ons have set
         for owner in self._owners:
             if by_domain.TIME in owner.limits:
