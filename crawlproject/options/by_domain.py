@@ -108,13 +108,13 @@ class OwnSettings(BaseSettings):
 
 
 def changed(own: BaseSettings, crawl: BaseSettings) -> list[str]:
-    """The settings that a spider's class has changed. O(settings)."""
+    """The settings that a spider's class has set, without those that cannot hold and are as they were. O(settings)."""
     names = own.attributes if isinstance(own, OwnSettings) else own
     return [
         name
         for name in names
-        if (own.getpriority(name) or 0) >= _OF_SPIDER
-        and (own.get(name) != crawl.get(name) or own.getpriority(name) != crawl.getpriority(name))
+        if (priority := own.getpriority(name) or 0) >= _OF_SPIDER
+        and (own.get(name) != crawl.get(name) or (name in HELD and priority != crawl.getpriority(name)))
     ]
 
 
@@ -153,7 +153,8 @@ class DomainOptions:
         limits: dict[str, tuple[float, str]] = {}
         for name in names & LIMITS.keys():
             what, reason = LIMITS[name]
-            limits[what] = min(reader.number(name, 0) or inf, limits.get(what, (inf, ""))[0]), reason
+            if limit := reader.number(name, 0):
+                limits[what] = min(limit, limits.get(what, (inf, ""))[0]), reason
         headers = {_AGENT.title().replace("_", "-"): str(own.get(_AGENT))} if _AGENT in names else {}
         if _HEADERS in names:
             headers |= {key: value for key, value in own.getdict(_HEADERS).items() if value is not None}
