@@ -104,7 +104,7 @@ class SpidersMiddleware(BaseSpiderMiddleware):
 
     def _measured(self, measured: Measurement) -> None:
         if (owner := self._owners.of(measured.server_key)) is not None:
-            owner.seconds += measured.fetch_time
+            owner.count("seconds", measured.fetch_time)
 
     def _closed(self) -> None:
         for owner in self._owners:
@@ -123,10 +123,7 @@ class SpidersMiddleware(BaseSpiderMiddleware):
             self._count(owner, "errors")
 
     def _count(self, owner: Owner, what: str, number: int = 1) -> None:
-        count = getattr(owner, what) + number
-        setattr(owner, what, count)
-        self._stats.set_value(f"spiders/{owner.name}/{what}", count)
-        self._owners.counted(owner, what)
+        self._stats.set_value(f"spiders/{owner.name}/{what}", self._owners.count(owner, what, number))
 
 
 class PipelinesBySpider(ItemPipelineManager):

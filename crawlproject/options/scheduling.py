@@ -126,6 +126,13 @@ def _policy(reader: Reader) -> type[Policy]:
 
 
 def _quality(reader: Reader) -> Quality:
+    of_policy = _policy(reader).own_quality
+    if of_policy is not None:
+        if reader.is_set("FRONTIER_QUALITY"):
+            raise ValueError(
+                "FRONTIER_QUALITY: the policy of FRONTIER_POLICY has a quality of its own; set one of them"
+            )
+        return of_policy()
     path = reader.path("FRONTIER_QUALITY_FILE")
     # The best of those learned during the crawl, on synthetic webs and a real one (docs/research/results.md). Requests
     # that a spider yields one by one all have the same, so Scrapy's priority orders them.
@@ -172,8 +179,8 @@ class FrontierOptions(Options):
     """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds.
 
     FRONTIER_PRESET: bundle of politeness settings: `gentle` or `polite` ([presets](#presets))
-    FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, or the path of a
-        class ([policies](policies.md))
+    FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, `depth-first`, or
+        the path of a class ([policies](policies.md))
     FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,
         or the path of a class ([policies](policies.md))
     FRONTIER_QUALITY_FILE: for `scores`: file of lines `URL<TAB>score`; other URLs have score 0

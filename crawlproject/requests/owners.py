@@ -67,6 +67,12 @@ class Owner:
     #: Of connections to its servers.
     seconds: float = 0.0
 
+    def count(self, what: str, number: float = 1) -> float:
+        """Add to the count ``what``; returns it. O(1)."""
+        total: float = getattr(self, what) + number
+        setattr(self, what, total)
+        return total
+
     def names_callback(self, request: Request) -> bool:
         """Whether ``request`` names another callback than the one that any link to the page has."""
         return getattr(request.callback, "__name__", "parse") not in ("parse", "_parse")
@@ -163,11 +169,13 @@ class Owners:
             owner.ended = reason
             self._ended(owner)
 
-    def counted(self, owner: Owner, what: str) -> None:
-        """End ``owner`` if its count of ``what`` has come to its limit. O(1)."""
+    def count(self, owner: Owner, what: str, number: int = 1) -> float:
+        """Add to the count ``what`` of ``owner``, which ends at its limit; returns the count. O(1)."""
+        total = owner.count(what, number)
         limit, reason = owner.limits.get(what, (inf, ""))
-        if getattr(owner, what) >= limit:
+        if total >= limit:
             self.end(owner, reason)
+        return total
 
     def get(self, name: str) -> Owner | None:
         """The spider of that name."""

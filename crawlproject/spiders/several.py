@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
+from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
 
     from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
 
 
 logger = logging.getLogger(__name__)
@@ -128,8 +128,8 @@ class Several:
         """A spider with its settings. Raises ValueError."""
         crawl = self._crawler.settings
         is_plain = kind.update_settings.__func__ is Spider.update_settings.__func__  # type: ignore[attr-defined]
-        settings: BaseSettings = OwnSettings(crawl) if is_plain else crawl.copy()  # others may change what is in it
-        settings.frozen = False
+        # another one may change what is in a setting
+        settings = OwnSettings(crawl) if is_plain else BaseSettings(crawl.copy())
         kind.update_settings(settings)
         if view is None:
             view = CrawlerView(self._crawler, self._owners, kind, settings)
@@ -200,9 +200,8 @@ class Several:
             end.error = error
             if owner is not None:
                 logger.exception("Error in the start of the spider %s: its other pages go on", owner.name)
-                owner.errors += 1
-                self._count(owner, "errors")
-                self._owners.counted(owner, "errors")
+                stat = f"spiders/{owner.name}/errors"
+                stats_of(self._crawler).set_value(stat, self._owners.count(owner, "errors"))
         await outputs.put((owner, end))
 
     def reload(self) -> list[str]:
@@ -281,9 +280,6 @@ class Several:
                 deferred_from_coro(result)
         except Exception:
             logger.exception("Error in closed() of the spider %s", owner.name)
-
-    def _count(self, owner: Owner, what: str) -> None:
-        stats_of(self._crawler).set_value(f"spiders/{owner.name}/{what}", getattr(owner, what))
 
 
 def _as_requests(output: Any) -> list[Request]:
