@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, SettingsAttribute, get_settings_priority
+from w3lib.http import basic_auth_header
 
 from crawlproject.options.values import Reader
 from crawlproject.requests.meta import RENDER
@@ -156,6 +157,10 @@ class DomainOptions:
             if limit := reader.number(name, 0):
                 limits[what] = min(limit, limits.get(what, (inf, ""))[0]), reason
         headers = {_AGENT.title().replace("_", "-"): str(own.get(_AGENT))} if _AGENT in names else {}
+        login = getattr(spider, "http_user", ""), getattr(spider, "http_pass", "")
+        if any(login):
+            _check_login(spider)
+            headers["Authorization"] = basic_auth_header(*login).decode()
         if _HEADERS in names:
             headers |= {key: value for key, value in own.getdict(_HEADERS).items() if value is not None}
         return cls(
@@ -166,6 +171,15 @@ class DomainOptions:
             depth_limit=reader.count(_DEPTH, 0) or inf if _DEPTH in names else inf,
             has_pipelines=_PIPELINES in names,
         )
+
+
+def _check_login(spider: object) -> None:
+    """Raise ValueError if the login is not for all domains of the spider: others must not see it."""
+    of_login = getattr(spider, "http_auth_domain", None)
+    if of_login is not None:
+        domains = map(str, getattr(spider, "allowed_domains", ()))
+        if not all(f".{domain}".endswith(f".{of_login}") for domain in domains):
+            raise ValueError(f"http_auth_domain={of_login!r} does not cover all allowed_domains")
 
 
 def _slot(reader: Reader, names: set[str]) -> dict[str, Any]:

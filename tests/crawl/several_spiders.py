@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -176,6 +177,23 @@ class Endless(_OnSite):
 
     def closed(self, reason: str) -> None:
         self.logger.info("closed: %s", reason)
+
+
+class Waiting(_OnSite):
+    """Its ``start`` waits for ever; its server wants a password."""
+
+    name = "waiting"
+    allowed_domains = ["127.4.0.1"]
+    http_user = "me"
+    http_pass = "secret"
+    http_auth_domain = None
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(f"{self.origins[0]}/")
+        await asyncio.Event().wait()
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield {"case": "waiting", "auth": response.request.headers.get("Authorization", b"").decode()}
 
 
 class Limited(_OnSite):

@@ -133,6 +133,17 @@ def test_one_spider_does_not_end_the_others() -> None:
     assert dropped == ours.stat("fates/queue/spider_ended")
 
 
+def test_a_crawl_may_end_while_the_start_of_a_spider_waits() -> None:
+    """Without an error. HTTP authentication by attributes of a spider is for its pages only."""
+    with scripted_site(2) as site:
+        site.script = {"1/": page(), "2/": page("/1"), "2/1": page()}
+        ours = several(site, "waiting", {"CLOSESPIDER_PAGECOUNT": 3}, seeds=site.url("2/"))
+    assert ours.reason == "closespider_pagecount"
+    assert not ours.has_errors()
+    assert ours.items("waiting") == [{"case": "waiting", "auth": "Basic bWU6c2VjcmV0"}]
+    assert all("authorization" not in asked.headers for asked in site.of(2))
+
+
 def test_limits_of_one_spider_end_it() -> None:
     """Its own ``custom_settings``; what is queued of it is dropped and counted."""
     with scripted_site(2) as site:

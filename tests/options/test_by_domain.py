@@ -69,3 +69,12 @@ def test_one_spider_switches_on_what_is_off_for_others() -> None:
     }
     with pytest.raises(ValueError, match="HTTPCACHE_ENABLED: cannot be switched on while the crawl runs"):
         by_domain.switched_off(own(crawl, HTTPCACHE_ENABLED=True), crawl)
+
+
+def test_a_login_is_not_sent_to_other_domains() -> None:
+    """The one that it is for must cover all of the spider's."""
+    spider = SimpleNamespace(http_user="me", http_auth_domain="a.example", allowed_domains=["www.a.example"])
+    assert "Authorization" in options(Settings(), spider).headers
+    spider.allowed_domains = ["www.a.example", "bada.example"]
+    with pytest.raises(ValueError, match="http_auth_domain='a.example' does not cover all allowed_domains"):
+        options(Settings(), spider)
