@@ -76,5 +76,5 @@ def test_a_login_is_not_sent_to_other_domains() -> None:
     spider = SimpleNamespace(http_user="me", http_auth_domain="a.example", allowed_domains=["www.a.example"])
     assert "Authorization" in options(Settings(), spider).headers
     spider.allowed_domains = ["www.a.example", "bada.example"]
-    with pytest.raises(ValueError, match="http_auth_domain='a.example' does not cover all allowed_domains"):
+    with pytest.raises(ValueError, match=r"http_auth_domain='a\.example' does not cover all allowed_domains"):
         options(Settings(), spider)
