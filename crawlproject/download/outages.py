@@ -13,14 +13,13 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy.utils._download_handlers import normalize_bind_address
-
 from crawlproject.clock import CLOCK
 from crawlproject.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    normalize_bind_address,
 )
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard

@@ -11,7 +11,6 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawlproject.crawl_frontier import frontier_of
@@ -145,7 +144,8 @@ class PipelinesBySpider(ItemPipelineManager):
             if owner.spider is None:
                 continue
             view = owner.spider.crawler
-            kinds = _kinds(view) if owner.has_pipelines else list(shared)
+            paths = cls._get_mwlist_from_settings(view.settings) if owner.has_pipelines else shared
+            kinds = [load_object(path) for path in paths]
             own = {kind: build_from_crawler(kind, view) for kind in kinds if kind not in shared}
             of_items = [own.get(kind) or shared[kind] for kind in kinds]
             manager._of[owner] = ItemPipelineManager(*of_items, crawler=view)
@@ -176,8 +176,3 @@ class PipelinesBySpider(ItemPipelineManager):
         for manager in self._own:
             await manager.close_spider_async()
         await super().close_spider_async()
-
-
-def _kinds(crawler: Crawler) -> list[type]:
-    components = crawler.settings.get_component_priority_dict_with_base("ITEM_PIPELINES")
-    return [load_object(path) for path in build_component_list(components)]
