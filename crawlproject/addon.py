@@ -24,6 +24,7 @@ from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_instal
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.compat import USED, job_dir, missing_names
+from crawlproject.engine import Crawl
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
@@ -34,6 +35,7 @@ from crawlproject.options.records import RecordOptions
 from crawlproject.options.scrapy_values import check_log, check_scrapy_values
 from crawlproject.options.start_errors import starting
 from crawlproject.options.warc import RepositorySettings
+from crawlproject.requests.owners import Owners
 
 if TYPE_CHECKING:
     from typing import Self
@@ -91,6 +93,12 @@ SPIDER_MIDDLEWARES = {
     "crawlproject.middlewares.links.OriginMiddleware": 0,  # after all middlewares that create or replace requests
     "crawlproject.middlewares.duplicates.DuplicatesMiddleware": 100,  # after HttpErrorMiddleware (50)
     "crawlproject.middlewares.links.LinksMiddleware": 950,  # before all middlewares that read requests
+}
+
+#: Only with several spiders (``-a spiders``).
+SPIDERS_MIDDLEWARES = {
+    "crawlproject.middlewares.spiders.SpiderOfPage": 1,  # before HttpErrorMiddleware (50), which leads to errbacks
+    "crawlproject.middlewares.spiders.SpidersMiddleware": 945,  # sees what ``LinksMiddleware`` leaves
 }
 
 #: Only with FRONTIER_RECORDS_DB, or FRONTIER_RECORDS_PAGES: they import the extra "records".
@@ -173,7 +181,9 @@ class FrontierAddon:
             ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
             (
                 "SPIDER_MIDDLEWARES",
-                SPIDER_MIDDLEWARES | (PAGE_OBJECTS_MIDDLEWARE if options[RecordOptions].pages else {}),
+                SPIDER_MIDDLEWARES
+                | (PAGE_OBJECTS_MIDDLEWARE if options[RecordOptions].pages else {})
+                | (SPIDERS_MIDDLEWARES if self._has_several() else {}),
             ),
             ("ITEM_PIPELINES", DATABASE_PIPELINE if options[RecordOptions].database else {}),
             ("EXTENSIONS", EXTENSIONS),
@@ -194,6 +204,10 @@ class FrontierAddon:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
+
+    def _has_several(self) -> bool:
+        """Whether the crawl has several spiders, which are made by now."""
+        return self._crawler is not None and len(Crawl.of(self._crawler).part(Owners)) > 0
 
 
 def _replace(settings: BaseSettings) -> None:

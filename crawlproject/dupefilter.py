@@ -33,6 +33,9 @@ logger = logging.getLogger(__name__)
 #: Keys read from the store at a time to fill a Bloom filter.
 CHUNK = 65_536
 
+#: Makes a second key of that of a request: any bits of the low 64.
+_OF_SPIDER = 0x9E3779B97F4A7C15
+
 #: Name in ``counts()`` of a seen-set -> stat.
 STATS = {
     "urls": "seen/urls",
@@ -139,6 +142,10 @@ class SeenDupeFilter(BaseDupeFilter):
             return False
         url = self.url_of(request)
         return not (self._add_new((self._request_key(request),)) if url is None else self.urls_are_new((url,)))[0]
+
+    def is_new_to_spider(self, request: Request) -> bool:
+        """Whether the page's spider, one of several, makes an equal request the first time; marks it. O(length)."""
+        return self._add_new((self._request_key(request) ^ _OF_SPIDER,))[0]
 
     def urls_are_new(self, urls: Sequence[str]) -> list[bool]:
         """For each of the canonical ``urls``, whether it is new, also within ``urls``; marks all as seen.

@@ -117,6 +117,10 @@ class Crawl:
         crawl: Crawl = kept[_CRAWL]
         return crawl
 
+    def share(self, view: object) -> None:
+        """Let ``view``, another object for the same crawler, have the same parts."""
+        vars(view)[_CRAWL] = self
+
     def part(self, kind: type[P]) -> P:
         """The crawl's ``kind``. O(1)."""
         if kind not in self._parts:

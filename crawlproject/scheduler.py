@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -25,6 +26,7 @@ from crawlproject.download.lookup import is_of_name
 from crawlproject.download.receivers import Receivers
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import (
+    Crawl,
     EngineAlarm,
     ended_downloads,
     is_closing,
@@ -48,6 +50,7 @@ from crawlproject.requests.meta import (
     ORIGIN,
     UNSENT,
 )
+from crawlproject.requests.owners import Owners, SpiderMissingError
 from crawlproject.signals import connection_lost, frontier_closing, session_abandoned, session_closed
 from crawlproject.storage.crawl_log import CrawlLog
 from crawlproject.storage.errors import StoreError
@@ -127,7 +130,8 @@ class FrontierScheduler(BaseScheduler):
         )
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
-        self._entries = RequestEntries(self._backend, quality, self._stats)
+        self._owners = Crawl.of(crawler).part(Owners)
+        self._entries = RequestEntries(self._backend, quality, self._stats, self._owners)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(
             crawler,
@@ -257,7 +261,7 @@ class FrontierScheduler(BaseScheduler):
         exchange = self._backend.exchange
         if exchange is not None and _is_foreign(request, exchange):
             return self._send(request, exchange)
-        if self._is_filtered(request) and self.dupefilter.request_seen(request):
+        if self._is_filtered(request) and self._was_seen(request, page):
             self._filter(request)
             if gain := self._entries.gain(request, page, is_known=True):
                 self._raised.append((request.url, gain))
@@ -314,6 +318,21 @@ class FrontierScheduler(BaseScheduler):
         """
         return not request.dont_filter or (self._backend.exchange is not None and _is_start(request))
 
+    def _was_seen(self, request: Request, page: Request | None) -> bool:
+        """Whether ``request`` is a duplicate.
+
+        Of several spiders each has its own requests for its own pages besides: a link of another one to a page does not
+        keep its spider from asking for it with a callback, as it would alone.
+        """
+        seen: bool = self.dupefilter.request_seen(request)
+        if not self._owners or self._seen is not self.dupefilter:
+            return seen
+        maker = self._owners.maker(request, page)
+        if maker is None:
+            return seen
+        is_new = self._seen.is_new_to_spider(request)
+        return seen and not (is_new and maker.names_callback(request))
+
     def _filter(self, request: Request) -> None:
         assert self._crawler.spider is not None
         self.dupefilter.log(request, self._crawler.spider)
@@ -356,14 +375,11 @@ class FrontierScheduler(BaseScheduler):
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
-            if request is None:
-                self._fates.dropped(start.entry.url, Reason.UNREADABLE)
-                self._backend.unwanted(start.entry)
-                self._dispatcher.ended(start.session)
-                continue
-            if self._discovery.is_file(request):
+            if not isinstance(request, Reason) and self._discovery.is_file(request):
+                request = Reason.EXTENSION
+            if isinstance(request, Reason):
                 dropped += 1
-                self._drop(start.entry, Reason.EXTENSION)
+                self._leave(start.entry, request)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -458,22 +474,32 @@ class FrontierScheduler(BaseScheduler):
         for entry in dropped:
             server = self._frontier.server(server_key(entry.url))
             reason = _reason_of(server)
-            request = None if self._backend.is_link(entry) else self._entries.read(entry)
+            request = None if self._backend.is_link(entry) else self._read(entry)
             if request is not None:
                 request.meta[GIVEN_UP] = reason
                 request.meta[KEEP] = reason.stays
                 self.crawl.unsent.append((request, entry))
-            elif reason.stays:
-                self._fates.dropped(entry.url, reason)
-                self._backend.unwanted(entry)
             else:
-                self._drop(entry, reason)
+                self._leave(entry, reason)
         self._alarm.ring()
 
     def _drop_more(self) -> None:
         self._next_drop = None
         self._take_dropped()
         self._alarm.ring()  # it may have been the end of the crawl
+
+    def _read(self, entry: Entry) -> Request | None:
+        with suppress(SpiderMissingError):  # nobody has its errback
+            return self._entries.read(entry)
+        return None
+
+    def _leave(self, entry: Entry, reason: Reason) -> None:
+        """Send no request for ``entry``, which stays in the store if ``reason`` says so."""
+        if reason.stays:
+            self._fates.dropped(entry.url, reason)
+            self._backend.unwanted(entry)
+        else:
+            self._drop(entry, reason)
 
     def _drop(self, entry: Entry, reason: Reason) -> None:
         """Remove a link that will not be fetched from frontier and backend."""

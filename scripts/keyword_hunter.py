@@ -1,10 +1,10 @@
 """Looks for a keyword on the page START_URL, then on the pages it links to, and so on, up to level 5.
 
-scripts/keyword_hunter START_URL KEYWORD [OUTPUT_DIR]
+scripts/KeywordHunter START_URL KEYWORD [OUTPUT_DIR]
 
-Prints where the keyword was found, or that it was not; exit code 0 for both. Exit code 1: bad arguments; 2: no page
-could be fetched, or the search was interrupted. For addresses outside the public Internet:
-FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 scripts/keyword_hunter ...
+Prints where the keyword was found, or that it was not; exit code 0 for both. Exit code 1: bad arguments, no page could
+be fetched, or the search was interrupted. For addresses outside the public Internet:
+FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 scripts/KeywordHunter ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scrapy.utils.project import get_project_settings
 
 from crawlproject.spiders.keyword import FOUND, NOT_FOUND, KeywordSpider
 
-USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
+USAGE = "usage: KeywordHunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         KeywordSpider(**names)
     except ValueError as error:
         reason = " ".join(str(error).split()).encode("utf-8", "replace").decode()
-        print(f"keyword_hunter: {reason}\n{USAGE}", file=sys.stderr)
+        print(f"KeywordHunter: {reason}\n{USAGE}", file=sys.stderr)
         return 1
     settings = get_project_settings()
     settings.set("LOG_LEVEL", "ERROR")
@@ -48,14 +48,14 @@ def main(arguments: list[str]) -> int:
     process.start()
     spider = crawler.spider
     if process.bootstrap_failed or not isinstance(spider, KeywordSpider) or crawler.stats is None:
-        return 2
+        return 1
     pages = crawler.stats.get_value("keyword/pages", 0)
     if not pages:
-        return 2
+        return 1
     reason = crawler.stats.get_value("finish_reason", "stopped")
     if reason not in (FOUND, NOT_FOUND):
-        print(f"keyword_hunter: interrupted ({reason}) on level {spider.level}, after {pages} pages", file=sys.stderr)
-        return 2
+        print(f"KeywordHunter: interrupted ({reason}) on level {spider.level}, after {pages} pages", file=sys.stderr)
+        return 1
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     if spider.lines:
         print(f"found on level {spider.level}, after {pages} pages: {spider.lines[0][0]}")

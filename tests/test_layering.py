@@ -20,7 +20,7 @@ LEVELS = (
     ("frontier",),
     ("repository", "simulation", "storage"),
     ("compat",),
-    ("engine", "options"),
+    ("engine", "options", "requests.owners"),  # the latter: whose page it is, which the lane asks, too
     ("crawl_frontier",),  # what may be asked of the scheduler
     ("download",),
     ("requests", "workers"),
@@ -107,8 +107,8 @@ def level(module: str) -> int:
 
 
 def room(module: str) -> str:
-    """Its folder, or itself; ``requests.meta`` is by itself."""
-    return module if module in LEVELS[0] else module.partition(".")[0]
+    """Its folder, or itself; ``requests.meta`` and ``requests.owners`` are by themselves."""
+    return module if any(module in level for level in LEVELS) else module.partition(".")[0]
 
 
 def upward(modules: Graph) -> list[str]:

@@ -31,7 +31,6 @@ EXCEPTIONS = {
     "monitor/progress/extension.py sys": "the standard streams",
     "options/start_errors.py record": "a filter of logging changes the record",
     "simulation/crawl.py session.server": "the simulated server closes the connection later",
-    "spiders/site.py record": "a record gets the meta of its page",
     "urls/fates.py reason": "a member of an enumeration gets its value as it is made",
     "spiders/topic.py parse": "a function made there gets its name",
 }

@@ -25,6 +25,7 @@ from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.fates import DiskFates
 from crawlproject.storage.frontier_state import DiskFrontierStore
+from crawlproject.storage.replacing import replace_file
 from crawlproject.storage.seen import DiskSeenStore
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from crawlproject.requests.unstored import PageUnderWay
 
 logger = logging.getLogger(__name__)
+
+#: File with the names of several spiders and their domains, as JSON.
+SPIDERS = "spiders.json"
 
 
 class DiskBackend(StoringBackend):
@@ -81,6 +85,7 @@ class DiskBackend(StoringBackend):
             self._seen_store = stored = DiskSeenStore(self._store)
             seen.use_store(stored)
             DiskFates(self._store, self._fates)
+            self._recall_spiders()
             if len(frontier) or len(stored):
                 self._check_feeds()
             if len(frontier):
@@ -95,6 +100,17 @@ class DiskBackend(StoringBackend):
             self._store.close()
             raise
         self._crawler.signals.connect(self._downloaded, signals.response_downloaded)
+
+    def _recall_spiders(self) -> None:
+        """Note the spiders of earlier runs, and keep those of this one."""
+        file = self._directory / SPIDERS
+        try:
+            known = file.read_text(encoding="utf-8") if file.exists() else ""
+            names = self._owners.recall(known, to_web=self._options.missing_to_web)
+            if self._owners and names != known:
+                replace_file(file, names)
+        except (OSError, ValueError) as error:
+            raise StoreError(self._directory, f"{SPIDERS}: {error}") from error
 
     def _check_feeds(self) -> None:
         """Raise StoreError if a feed would overwrite the items of earlier runs of this crawl."""

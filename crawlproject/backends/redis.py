@@ -111,6 +111,7 @@ class RedisBackend(StoringBackend):
         self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
         found = self._joining.check()
         self._check_feeds(found)
+        self._owners.recall(found.get("spiders", ""), to_web=options.missing_to_web)
         self._had_ended = found.get("state") == "ended"
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
@@ -149,6 +150,7 @@ class RedisBackend(StoringBackend):
             "suffixes": suffix_list_id(),
             "created": str(round(time.time())),
             "state": "running",
+            "spiders": json.dumps({owner.name: sorted(owner.domains) for owner in self._owners}),
             "settings": json.dumps(common_settings(self._crawler)),
         }
 
@@ -199,7 +201,8 @@ class RedisBackend(StoringBackend):
         control = Control(self._connector.client(), self._keys, redis.timeout)
         worker = Worker(Holdings(control, self._local, self._outbox, self, worker_options))
         self._orders.open(control, crawl, self.wake)
-        worker.start_urls = StartUrls(self._crawler, control.commands, worker, redis)
+        spiders = [self._spider, *(owner.spider for owner in self._owners if owner.spider is not None)]
+        worker.start_urls = [StartUrls(self._crawler, spider, control.commands, worker, redis) for spider in spiders]
         return worker
 
     def follow(self, dupefilter: BaseDupeFilter) -> None:

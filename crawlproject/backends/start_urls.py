@@ -70,15 +70,15 @@ class Owner(Protocol):
 
 
 class StartUrls:
-    """Reads ``REDIS_START_URLS_KEY`` (a spider of scrapy-redis: its ``redis_key``) each tick.
+    """Reads the ``REDIS_START_URLS_KEY`` of ``spider`` (of scrapy-redis: its ``redis_key``) each tick.
 
     An element is a URL, or JSON as scrapy-redis takes it: ``url``, ``method``, ``meta``; the rest are fields of a form.
     A spider with ``make_request_from_data`` makes its own requests.
     """
 
-    def __init__(self, crawler: Crawler, commands: Commands, owner: Owner, options: RedisOptions) -> None:
-        spider = crawler.spider
-        assert spider is not None
+    def __init__(
+        self, crawler: Crawler, spider: Spider, commands: Commands, owner: Owner, options: RedisOptions
+    ) -> None:
         self._crawler = crawler
         self._spider = cast("Any", spider)
         self._commands = commands

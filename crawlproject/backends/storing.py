@@ -10,10 +10,11 @@ from scrapy import Request
 
 from crawlproject.backends.feeds import flush_feeds
 from crawlproject.backends.protocol import Backend
-from crawlproject.engine import stats_of, unfinished_requests
+from crawlproject.engine import Crawl, stats_of, unfinished_requests
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.requests.link_request import link_request, request_of
 from crawlproject.requests.meta import KEEP
+from crawlproject.requests.owners import Owners
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
 
@@ -73,9 +74,11 @@ class StoringBackend(Backend):
         self._orphans = 0  # unstored requests without a page that yielded them
         self._in_memory: dict[Unstored, str] = {}  # requests that cannot be stored and are not done -> URL
         self._reasons: set[str] = set()  # logged reasons for unstored requests
+        self._owners = owners = Crawl.of(crawler).part(Owners)
         self._codec = RequestCodec(
             crawler.spider,
             [*crawler.settings.getlist("SPIDER_MODULES"), os.environ.get("SCRAPY_SETTINGS_MODULE", "")],
+            owners,
         )
 
     def pack(self, request: Request) -> Any:

@@ -27,6 +27,7 @@ ACTIONS = {
     "servers": ("", "a page of the table of servers; see its options below"),
     "server": ("NAME", "one server: its best URLs, its rank term by term, its last answers, its robots.txt"),
     "workers": ("", "all workers of a crawl over Redis"),
+    "spiders": ("[reload]", "several spiders of one crawl; reload: load new and changed spiders and rules"),
     "stats": ("", "all stats, sorted"),
     "log": ("", "the last lines of the log"),
     "pause": ("", "start no further request"),
@@ -41,7 +42,7 @@ ACTIONS = {
 }
 
 #: Sent to each of several workers; all others go to one, because all workers obey the same orders.
-OF_ALL = frozenset(("status", "servers", "server", "stats", "log"))
+OF_ALL = frozenset(("status", "servers", "server", "spiders", "stats", "log"))
 
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
@@ -132,6 +133,10 @@ class Command(Described, ScrapyCommand):
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[dict[str, Any] | None]]:
     """Path below ``/api/``, and the body of each request; None: a query. Raises UsageError for wrong arguments."""
     wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
+    if action == "spiders" and rest == ["reload"]:
+        return action, [{"change": "reload"}]
+    if action == "spiders" and not rest:
+        return action, [None]
     if action != "seeds" and len(rest) != len(wanted):
         raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
     if action == "servers":

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.download.few_lines import FewLines
-from crawlproject.frontier.quality import MAX_QUALITY, QUALITIES, LinkQuality, ScoredQuality
+from crawlproject.frontier.quality import MAX_QUALITY, QUALITIES, Deepest, LinkQuality, ScoredQuality
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_OWN = (*QUALITIES.values(), ScoredQuality)
+_OWN = (*QUALITIES.values(), ScoredQuality, Deepest)
 
 
 def checked(quality: Quality, stats: StatsCollector) -> Quality:

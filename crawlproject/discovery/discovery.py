@@ -17,10 +17,11 @@ from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
-from crawlproject.engine import stats_of
+from crawlproject.engine import Crawl, stats_of
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 
@@ -98,7 +99,8 @@ class Discovery:
             fates=ports.fates,
         )
         self._has_lost = False
-        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates)
+        owners = Crawl.of(crawler).part(Owners)
+        self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates, owners)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
     # called by middlewares, see ``PageIntake``

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from crawlproject.discovery.allowed import allowed_entries, is_ours, readable_domains
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import link_gains
@@ -27,9 +28,8 @@ from crawlproject.urls.known_urls import remembering
 from crawlproject.urls.link_filter import is_domain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
@@ -53,10 +53,6 @@ Counts: TypeAlias = "defaultdict[str, int]"
 #: is ASCII. The guard judges each such batch separately, like a page of its own.
 STEP = 2_500
 STEP_CHARACTERS = 250_000
-
-
-#: A domain without servers (RFC 2606).
-_NO_DOMAIN = "invalid"
 
 
 class Found(NamedTuple):
@@ -352,7 +348,7 @@ def link_filter(crawler: Crawler) -> LinkFilter:
     if links.max_length:
         rules = replace(rules, max_length=links.max_length)
     name, entries = allowed_entries(crawler.spider)
-    if not _is_own(crawler.spider):
+    if not is_ours(crawler.spider):
         bad = [entry for entry in entries if not is_domain(entry)]
         if bad:
             logger.warning("allowed_domains: no URL belongs to %s: not a domain", ", ".join(map(repr, bad))[:200])
@@ -361,20 +357,3 @@ def link_filter(crawler: Crawler) -> LinkFilter:
         return replace(rules, allowed=frozenset(entries))
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-
-
-def allowed_entries(spider: Spider | None) -> tuple[str, Sequence[Any]]:
-    """The attribute of a spider that names the allowed domains, and its entries without None, as written."""
-    names = ("allowed", "allowed_domains") if _is_own(spider) else ("allowed_domains",)
-    name = next((name for name in names if getattr(spider, name, None)), names[-1])
-    return name, [entry for entry in getattr(spider, name, None) or () if entry is not None]
-
-
-def _is_own(spider: Spider | None) -> bool:
-    return hasattr(spider, "known_arguments")  # one of this package, or derived from one
-
-
-def readable_domains(entries: Iterable[Any]) -> frozenset[str]:
-    """The valid ``entries``. No URL belongs to the others, as in Scrapy: if there are no valid ones, to none."""
-    given = list(entries)
-    return frozenset(filter(is_domain, given)) or frozenset(given and [_NO_DOMAIN])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.links import Links
     from crawlproject.options.following import LinkOptions
+    from crawlproject.requests.owners import Owners
     from crawlproject.urls import LinkFilter
     from crawlproject.urls.fates import Fates
 
@@ -57,7 +58,9 @@ class SitemapIntake:
         options: LinkOptions,
         spider: Spider,
         fates: Fates,
+        owners: Owners,
     ) -> None:
+        self._owners = owners
         self._seen = seen
         self._filter = replace(link_filter, extensions=frozenset())  # sitemaps may end in .gz or .txt
         self._stats = stats
@@ -69,12 +72,14 @@ class SitemapIntake:
 
     def of_robots(self, sitemaps: Iterable[str], page: Request) -> list[Entry]:
         """Entries for ``sitemaps`` of the robots.txt of the server of ``page``; none without
-        ``FRONTIER_LINKS_SITEMAPS``.
+        ``FRONTIER_LINKS_SITEMAPS``, or if its spider, one of several, reads none.
         """
-        if self._callback is None:
+        owner = self._owners.of(page.url)
+        callback = self._callback and (self._callback if owner is None else sitemap_callback(owner.spider))
+        if callback is None:
             return []
         depth = max(1, page.meta.get("depth", 0))
-        return self._entries(list(sitemaps), page.url, depth, self._callback)
+        return self._entries(list(sitemaps), page.url, depth, callback)
 
     def of_index(self, links: Links) -> list[Entry]:
         """Entries for the sitemaps listed in an index."""

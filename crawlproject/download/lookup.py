@@ -14,8 +14,9 @@ from contextlib import suppress
 from functools import lru_cache
 from io import StringIO
 from ipaddress import ip_address
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dns.asyncresolver
 import dns.exception
@@ -25,6 +26,7 @@ import dns.nameserver
 import dns.rdatatype
 import dns.resolver
 
+from crawlproject.clock import CLOCK
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
@@ -60,6 +62,10 @@ _WORDS = {
     "malformed": "not a host name",
 }
 _IN_WORDS = frozenset(_WORDS.values())
+
+
+#: Seconds for which a name server that did not answer is asked after the others.
+ASIDE = 60.0
 
 
 class Answer(NamedTuple):
@@ -104,8 +110,9 @@ def is_of_name(words: str) -> bool:
 class NameLookup:
     """Looks names up without a cache.
 
-    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  After 2 s without an answer a
-    query is repeated, to the next server if there is one; a truncated answer is requested again over TCP; a server that
+    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  Look-ups are shared
+    among them.  After 2 s without an answer a query is repeated, to the next server if there is one, and the silent one
+    is asked last for ``ASIDE`` seconds; a truncated answer is requested again over TCP; a server that
     answers SERVFAIL or garbage is skipped.  ``timeout``: seconds for all of this.
 
     ``has_ipv6``: whether to look up IPv6 addresses of names that have IPv4 addresses; default: if the system has an
@@ -122,6 +129,9 @@ class NameLookup:
         has_ipv6: bool | None = None,
     ) -> None:
         self._resolver = _resolver(servers, resolv_file)
+        self._servers: Sequence[Any] = list(self._resolver.nameservers)
+        self._turns = cycle(range(len(self._servers)))
+        self._silent: dict[Any, float] = {}  # name server -> until when it is asked last
         self._timeout = timeout
         self._hosts = _read_hosts(hosts_file)
         self._has_ipv6 = has_ipv6_route() if has_ipv6 is None else has_ipv6
@@ -171,22 +181,36 @@ class NameLookup:
             ipv6.cancel()
 
     async def _ask_for(self, name: str, record: str) -> Answer:
+        order = self._next_order()
         answer = await self._resolver.resolve(
             name, record, lifetime=self._timeout, raise_on_no_answer=False, search="." not in name
         )
-        self._prefer(answer.nameserver, answer.port)
+        self._learn(order, answer.nameserver, answer.port)
         addresses = tuple(each.address for each in answer.rrset) if answer.rrset is not None else ()
         ttl = answer.chaining_result.minimum_ttl if addresses else _soa_ttl(answer.response) or 0.0
         return Answer(addresses, float(ttl))
 
-    def _prefer(self, address: str | None, port: int | None) -> None:
-        """Move the server that has just answered to the front, so that a dead server delays only one look-up."""
-        servers = self._resolver.nameservers
-        if len(servers) > 1:
-            self._resolver.nameservers = sorted(
-                servers,
-                key=lambda server: (server.answer_nameserver(), server.answer_port()) != (address, port),  # type: ignore[union-attr]
-            )
+    def _next_order(self) -> Sequence[Any]:
+        """The name servers in the order in which this look-up asks them: each begins in its turn."""
+        turn, now = next(self._turns), CLOCK()
+        order = [*self._servers[turn:], *self._servers[:turn]]
+        order.sort(key=lambda server: self._silent.get(server, 0.0) > now)
+        if len(order) > 1:
+            self._resolver.nameservers = order
+        return order
+
+    def _learn(self, order: Sequence[Any], address: str | None, port: int | None) -> None:
+        """Note who was asked in vain, so that a dead server delays one look-up a minute."""
+        for server in order if len(order) > 1 else ():
+            if _place(server) == (address, port):
+                self._silent.pop(server, None)
+                return
+            self._silent[server] = CLOCK() + ASIDE
+
+
+def _place(server: Any) -> tuple[str, int]:
+    """Address and port of a name server; one of ``resolv.conf`` is written as its address."""
+    return (server, 53) if isinstance(server, str) else (server.answer_nameserver(), server.answer_port())
 
 
 def _negative_ttl(error: Exception) -> float | None:
@@ -216,7 +240,7 @@ def _resolver(servers: Sequence[tuple[str, int]], resolv_file: Path) -> dns.asyn
         with suppress(dns.resolver.NoResolverConfiguration):
             resolver.read_resolv_conf(_usable_lines(resolv_file))
             resolver.timeout = max(1.0, resolver.timeout)  # like the C library
-            resolver.rotate = False  # it would undo `_prefer`: every look-up might wait for a dead server
+            resolver.rotate = False  # every look-up might wait for a dead server: see `_next_order`
             return resolver
         servers = [("127.0.0.1", 53)]  # like the C library without a resolv.conf
     resolver.nameservers = [dns.nameserver.Do53Nameserver(address, port) for address, port in servers]

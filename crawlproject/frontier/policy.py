@@ -10,7 +10,10 @@ from abc import ABC, abstractmethod
 from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.quality import Deepest
+
 if TYPE_CHECKING:
+    from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Server
 
 
@@ -22,6 +25,9 @@ class Policy(ABC):
 
     #: Whether a server's URLs are fetched by quality (else in order of discovery).
     by_quality: bool = True
+
+    #: The quality that the policy needs, instead of any other.
+    own_quality: type[Quality] | None = None
 
     #: Whether unknown times of a server are predicted from the other servers (else from the paper's constants).
     learns_prior: bool = False
@@ -93,6 +99,12 @@ class QualityFirst(Policy):
         return server.urls.best_quality * server.worth
 
 
+class DepthFirst(QualityFirst):
+    """The deepest URL first, those of one depth in the order of discovery: one connection visits a tree in preorder."""
+
+    own_quality = Deepest
+
+
 class CapacityBased(Policy):
     """C(s,i) = Σ quality of the best P(s,i) URLs / T(s,i): the most quality per second first; URLs by quality."""
 
@@ -139,6 +151,7 @@ class BestPrefix(Policy):
 #: Names of ``FRONTIER_POLICY``.
 POLICIES: dict[str, type[Policy]] = {
     "breadth-first": BreadthFirst,
+    "depth-first": DepthFirst,
     "performance": PerformanceFirst,
     "quality": QualityFirst,
     "capacity": CapacityBased,

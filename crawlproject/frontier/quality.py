@@ -54,6 +54,13 @@ class DepthQuality:
         return 0.5 ** min(depth, 1000)
 
 
+class Deepest:
+    """The more links away from the seeds, the better: for the policy ``depth-first``."""
+
+    def quality(self, url: str, depth: int) -> float:
+        return 1.0 + depth
+
+
 class ScoredQuality:
     """Given scores per URL (e.g. a PageRank computed elsewhere); other URLs get 0."""
 

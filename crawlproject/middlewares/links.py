@@ -16,6 +16,7 @@ from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.requests.meta import FOUND_ON, ORIGIN, SKIP_LINKS
+from crawlproject.requests.owners import Owners, current
 from crawlproject.urls.fates import Reason
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.requests.owners import Owner
 
 
 class OriginMiddleware(BaseSpiderMiddleware):
@@ -53,6 +57,7 @@ class LinksMiddleware(CrawlerMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._budget = Crawl.of(crawler).part(BodyBudget)
+        self._owners = Crawl.of(crawler).part(Owners)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Queue ``Links`` (seeds); pass on everything else."""
@@ -82,6 +87,21 @@ class LinksMiddleware(CrawlerMiddleware):
             if links.hrefs:
                 frontier.fates.refuse(Reason.ON_COPY, links.hrefs)
             links = replace(links, hrefs=(), quality=None)
+        elif self._owners and (owner := current.get()) is not None and links.response is not None:
+            links = self._of_spider(owner, links, frontier)
         for step, _ in enumerate(frontier.intake.push_links(links)):
             if step or len(links.hrefs) > STEP:
                 await asyncio.sleep(0)
+
+    @staticmethod
+    def _of_spider(owner: Owner, links: Links, frontier: CrawlFrontier) -> Links:
+        """``links`` of a page of one of several spiders, as its limit of depth and its ``quality_of`` want them."""
+        assert links.response is not None
+        if links.response.meta.get("depth", 0) >= owner.depth_limit:
+            frontier.fates.refuse(Reason.DEPTH, links.hrefs)
+            return replace(links, hrefs=(), quality=None)
+        quality_of = getattr(owner.spider, "quality_of", None)
+        if quality_of is None or links.quality is not None or links.kind != "page":
+            return links
+        urls = frontier.intake.canonical(links)
+        return replace(links, quality=[0.0 if url is None else quality_of(url) for url in urls])

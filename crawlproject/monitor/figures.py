@@ -90,6 +90,8 @@ class Figures:
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.
     failures: Mapping[str, int] = field(default_factory=dict)
+    #: Of several spiders: name -> pages, items and errors in words; those with most pages first.
+    spiders: Mapping[str, str] = field(default_factory=dict)
     items: int = 0
     requests: int = 0
     #: CPU time of the process per second, over the last ``RATE_TIME`` seconds.

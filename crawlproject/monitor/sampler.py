@@ -16,6 +16,7 @@ from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
 from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor
 from crawlproject.monitor.held_back import Moment, held_back
+from crawlproject.monitor.spider_rows import spiders_in_words
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.signals import frontier_closing
 
@@ -115,6 +116,7 @@ class CrawlFigures:
             "bytes": received,
             "bytes_per_second": self._bytes.rate,
             "failures": failures_by_kind(stats),
+            "spiders": spiders_in_words(self._crawler),
             "relevant": stats.get("topic/relevant", 0),
             "items": stats.get("item_scraped_count", 0),
             "requests": stats.get("downloader/request_count", 0),

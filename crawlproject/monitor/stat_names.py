@@ -196,6 +196,16 @@ repository/urls_changed: URLs changed to fit into a record
 repository/failures: pages that could not be written; the crawl ends, and they stay in the frontier
 repository/index_failures: failed reads and writes of the index
 
+## Several spiders
+
+NAME is the name of a spider of `-a spiders` ([spiders](spiders.md#several-spiders)).
+
+spiders/NAME/pages, …/items, …/errors: pages given to it; its items; errors of its callbacks
+spiders/NAME/empty: pages without an item
+spiders/NAME/dropped: its URLs dropped because it had ended
+spiders/NAME/seconds: seconds of connections to its servers
+spiders/NAME/finish_reason: why it ended before the crawl
+
 ## Records
 
 records/pages, records/found: pages that rules were applied to; records found

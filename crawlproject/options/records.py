@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Beginning of the address of a database -> the driver that is used.
-DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg"}
+DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+    "mysql": "mysql+pymysql",
+    "mariadb": "mysql+pymysql",
+}
 
 _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 
@@ -23,7 +30,8 @@ _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
 class RecordOptions(Options):
     """The database of records, and the page objects that make them.
 
-    FRONTIER_RECORDS_DB: database of the records: `sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`
+    FRONTIER_RECORDS_DB: database of the records: `sqlite:///FILE`, `postgresql://USER@HOST/DATABASE`, or
+        `mysql://USER@HOST/DATABASE` (MySQL, MariaDB)
     FRONTIER_RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in
         `JOBDIR`
     FRONTIER_RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
@@ -68,7 +76,9 @@ def _database(reader: Reader) -> str | None:
     scheme, separator, rest = str(written).partition("://")
     driver = DRIVERS.get(scheme.partition("+")[0])
     if not separator or driver is None or (driver == "sqlite" and len(rest) < 2):
-        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: must be sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+        raise ValueError(
+            f"FRONTIER_RECORDS_DB={shown!r}: must be sqlite:///FILE, or postgresql:// or mysql://USER@HOST/DATABASE"
+        )
     with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
@@ -80,7 +90,7 @@ def _database(reader: Reader) -> str | None:
         raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: no such folder")
     if driver != "sqlite":
         with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
-            import psycopg  # noqa: F401
+            import_module(driver.partition("+")[2])
     return url.render_as_string(hide_password=False)
 
 

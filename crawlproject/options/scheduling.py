@@ -128,6 +128,13 @@ def _policy(reader: Reader) -> type[Policy]:
 
 
 def _quality(reader: Reader) -> Quality:
+    of_policy = _policy(reader).own_quality
+    if of_policy is not None:
+        if reader.is_set("FRONTIER_QUALITY"):
+            raise ValueError(
+                "FRONTIER_QUALITY: the policy of FRONTIER_POLICY has a quality of its own; set one of them"
+            )
+        return of_policy()
     path = reader.path("FRONTIER_QUALITY_FILE")
     # The best of those learned during the crawl, on synthetic webs and a real one (docs/research/results.md). Requests
     # that a spider yields one by one all have the same, so Scrapy's priority orders them.
@@ -174,8 +181,8 @@ class FrontierOptions(Options):
     """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds.
 
     FRONTIER_PRESET: bundle of politeness settings: `gentle` or `polite` ([presets](#presets))
-    FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, or the path of a
-        class ([policies](policies.md))
+    FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, `depth-first`, or
+        the path of a class ([policies](policies.md))
     FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,
         or the path of a class ([policies](policies.md))
     FRONTIER_QUALITY_FILE: for `scores`: file of lines `URL<TAB>score`; other URLs have score 0
@@ -192,6 +199,8 @@ class FrontierOptions(Options):
     FRONTIER_CRAWL_LOG: file with one line for each URL that ended, and why, as JSON; its name ends in `.log`: in the
         columns of Heritrix ([what became of a URL](troubleshooting.md#why-was-a-page-not-fetched))
     FRONTIER_CRAWL_LOG_SIZE: bytes after which that file gets a number and a new one begins; 0: never
+    FRONTIER_MISSING_SPIDER: pages of a spider that an earlier run of the crawl had (`-a spiders`) and this one has not:
+        `wait` in the store, or go to `web`
     FRONTIER_RECRAWL_AGE: at the start, pages at least this old are queued again: `7d`, `12h`, `30m`, `90s`
     FRONTIER_POLITENESS: `session`: rest after each session; `request`: wait after each request; `slots`: no rests, but
         the project's rules: the default where it sets `DOWNLOAD_DELAY`, `CONCURRENT_REQUESTS_PER_DOMAIN` or
@@ -256,6 +265,11 @@ class FrontierOptions(Options):
     crawl_log_size: int = setting(Reader.count, "FRONTIER_CRAWL_LOG_SIZE", 1 << 28)
     #: Whether pages may take the fast lane.
     fast_lane: bool = setting(lambda reader: reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto")
+
+    #: Whether pages of a spider that an earlier run had go to the crawl's own; else they wait.
+    missing_to_web: bool = setting(
+        lambda reader: reader.choice("FRONTIER_MISSING_SPIDER", "wait", ("wait", "web")) == "web"
+    )
 
     def new_frontier(self, budgets: Budgets | None = None, *, admits_newcomers: bool = False) -> Frontier:
         """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""

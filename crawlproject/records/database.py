@@ -1,6 +1,6 @@
 """Records in SQL tables, one for each kind of record; tables and columns are added when a record needs them.
 
-SQLite and PostgreSQL by SQLAlchemy core; blocking, so it runs in the writer's thread.
+SQLite, PostgreSQL, MySQL and MariaDB by SQLAlchemy core; blocking, so it runs in the writer's thread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import exc
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
 from crawlproject.records.record import MAX_NAME, cut_name, sql_name
@@ -38,18 +38,24 @@ MAX_COLUMNS = 500
 #: Seconds to wait for a connection, and for SQLite's lock; milliseconds for a statement of PostgreSQL.
 CONNECT_TIMEOUT, STATEMENT_TIMEOUT = 5, 60_000
 
+_TEXT = sa.Text().with_variant(mysql.LONGTEXT(), "mysql")
+_TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), "mysql")
+#: Characters of the columns of a key, whose index takes 3,072 bytes in MySQL: a character has up to 4.
+_OF_KEY = {"site": 300, "record_key": 400}
+
 _TYPES: dict[Kind, sa.types.TypeEngine[Any]] = {
     Kind.BOOLEAN: sa.Boolean(),
     Kind.INTEGER: sa.BigInteger(),
     Kind.NUMBER: sa.Double(),
     Kind.DATE: sa.Date(),
-    Kind.DATETIME: sa.DateTime(),
+    Kind.DATETIME: _TIME,
     Kind.JSON: sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql"),
-    Kind.TEXT: sa.Text(),
+    Kind.TEXT: _TEXT,
 }
 #: Types as they are read from a database -> kinds; anything else is text.
 _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
     (sa.Boolean, Kind.BOOLEAN),
+    (mysql.TINYINT, Kind.BOOLEAN),
     (sa.Integer, Kind.INTEGER),
     (sa.Numeric, Kind.NUMBER),
     (sa.Float, Kind.NUMBER),  # since SQLAlchemy 2.1 no Numeric
@@ -64,6 +70,11 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
 _TABLE_STATES = ("0A", "22", "23", "42", "44", "55000", "P0")
 #: The same of SQLite, whose SQLITE_ERROR is for names, types and views.
 _TABLE_ERRORS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_AUTH", "SQLITE_RANGE", "SQLITE_TOOBIG")
+
+#: Numbers of MySQL that concern a table, of those that its driver does not tell by their class: permissions, views,
+#: too many or too wide columns; and that of a row: a check.
+_TABLE_NUMBERS = frozenset((1117, 1118, 1142, 1143, 1288, 1347, 1348, 1356, 1364, 1471))
+_ROW_NUMBERS = frozenset((3819, 4025))
 
 #: If all rows of a batch are refused by constraints, and there are at least this many, the table is the cause.
 _ALL_REFUSED = 10
@@ -83,16 +94,19 @@ class Database:
         #: Tables that accept no rows, and why.
         self._closed: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
-        if not url.startswith("sqlite"):
+        if url.startswith("mysql"):
+            arguments = {"connect_timeout": CONNECT_TIMEOUT, "read_timeout": STATEMENT_TIMEOUT // 1000}
+            arguments |= {"charset": "utf8mb4", "init_command": "SET sql_mode = 'STRICT_ALL_TABLES'"}
+        elif not url.startswith("sqlite"):
             arguments = {
                 "connect_timeout": CONNECT_TIMEOUT,
                 "tcp_user_timeout": 2_000 * CONNECT_TIMEOUT,
                 "options": f"-c statement_timeout={STATEMENT_TIMEOUT}",
             }
         self._engine = sa.create_engine(url, connect_args=arguments, pool_size=1, max_overflow=1, pool_pre_ping=True)
-        self._is_sqlite = self._engine.dialect.name == "sqlite"
-        self._insert: Any = sqlite.insert if self._is_sqlite else postgresql.insert
-        self._taken = OWN_COLUMNS if self._is_sqlite else OWN_COLUMNS + _SYSTEM_COLUMNS
+        self._dialect = self._engine.dialect.name
+        self._insert: Any = {"sqlite": sqlite, "mysql": mysql}.get(self._dialect, postgresql).insert
+        self._taken = OWN_COLUMNS + _SYSTEM_COLUMNS if self._dialect == "postgresql" else OWN_COLUMNS
         self._columns: dict[str, dict[str, Kind]] = {}
         #: Of the rows of the last ``_write``.
         self._refused_by_constraints = 0
@@ -153,21 +167,13 @@ class Database:
         """In one transaction; if a row is refused, in halves, so that it costs no other. O(rows + refused log rows)."""
         if not rows:
             return []
-        insert = self._insert(table)
-        updated = {name: insert.excluded[name] for name in ("last_seen", "digest", *columns)}
-        has_changed = table.c.digest != insert.excluded.digest
-        updated["changed"] = sa.case((has_changed, insert.excluded.last_seen), else_=table.c.changed)
-        insert = insert.on_conflict_do_update(
-            index_elements=["site", "record_key"],
-            set_=updated,
-            where=insert.excluded.last_seen >= table.c.last_seen,
-        )
+        insert = self._statement(table, columns)
         try:
             bound = [_bound(row, values, columns) for row, values in rows]
             with self._engine.begin() as connection:
                 connection.execute(insert, bound)
         except exc.DBAPIError as error:
-            if not isinstance(error, (exc.DataError, exc.IntegrityError)) or error.connection_invalidated:
+            if not _is_of_row(error):
                 raise
             return self._halves(table, columns, rows, error)
         except (
@@ -180,11 +186,23 @@ class Database:
             return self._halves(table, columns, rows, error)
         return []
 
+    def _statement(self, table: sa.Table, columns: dict[str, Kind]) -> Any:
+        """Insert a row, or update the stored one if that is not newer."""
+        insert = self._insert(table)
+        new = insert.inserted if self._dialect == "mysql" else insert.excluded
+        is_newer = new.last_seen >= table.c.last_seen
+        updated = {"changed": sa.case((table.c.digest != new.digest, new.last_seen), else_=table.c.changed)}
+        updated |= {name: new[name] for name in (*columns, "digest", "last_seen")}
+        if self._dialect == "mysql":  # sets one after the other, and later ones see what was set
+            each = [(name, sa.case((is_newer, value), else_=table.c[name])) for name, value in updated.items()]
+            return insert.on_duplicate_key_update(each)
+        return insert.on_conflict_do_update(index_elements=["site", "record_key"], set_=updated, where=is_newer)
+
     def _halves(
         self, table: sa.Table, columns: dict[str, Kind], rows: list[tuple[Row, dict[str, Any]]], error: Exception
     ) -> list[tuple[Row, str]]:
         if len(rows) == 1:
-            self._refused_by_constraints += isinstance(error, exc.IntegrityError)
+            self._refused_by_constraints += isinstance(error, (exc.IntegrityError, exc.OperationalError))
             return [(rows[0][0], _reason(error))]
         middle = len(rows) // 2
         return self._upsert(table, columns, rows[:middle]) + self._upsert(table, columns, rows[middle:])
@@ -198,6 +216,8 @@ class Database:
         for values in rows:
             for column, value in values.items():
                 kind = kind_of(value)
+                if kind is Kind.JSON and self._dialect == "mysql":  # MariaDB's JSON is text
+                    kind = Kind.TEXT
                 known = needed.get(column) or columns.get(column)
                 if kind is not None and known != kind:
                     needed[column] = kind if known is None else wider(known, kind)
@@ -220,12 +240,14 @@ class Database:
 
     def _change(self, connection: sa.Connection, name: str, columns: dict[str, Kind], new: dict[str, Kind]) -> None:
         quote = self._engine.dialect.identifier_preparer.quote_identifier
-        sa.Table(name, sa.MetaData(), *_own_columns()).create(connection, checkfirst=True)
+        sa.Table(name, sa.MetaData(), *_own_columns(), **_OPTIONS).create(connection, checkfirst=True)
         for column, kind in new.items():
             type_ = _TYPES[kind].compile(self._engine.dialect)
             if column not in columns:
                 connection.execute(sa.text(f"ALTER TABLE {quote(name)} ADD COLUMN {quote(column)} {type_}"))
-            elif not self._is_sqlite:  # whose columns take any value
+            elif self._dialect == "mysql":
+                connection.execute(sa.text(f"ALTER TABLE {quote(name)} MODIFY COLUMN {quote(column)} {type_}"))
+            elif self._dialect != "sqlite":  # whose columns take any value
                 change = f"ALTER COLUMN {quote(column)} TYPE {type_} USING {quote(column)}::{type_}"
                 connection.execute(sa.text(f"ALTER TABLE {quote(name)} {change}".replace(":", r"\:")))
 
@@ -241,14 +263,33 @@ def _is_of_table(error: exc.SQLAlchemyError) -> bool:
     said = getattr(error, "orig", None)
     if said is None:  # of SQLAlchemy itself: a table or a type that it cannot use
         return not isinstance(error, exc.TimeoutError)
+    number = said.args[0] if said.args and isinstance(said.args[0], int) else 0  # of MySQL
+    if number and isinstance(error, (exc.ProgrammingError, exc.DataError, exc.IntegrityError, exc.NotSupportedError)):
+        return True
+    if number in _TABLE_NUMBERS | _ROW_NUMBERS:
+        return True
     state, name = getattr(said, "sqlstate", None), getattr(said, "sqlite_errorname", None)
     return (state or "").startswith(_TABLE_STATES) or (name or "").startswith(_TABLE_ERRORS)
 
 
+def _is_of_row(error: exc.DBAPIError) -> bool:
+    """Whether an error concerns some row of those sent."""
+    number = next(iter(getattr(error.orig, "args", ())), None)
+    is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or number in _ROW_NUMBERS
+    return is_told and not error.connection_invalidated
+
+
 def _own_columns() -> list[sa.Column[Any]]:
-    texts = [sa.Column(name, sa.Text(), primary_key=True) for name in OWN_COLUMNS[:2]]
-    times = [sa.Column(name, sa.DateTime(), nullable=False) for name in OWN_COLUMNS[2:5]]
-    return [*texts, *times, sa.Column("digest", sa.Text(), nullable=False)]
+    texts = [
+        sa.Column(name, sa.Text().with_variant(mysql.VARCHAR(length), "mysql"), primary_key=True)
+        for name, length in _OF_KEY.items()
+    ]
+    times = [sa.Column(name, _TIME, nullable=False) for name in OWN_COLUMNS[2:5]]
+    return [*texts, *times, sa.Column("digest", _TEXT, nullable=False)]
+
+
+#: Of a table: letters of all languages, and equal only if they are the same.
+_OPTIONS: dict[str, Any] = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin", "mysql_row_format": "DYNAMIC"}
 
 
 def _named(rows: list[Row], taken: tuple[str, ...]) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:

@@ -12,6 +12,7 @@ from scrapy.extensions.feedexport import ItemFilter
 from crawlproject.compat import serialized_fields
 from crawlproject.options.extras import needs_extra
 from crawlproject.records.kinds import Kind, as_kind, from_json, kind_of, to_json, wider
+from crawlproject.requests.owners import current
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,19 @@ class OfKind(ItemFilter):
 
     def accepts(self, item: Any) -> bool:
         return isinstance(item, dict) and item.get("record") in self._kinds
+
+
+class OfSpider(ItemFilter):
+    """The same with ``"spiders": ["shop"]``: items of these, of several in one crawl."""
+
+    def __init__(self, feed_options: dict[str, Any] | None) -> None:
+        super().__init__(feed_options)
+        given = (feed_options or {}).get("spiders", ())
+        self._names = frozenset([given] if isinstance(given, str) else given)
+
+    def accepts(self, item: Any) -> bool:
+        owner = current.get()
+        return owner is not None and owner.name in self._names
 
 
 class ParquetExporter(BaseItemExporter):

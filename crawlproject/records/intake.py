@@ -1,4 +1,4 @@
-"""Reads the records of a crawl's pages by rules, counts what was not found, and names rules that find nothing."""
+"""Reads and follows a crawl's pages by rules, counts what was not found, and names rules that find nothing."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.http import TextResponse
+from scrapy.utils.asyncgen import as_async_generator
 
 from crawlproject.discovery.page_reading import is_html, markup, parser_of
 from crawlproject.discovery.page_reading import read_page as read_links
 from crawlproject.download.off_loop import off_loop
 from crawlproject.engine import stats_of
+from crawlproject.items import Page
+from crawlproject.links import Links
 from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Source, read_page
 from crawlproject.records.record import record_class
+from crawlproject.requests.meta import BY_TYPE, KEEP
+from crawlproject.urls import Canonicalizer
+from crawlproject.urls.known_urls import remembering
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from crawlproject.records.record import Record
-    from crawlproject.records.rules import Problem, Reading, SiteRules
+    from crawlproject.records.rules import Problem, Reading, RuleSet, SiteRules
     from crawlproject.records.selectors import Selector
 
 logger = logging.getLogger(__name__)
@@ -133,6 +140,83 @@ class RecordIntake:
         if key not in self._logged and len(self._logged) < MAX_LOGGED:
             self._logged.add(key)
             logger.warning("%s: %s: %s (logged once; see the stats records/*)", site, name, reason)
+
+
+class SiteReader:
+    """Reads and follows the pages of domains with rules."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self._canonicalizer = Canonicalizer(())  # parameters are dropped where all links are made canonical
+        self.use(rules)
+
+    def use(self, rules: RuleSet) -> None:
+        """Go by these rules from now on."""
+        self.set = rules
+        #: Of all sites.
+        self.seeds = [seed for site in rules.sites for seed in site.seeds]
+        self.domains = [domain for site in rules.sites for domain in site.domains]
+        self._is_followed = remembering(rules.follows)
+        self._has_patterns = any(site.allow or site.deny for site in rules.sites)
+        self._are_rendered = any(site.render for site in rules.sites)
+
+    async def parse(
+        self, response: Response, result: Any, intake: RecordIntake, count: Callable[[str, int], object]
+    ) -> AsyncIterator[Any]:
+        """The outputs ``result`` of a callback, of links those that are followed; records instead of its ``Page``."""
+        outputs = [output async for output in as_async_generator(result)]
+        site = self.set.of(response.url)
+        if response.meta.get(KEEP):
+            site, outputs = None, []
+        hrefs: list[str] = []
+        source = None if site is None else source_of(response)
+        if site is not None and source is not None:
+            for record in await intake.read(source, site):
+                record.meta = response.meta
+                yield record
+            if site.next_pages is not None:
+                hrefs = await intake.links(source, site.next_pages, site)
+        for output in outputs:
+            if isinstance(output, Links):
+                for one in self.links(self._followed(output, hrefs, count)):
+                    yield one
+            elif site is None or not isinstance(output, Page):
+                yield output
+
+    def _followed(self, links: Links, next_pages: list[str], count: Callable[[str, int], object]) -> Links:
+        """The links that the rules of their domain follow, in canonical form; ``next_pages`` are always followed."""
+        if not self._has_patterns and not next_pages:
+            return links
+        assert links.response is not None
+        encoding = links.response.encoding if isinstance(links.response, TextResponse) else "utf-8"
+        canonicalizer = self._canonicalizer
+        base = links.base or links.response.url
+        found = canonicalizer.batch(links.hrefs, base, encoding)
+        followed = dict.fromkeys(canonicalizer.batch(next_pages, base, encoding))
+        followed.pop(None, None)
+        is_followed = self._is_followed
+        followed.update((url, None) for url in dict.fromkeys(found) if url is not None and is_followed(url))
+        refused = len(links.hrefs) - len(followed)
+        if refused > 0:
+            count("site/not_followed", refused)
+        return Links(links.response, [url for url in followed if url is not None])
+
+    def links(self, links: Links) -> Iterator[Links | Request]:
+        """Requests for the pages of sites that are rendered; links for all others."""
+        if not self._are_rendered:
+            yield links
+            return
+        plain: list[str] = []
+        given = None if links.response is not None else links.quality
+        qualities: list[float] = []
+        for number, url in enumerate(links.hrefs):
+            site = self.set.of(url)
+            if site is not None and site.render:
+                yield Request(url, meta={"render": site.render, BY_TYPE: True})
+                continue
+            plain.append(url)
+            if isinstance(given, tuple):
+                qualities.append(given[number])
+        yield Links(links.response, plain, quality=qualities if isinstance(given, tuple) else given)
 
 
 def _select(source: Source, selector: Selector) -> list[Any]:

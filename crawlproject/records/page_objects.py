@@ -19,7 +19,9 @@ from scrapy.http import TextResponse
 from crawlproject.engine import stats_of
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.start_errors import starting
+from crawlproject.records.record import Record
 from crawlproject.requests.meta import KEEP
+from crawlproject.requests.owners import current
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -76,10 +78,20 @@ class PageObjectsMiddleware:
         return cls(crawler, modules)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on everything; then the items of the page objects for this URL."""
+        """Pass on everything, without records if page objects have items for this URL; then these items.
+
+        Not for pages of one of several spiders.
+        """
+        items = [item async for item in self._items(response)] if current.get() is None else []
         async for output in result:
-            yield output
-        if not isinstance(response, TextResponse) or response.meta.get(KEEP):
+            if not (items and isinstance(output, Record)):
+                yield output
+        for item in () if response.meta.get(KEEP) else items:
+            self._stats.inc_value("records/page_objects")
+            yield item
+
+    async def _items(self, response: Response) -> AsyncIterator[Any]:
+        if not isinstance(response, TextResponse):
             return
         for rule in self._rules_for(response.url):
             if len(response.body) > MAX_PAGE:
@@ -97,7 +109,6 @@ class PageObjectsMiddleware:
                 self._fail(rule.use, response.url, error)
                 continue
             if item is not None:
-                self._stats.inc_value("records/page_objects")
                 yield item
 
     def _rules_for(self, url: str) -> Iterator[ApplyRule]:

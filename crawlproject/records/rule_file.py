@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,27 +30,57 @@ def read_rules(path: str | Path) -> RuleSet:
 
     Raises ValueError in one line: ``FILE: KEY: REASON``.
     """
-    path = Path(path)
+    sites: _Sites = _Sites()
+    for file in _files(Path(path)):
+        sites.add(read_site(_text(file), file))
+    return RuleSet(sites.all)
+
+
+def read_rules_again(path: str | Path, rules: RuleSet) -> tuple[RuleSet, list[str]]:
+    """The rules as they are now, and what is wrong with files that are left as they were in ``rules``."""
+    before = {site.file: site for site in rules.sites}
+    sites, wrong = _Sites(), []
+    try:
+        files = _files(Path(path))
+    except ValueError as error:
+        return rules, [str(error)]
+    for file in files:
+        try:
+            text, old = _text(file), before.get(file)
+            sites.add(old if old is not None and old.version == hash(text) else read_site(text, file))
+        except ValueError as error:
+            wrong.append(str(error))
+            if file in before:
+                with suppress(ValueError):  # another file has its domain now
+                    sites.add(before[file])
+    return RuleSet(sites.all), wrong
+
+
+class _Sites:
+    """Sites, no two of them with one name or domain."""
+
+    def __init__(self) -> None:
+        self.all: list[SiteRules] = []
+        self._files: dict[tuple[str, str], Path | None] = {}
+
+    def add(self, site: SiteRules) -> None:
+        """Raises ValueError, and changes nothing, if another one has its name or a domain."""
+        keys = [*(("domains", domain) for domain in site.domains), ("name", site.name)]
+        for key, value in keys:
+            if (key, value) in self._files:
+                raise ValueError(f"{site.file}: {key}: {value} is in {self._files[key, value]}, too")
+        self._files.update(dict.fromkeys(keys, site.file))
+        self.all.append(site)
+
+
+def _files(path: Path) -> list[Path]:
     try:
         files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from error
     if not files or len(files) > MAX_FILES:
         raise ValueError(f"{path}: {len(files)} files *.toml in this folder; must be 1 to {MAX_FILES}")
-    sites = []
-    owners: dict[str, Path] = {}
-    names: dict[str, Path] = {}
-    for file in files:
-        text = _text(file)
-        site = read_site(text, file)
-        for kind, known, values in (("domain", owners, site.domains), ("name", names, (site.name,))):
-            for value in values:
-                if value in known:
-                    key = f"{kind}s" if kind == "domain" else kind
-                    raise ValueError(f"{file}: {key}: {value} is in {known[value]}, too")
-                known[value] = file
-        sites.append(site)
-    return RuleSet(sites)
+    return files
 
 
 def read_site(text: str, file: Path) -> SiteRules:
@@ -60,7 +92,7 @@ def read_site(text: str, file: Path) -> SiteRules:
     except RecursionError as error:
         raise ValueError(f"{file}: too many lists within each other") from error
     try:
-        return _site(Table(data), file.stem)
+        return replace(_site(Table(data), file.stem), file=file, version=hash(text))
     except RuleError as error:
         raise ValueError(f"{file}: {error}") from error
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.urls import UrlPatterns, host_of, server_key
-from crawlproject.urls.server_key import names_of
+from crawlproject.urls.server_key import DomainTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from crawlproject.records.selectors import Selector
 
@@ -63,6 +64,9 @@ class SiteRules:
     next_pages: Selector | None = None
     #: The table ``render`` as it was written; for ``Request.meta["render"]``.
     render: Any = None
+    #: Where they are from, and the hash of its text.
+    file: Path | None = None
+    version: int = 0
 
     def records_on(self, url: str) -> list[RecordRule]:
         """The kinds of records that the page with this URL may have."""
@@ -80,20 +84,16 @@ class RuleSet:
 
     def __init__(self, sites: Iterable[SiteRules]) -> None:
         self.sites = tuple(sites)
-        self._by_domain: Mapping[str, SiteRules] = {domain: site for site in self.sites for domain in site.domains}
+        self._table = DomainTable({domain: site for site in self.sites for domain in site.domains})
 
     def of(self, url: str) -> SiteRules | None:
         """The rules of the nearest domain above the host of ``url``. O(labels)."""
-        try:
-            names = names_of(server_key(url))
-        except ValueError:  # no host
-            return None
-        return next(filter(None, map(self._by_domain.get, names)), None)
+        return self._table.of(url)
 
     def follows(self, url: str) -> bool:
-        """Whether the rules of its domain follow a link to the canonical ``url``."""
+        """Whether the rules of its domain, if it has any, follow a link to the canonical ``url``."""
         site = self.of(url)
-        return site is not None and site.follows(url)
+        return site is None or site.follows(url)
 
 
 def domain_of(url: str) -> str:

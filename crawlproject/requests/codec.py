@@ -1,6 +1,7 @@
 """Requests as bytes for a store, and back: JSON, no pickle; no stored bytes can run code but the spider's own methods.
 
-A link (``Links``) is stored as the name of its callback, or as nothing.  Any other request is stored as JSON of the
+A link (``Links``) is stored as the name of its callback, or as nothing.  The name of a method of one of several spiders
+has that spider's name before it (``shop:parse_book``).  Any other request is stored as JSON of the
 attributes that differ from a plain ``Request(url)``, with values in the format of ``value_codec``; URL and priority are
 stored separately.
 """
@@ -15,6 +16,7 @@ from scrapy import Request
 
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.meta import THIS_RUN
+from crawlproject.requests.owners import Owners, SpiderMissingError
 from crawlproject.requests.value_codec import NotSerializableError, ValueCodec, project_modules
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ LINK, REQUEST = b"c", b"r"
 
 #: Name for the errback of links, which is not a method of the spider.
 LINK_FAILED = "$link"
+
+#: Between the name of a spider and that of its method: no method has it in its name.
+OF = ":"
 
 #: Attributes of a plain request; not written.
 PLAIN: dict[str, Any] = {
@@ -46,15 +51,17 @@ PLAIN: dict[str, Any] = {
 
 
 class RequestCodec:
-    """Encodes and decodes requests of one spider; ``modules``: further modules of the project. O(size).
+    """Encodes and decodes requests of a crawl; ``modules``: further modules of the project. O(size).
 
-    Raises NotSerializableError for what cannot be stored: other objects, a callback that is no method of the spider.
+    Raises NotSerializableError for what cannot be stored: other objects, a callback that is no method of ``spider``, or
+    of one of ``owners``.
     """
 
-    def __init__(self, spider: Spider, modules: Iterable[str] = ()) -> None:
+    def __init__(self, spider: Spider, modules: Iterable[str] = (), owners: Owners | None = None) -> None:
         self._spider = spider
+        self._owners = Owners() if owners is None else owners
         self._values = ValueCodec(project_modules(type(spider), modules))
-        self._names: dict[object, str] = {}  # function -> name of the spider's method
+        self._names: dict[tuple[type, object], str] = {}  # spider's class and function -> name of the method
 
     def encode_link(self, callback: Callable[..., Any] | None) -> bytes | None:
         """The payload of a link; None for the spider's default callback. Raises NotSerializableError."""
@@ -111,29 +118,39 @@ class RequestCodec:
     def _name(self, callback: Callable[..., Any]) -> str:
         if callback is link_failed:
             return LINK_FAILED
-        function = getattr(callback, "__func__", None)
-        if function is None or getattr(callback, "__self__", None) is not self._spider:
+        function, spider = getattr(callback, "__func__", None), getattr(callback, "__self__", None)
+        owner = None if function is None or spider is self._spider else self._owners.of_call(callback)
+        if function is None or (owner is None and spider is not self._spider):
             name = getattr(callback, "__qualname__", type(callback).__qualname__)
             raise NotSerializableError(f"a callback, {name}, that is not a method of the spider")
-        name = self._names.get(function)
+        name = self._names.get((type(spider), function))
         if name is None:
-            name = self._names[function] = self._find_name(function)
-        return name
+            name = self._names[type(spider), function] = self._find_name(type(spider), function)
+        return name if owner is None else f"{owner.name}{OF}{name}"
 
-    def _find_name(self, function: object) -> str:
-        kind = type(self._spider)
+    @staticmethod
+    def _find_name(kind: type, function: object) -> str:
         likely: str = getattr(function, "__name__", "")
         for name in (likely, *dir(kind)):
             if getattr(kind, name, None) is function:
                 return name
         raise NotSerializableError(f"a callback, {likely}, that is not a method of the spider")
 
-    def _method(self, name: object) -> Callable[..., Any]:
+    def _method(self, name: object) -> Callable[..., Any] | None:
         if name == LINK_FAILED:
             return link_failed
-        if not isinstance(name, str) or not callable(getattr(type(self._spider), name, None)):
+        spider: Spider | None = self._spider
+        if isinstance(name, str) and OF in name:
+            owner_name, _, name = name.rpartition(OF)
+            owner = self._owners.get(owner_name)
+            spider = None if owner is None else owner.spider
+            if spider is None:
+                if self._owners.missing_to_web:
+                    return None
+                raise SpiderMissingError(f"its spider {owner_name} is not in this run of the crawl")
+        if not isinstance(name, str) or not callable(getattr(type(spider), name, None)):
             raise ValueError(f"the spider has no method {name!r}")
-        method: Callable[..., Any] = getattr(self._spider, name)
+        method: Callable[..., Any] = getattr(spider, name)
         return method
 
 

@@ -11,6 +11,8 @@ from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import MAX_QUALITY, link_gains
 from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.requests.meta import DUPLICATE_OF, LAST_OF_SESSION, NEAR_DUPLICATE_OF, QUALITY
+from crawlproject.requests.owners import Owners, SpiderMissingError
+from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ class Packing(Protocol):
 class RequestEntries:
     """Converts in both directions; O(size of the request)."""
 
-    def __init__(self, backend: Packing, quality: Quality, stats: StatsCollector) -> None:
+    def __init__(self, backend: Packing, quality: Quality, stats: StatsCollector, owners: Owners | None = None) -> None:
         self._backend = backend
+        self._owners = Owners() if owners is None else owners
         self._quality = quality
         self._stats = stats
         self._lines = FewLines(logger)
@@ -91,23 +94,29 @@ class RequestEntries:
         return Entry(request.url, float(min(quality, MAX_QUALITY)), priority, depth, packed)
 
     def read(self, entry: Entry) -> Request | None:
-        """The request of ``entry``; None if it is invalid: then it stays in the store."""
+        """The request of ``entry``; None if it is invalid: then it stays in the store. Raises SpiderMissingError."""
         try:
             return self._backend.unpack(entry)
+        except SpiderMissingError:
+            raise
         except ValueError as error:
             self._lines.log(
                 logging.ERROR, "Stored request cannot be read, and stays in the store: %s: %s", entry.url, error
             )
             return None
 
-    def start(self, entry: Entry, *, is_last: bool) -> Request | None:
-        """The request to send now; None if it is invalid. ``is_last``: last of its session.
+    def start(self, entry: Entry, *, is_last: bool) -> Request | Reason:
+        """The request to send now, or why none is sent. ``is_last``: last of its session.
 
         Stats: ``frontier/bad_depth``.
         """
-        request = self.read(entry)
-        if request is None:
-            return None
+        try:
+            read = self.read(entry)
+        except SpiderMissingError:  # named at the start
+            return Reason.SPIDER_MISSING
+        request = Reason.UNREADABLE if read is None else self._owners.prepared(read)
+        if isinstance(request, Reason):
+            return request
         meta = request.meta
         meta.setdefault(QUALITY, entry.quality)
         if not _is_depth(depth := meta.get("depth", 0)):  # Scrapy and ``Links`` add 1 to it

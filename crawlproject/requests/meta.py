@@ -8,6 +8,7 @@ BY_TYPE              requests.link_request, spiders          middlewares: page_t
 LAST_OF_SESSION      requests.entries                        download.handler, middlewares.timing
 TIMING               download: handler, downloader           middlewares: timing, repository
 SHARE                download.handler                        download.handler
+BY_SPIDER            requests.owners                         requests.owners
 ORIGIN               requests.unstored, middlewares.links    requests.unstored
 FOUND_ON             middlewares.links                       scheduler
 UNSENT               middlewares: politeness, admission,     scheduler
@@ -118,6 +119,9 @@ RENDER = "render"
 
 #: A request of a page that is being rendered, not a page itself.
 FOR_PAGE = "render_resource"
+
+#: What ``Owners`` has set for the spider of the page: keys of ``meta``, and names of headers as bytes.
+BY_SPIDER = "frontier_by_spider"
 
 #: Keys that are valid in this run only; not stored.
 THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, SHARE, TIMING))

@@ -26,6 +26,7 @@ from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
 from crawlproject.spiders.keyword_pages import LevelLinks, SavedPages, output_folder
+from crawlproject.spiders.seed_list import is_host
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import server_key
 
@@ -76,8 +77,10 @@ class KeywordSpider(WebSpider):
     ) -> None:
         self._check_arguments(kwargs)
         start = start.strip()
+        if "://" not in start and is_host(start):
+            start = f"http://{start}"  # which servers answer at least with a redirect to https
         if not start.startswith(("http://", "https://")):
-            raise ValueError(f"start={start!r:.200}: must be a URL that begins with http:// or https://")
+            raise ValueError(f"start={start!r:.200}: must be a URL, or a host with or without a path")
         try:
             server_key(start)
         except ValueError as error:

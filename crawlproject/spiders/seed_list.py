@@ -76,7 +76,7 @@ def seed_lines(seeds: str) -> Iterable[str]:
         return _with_urls(seeds, _lines_of(seeds))
     entries = [entry for written in seeds.split(",") if (entry := written.strip())]
     for entry in entries:
-        if "://" not in entry and not _is_host(entry):
+        if "://" not in entry and not is_host(entry):
             what = "" if entry == seeds else f"{entry!r}: "
             raise ValueError(f"seeds={seeds!r:.200}: {what}no such file; {_WHAT}")
     return _with_urls(seeds, entries)
@@ -109,7 +109,7 @@ def _with_urls(seeds: str, lines: Iterable[str]) -> Iterable[str]:
     raise ValueError(f"seeds={seeds!r:.200}: there is no URL in it{reason}")
 
 
-def _is_host(entry: str) -> bool:
+def is_host(entry: str) -> bool:
     """Whether an entry without a scheme is a host, optionally with port and path."""
     entry = entry.removeprefix("//")
     if _is_path(entry):

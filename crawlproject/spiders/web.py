@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import logging
 import re
+import signal
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
+from crawlproject.compat import engine_of
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, links_of, read_page, wants_text
 from crawlproject.discovery.sitemap_reader import sitemap_links
 from crawlproject.download.content_types import media_type
-from crawlproject.engine import stats_of
+from crawlproject.engine import Crawl, stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
 from crawlproject.monitor.failure_log import COUNTED, failure_counts
@@ -30,6 +34,8 @@ from crawlproject.options.limits import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
+from crawlproject.records.intake import RecordIntake, SiteReader
+from crawlproject.records.rule_file import read_rules, read_rules_again
 from crawlproject.requests.answers import has_header, header
 from crawlproject.requests.meta import (
     CANONICAL,
@@ -39,7 +45,9 @@ from crawlproject.requests.meta import (
     QUALITY,
     SKIP_LINKS,
 )
+from crawlproject.requests.owners import Owners
 from crawlproject.spiders.seed_list import seed_lines
+from crawlproject.spiders.several import Several
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
 from crawlproject.urls.fates import STATS, Stage
 from crawlproject.urls.server_key import host_in, server_name
@@ -85,6 +93,8 @@ LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "deny": ("FRONTIER_DENY_FILE", _text),
 }
 ARGUMENTS = ("seeds", "allowed", "body", "recrawl", *LIMITS)
+#: Of ``web`` and ``site`` only.
+OF_SEVERAL = ("spiders", "rules")
 
 #: Arguments that every spider accepts.
 _OTHERS = ("name", "recrawl")
@@ -111,7 +121,9 @@ class WebSpider(Spider):
 
     ``-a allowed=DOMAIN[,DOMAIN...]`` stays within these domains, ``-a max_pages=N`` stops after N pages,
     ``-a body=1`` puts the text of each page into its item; ``-a recrawl=AGE``, as for any spider, fetches pages again
-    that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  The arguments in ``LIMITS`` set limits.  Any
+    that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  ``-a spiders=NAME[,NAME...]`` and ``-a
+    rules=FILE|FOLDER`` give the pages of their domains to other spiders, and to rules; without ``seeds`` theirs are
+    enough; ``-a NAME.ARGUMENT=VALUE`` is an argument of one of them.  The arguments in ``LIMITS`` set limits.  Any
     other argument is an error; in a subclass without ``known_arguments``, only if it looks like a misspelling.  Yields
     a ``Page`` for each page fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
     """
@@ -119,26 +131,33 @@ class WebSpider(Spider):
     name = "web"
 
     #: A class with its own list accepts no others.
-    known_arguments: ClassVar[tuple[str, ...]] = ARGUMENTS
+    known_arguments: ClassVar[tuple[str, ...]] = (*ARGUMENTS, *OF_SEVERAL)
 
     #: Closing reasons of crawls that have failed: ``scrapy crawl`` exits with 1.
     failing_reasons: ClassVar[tuple[str, ...]] = (NO_SEED_FETCHED,)
 
-    def __init__(self, seeds: str = "", allowed: str = "", body: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, seeds: str = "", allowed: str = "", body: str = "", spiders: str = "", rules: str = "", **kwargs: Any
+    ) -> None:
+        self._of_others = {name: kwargs.pop(name) for name in [*kwargs] if "." in name} if spiders else {}
         self._check_arguments(kwargs)
         limits = {name: kwargs.pop(name) for name in LIMITS if name in kwargs}
         super().__init__(**kwargs)
         self.limits = {LIMITS[name][0]: LIMITS[name][1](name, value) for name, value in limits.items()}
         self.seeds = seeds
-        self._seed_lines: Iterable[str] = seed_lines(seeds)
+        self._spiders = spiders
+        self._rules_path = rules
+        self.rules = SiteReader(read_rules(rules)) if rules else None
+        self._seed_lines: Iterable[str] = seed_lines(seeds) if seeds or not (spiders or rules) else ()
+        self.several: Several | None = None
         self.with_body = body.lower() not in ("", "0", "false", "no")
         self.robot_names: frozenset[str] = frozenset()  # by which pages may address this crawler
         self.with_text = False  # whether a component uses the text of pages
         self.readers: dict[str, Any] = {}  # of content that is no page (``FRONTIER_LINKS_READERS``)
         self.pages = 0
-        self.allowed = [domain.strip() for domain in allowed.split(",") if domain.strip()]
-        if self.allowed:  # other components expect hosts there
-            self.allowed_domains = [host_in(_domain(entry)) for entry in self.allowed]
+        self._owners = Owners()  # replaced by those of the crawl
+        self.allowed: list[str] = []
+        self.allow([domain.strip() for domain in allowed.split(",") if domain.strip()])
 
     @classmethod
     @starting()
@@ -152,7 +171,49 @@ class WebSpider(Spider):
         spider.readers = LinkOptions.of(crawler).readers
         spider.robot_names = RobotsOptions.of(crawler).names
         crawler.signals.connect(spider._end_without_pages, signals.spider_idle)
+        spider._owners = Crawl.of(crawler).part(Owners)
+        if spider._spiders:
+            spider.several = Several(crawler, spider._spiders, spider._of_others)
+        if spider.several or spider.rules:
+            spider._owners.reload_by(spider.reload)
+            crawler.signals.connect(spider._listen, signals.spider_opened)
+        if spider.allowed:
+            spider.allow(spider.several.domains if spider.several else ())
+            spider.allow(spider.rules.domains if spider.rules else ())
         return spider
+
+    def reload(self) -> list[str]:
+        """Load new and changed rule files and spider classes for the pages fetched from now on.
+
+        A mistake in one leaves the old one in force.  Returns what happened, a line for each; logged, too.
+        """
+        told: list[str] = []
+        if self.rules:
+            before = {site.file: site for site in self.rules.set.sites}
+            found, wrong = read_rules_again(self._rules_path, self.rules.set)
+            self.rules.use(found)
+            told += [f"not loaded, the old rules stay: {line}" for line in wrong]
+            told += [f"{site.name}: rules loaded" for site in found.sites if before.get(site.file) is not site]
+            new = [seed for site in found.sites if site.file not in before for seed in site.seeds]
+            if (engine := engine_of(self.crawler)) is not None:
+                for seed in new:
+                    engine.crawl(Request(seed))
+        if self.several:
+            told += self.several.reload()
+        for line in told:
+            self.logger.log(logging.ERROR if "not loaded" in line else logging.INFO, "Reload: %s", line)
+        return told or ["nothing has changed"]
+
+    def _listen(self) -> None:
+        """Reload on SIGHUP, where a crawl may handle signals."""
+        with suppress(ValueError, RuntimeError, NotImplementedError):  # not in the main thread
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
+
+    def allow(self, domains: Iterable[str]) -> None:
+        """Stay within these domains, too. Raises ValueError for what is no domain."""
+        self.allowed += [domain for domain in dict.fromkeys(domains) if domain not in self.allowed]
+        if self.allowed:  # other components expect hosts there
+            self.allowed_domains = [host_in(_domain(entry)) for entry in self.allowed]
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -174,6 +235,20 @@ class WebSpider(Spider):
             raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:
+        """Yield the seeds, those of the rules, and what the other spiders start with."""
+        own = self._seeds()
+        async for output in own if self.several is None else self.several.started(own):
+            yield output
+
+    async def _seeds(self) -> AsyncIterator[Any]:
+        async for links in self._own_seeds():
+            for output in self.rules.links(links) if self.rules else (links,):
+                yield output
+        if self.rules and self.rules.seeds:
+            for output in self.rules.links(Links(None, self.rules.seeds)):
+                yield output
+
+    async def _own_seeds(self) -> AsyncIterator[Links]:
         """Yield the seeds in steps, in the order of the list.
 
         From the first one with a quality on they are held back until all are read, so that the best is fetched first;
@@ -199,6 +274,16 @@ class WebSpider(Spider):
         self._seed_lines = ()  # standard input is kept in memory
         if unrated:
             yield Links(None, unrated)
+
+    def _parse(self, response: Response, **kwargs: Any) -> Any:
+        """Called by Scrapy: gives a page without a callback to its spider, or to the rules of its domain."""
+        owner = self._owners.of(response.url)
+        if owner is not None and owner.spider is not None and owner.spider is not self:
+            return owner.spider._parse(response, **kwargs)
+        if self.rules:
+            intake, count = Crawl.of(self.crawler).part(RecordIntake), stats_of(self.crawler).inc_value
+            return self.rules.parse(response, self.parse(response, **kwargs), intake, count)
+        return self.parse(response, **kwargs)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Page | Links]:
         """Yields a page's item and its links."""

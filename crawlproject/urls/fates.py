@@ -174,6 +174,11 @@ class Reason(StrEnum):
         *("extension", 39, (_L, _Q), "Its extension is that of a file, and its server answers such URLs with files."),
         "FRONTIER_LINKS_SKIP_EXTENSIONS, FRONTIER_LINKS_SKIP_AFTER.",
     )
+    SPIDER_ENDED = "spider_ended", 47, (_Q,), "Its spider, one of several, has ended.", "The spider's own limits."
+    SPIDER_MISSING = (
+        *("spider_missing", 48, (_Q,), "Its spider is not in this run of the crawl; with JOBDIR it stays queued."),
+        "-a spiders with its name, or FRONTIER_MISSING_SPIDER = 'web'.",
+    )
     # no link that is followed
     SCHEME = "scheme", 40, (_L,), "Its scheme is neither http nor https."
     LENGTH = "length", 41, (_L,), "It is too long.", "URLLENGTH_LIMIT."
@@ -208,7 +213,7 @@ class Reason(StrEnum):
         return _R if _R in self.stages else _A
 
 
-_STAYING = frozenset((Reason.KEPT, Reason.PAGE_LIMIT, Reason.NO_ANSWER, Reason.UNREADABLE))
+_STAYING = frozenset((Reason.KEPT, Reason.PAGE_LIMIT, Reason.NO_ANSWER, Reason.UNREADABLE, Reason.SPIDER_MISSING))
 _BY_NUMBER = {reason.number: reason for reason in Reason}
 _STAGES = tuple(Stage)
 _BITS = 6

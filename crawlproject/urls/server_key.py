@@ -10,18 +10,23 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from crawlproject.urls.canonical import origin_of, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tldextract import TLDExtract
+
+T = TypeVar("T")
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
 _port = re.compile(r"https?://[^/?#\s]*:0*([0-9]{1,20})(?:[/?#]|\Z)", re.IGNORECASE | re.ASCII).match
 _HTTP = ("http://", "https://")
+
+#: Servers that a table remembers.
+MAX_KNOWN = 65_536
 
 #: Maximum length of a name: a host name has at most 253 characters.
 MAX_NAME = 300
@@ -226,6 +231,34 @@ def names_of(key: str) -> Iterator[str]:
         yield f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         yield host
         host = host.partition(".")[2]
+
+
+class DomainTable(Generic[T]):
+    """Canonical name -> value; finds the value of the most specific name that covers the server of a URL.
+
+    >>> table = DomainTable({"example": 1, "b.example": 2})
+    >>> table.of("https://a.b.example/c"), table.of("http://example/"), table.of("http://c.test/"), table.of("x")
+    (2, 1, None, None)
+    """
+
+    def __init__(self, by_name: Mapping[str, T]) -> None:
+        self.by_name = by_name
+        self._known: dict[str, T | None] = {}
+
+    def of(self, url: str) -> T | None:
+        """O(labels): 5 us for each server, 1 us for one of the last ``MAX_KNOWN``."""
+        try:
+            key = server_key(url)
+        except ValueError:  # no host
+            return None
+        try:
+            return self._known[key]
+        except KeyError:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = next((found for name in names_of(key) if (found := self.by_name.get(name)) is not None), None)
+            self._known[key] = found
+            return found
 
 
 def covers(name: str, key: str) -> bool:

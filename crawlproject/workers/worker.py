@@ -27,7 +27,7 @@ from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from crawlproject.workers.holdings import Holdings
     from crawlproject.workers.ports import StartUrlKey
@@ -91,8 +91,8 @@ class Worker:
         self.totals: dict[str, float] = {}
         self._hurry = asyncio.Event()  # the next step should come at once
         self._is_urgent = False  # and be a tick
-        #: Start URLs that others put into Redis.
-        self.start_urls: StartUrlKey | None = None
+        #: Keys with start URLs that others put into Redis.
+        self.start_urls: Sequence[StartUrlKey] = ()
 
     # for the backend
 
@@ -128,8 +128,7 @@ class Worker:
 
     def _stays(self) -> set[int]:
         """Partitions that cannot go to another worker yet."""
-        source = self.start_urls
-        return {source.partition} if source is not None and source.are_pending else set()
+        return {source.partition for source in self.start_urls if source.are_pending}
 
     @property
     def cuts(self) -> int:
@@ -245,8 +244,8 @@ class Worker:
         except StoreError as error:
             logger.critical("The last changes are lost, their pages are fetched again: %s", error)
         else:
-            if self.start_urls is not None:
-                await self.start_urls.remove_stored()
+            for source in self.start_urls:
+                await source.remove_stored()
         await self.control.release({part.number: part.epoch for part in self.parts.values()})
         self._has_released = True
         return True
@@ -438,12 +437,12 @@ class Worker:
 
     async def _move_start_urls(self) -> bool:
         """Whether start URLs wait, if this worker moves them, or has to know it: has the crawl ended?"""
-        source = self.start_urls
-        if source is None or not (source.partition in self.parts or self._has_ended or self._is_idle()):
-            return False
-        are_waiting = await source.move()
-        if are_waiting and self._crawl.is_hungry() and source.partition in self.parts:
-            self._tick_soon()
+        are_waiting = False
+        for source in self.start_urls:
+            if (source.partition in self.parts or self._has_ended or self._is_idle()) and await source.move():
+                are_waiting = True
+                if self._crawl.is_hungry() and source.partition in self.parts:
+                    self._tick_soon()
         return are_waiting
 
     async def _keep_learned(self) -> None:

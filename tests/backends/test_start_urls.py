@@ -43,7 +43,7 @@ class Key:
         assert crawler.stats is not None
         self.stats = crawler.stats
         monkeypatch.setattr(start_urls, "engine_of", lambda _: self)
-        self.reader = StartUrls(crawler, self.commands, self, options)
+        self.reader = StartUrls(crawler, crawler.spider, self.commands, self, options)
 
     def confirmed(self, partition: int) -> int | None:
         return self.cuts

@@ -42,6 +42,7 @@ def main() -> None:
     for name, value in job["settings"].get("TEST_CONSTANTS", {}).items():
         owner, _, attribute = name.rpartition(".")
         setattr(resolve_name(owner), attribute, value)
+    sys.path[:0] = job["settings"].get("TEST_PATH", [])
     process = AsyncCrawlerProcess({**settings, **job["settings"]})
     crawler = process.create_crawler(load_object(job["spider"]))
     process.crawl(crawler, **job["arguments"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from typing import Any
 
 from scrapy.http import Response
@@ -18,7 +18,6 @@ class Rendered(SiteSpider):
     def __init__(self, sites: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         yield {"url": response.url, "render": response.meta["render"]}
-        async for output in super().parse(response):
-            yield output
+        yield from super().parse(response)

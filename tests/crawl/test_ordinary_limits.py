@@ -244,3 +244,13 @@ def test_servers_of_one_domain_take_turns() -> None:
         one.server = 1 + one.path.startswith(hosts[2])
     assert ours.site.most_at_once(1) == ours.site.most_at_once(2) == 1
     assert ours.site.most_at_once(1, 2) == 2
+
+
+def test_depth_first_visits_a_tree_in_preorder() -> None:
+    """By one connection: each page before its links, and these before those of the pages above."""
+    tree = {"": "ab", "a": "cd", "c": "e", "d": "", "b": "f", "e": "", "f": ""}
+    with scripted_site(1) as site:
+        site.script = {f"1/{name}": page(*(f"/{child}" for child in below), title=name) for name, below in tree.items()}
+        settings = {**QUICK, "FRONTIER_POLICY": "depth-first", "FRONTIER_DUPLICATES_EXACT": False}
+        run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
+    assert [place.removeprefix("1/") for place in site.places()] == ["", "a", "c", "e", "d", "b", "f"]

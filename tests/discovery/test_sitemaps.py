@@ -15,6 +15,7 @@ from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.links import Links
 from crawlproject.middlewares.robots_parser import CappedRobotParser
 from crawlproject.options.following import LinkOptions
+from crawlproject.requests.owners import Owners
 from crawlproject.urls import LinkFilter
 from crawlproject.urls.fates import Fates
 
@@ -32,7 +33,7 @@ def intake(spider: type[Spider] = SitemapReading, *, wanted: bool = True, **rule
     crawler = get_crawler(spider, {"FRONTIER_LINKS_SITEMAPS": wanted})
     seen = SeenDupeFilter.from_crawler(crawler)
     fates = Fates(crawler.stats.inc_value)
-    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider(), fates)
+    sut = SitemapIntake(seen, LinkFilter(**rules), crawler.stats, LinkOptions.of(crawler), spider(), fates, Owners())
     sut.stats = crawler.stats
     return sut
 

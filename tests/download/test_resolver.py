@@ -288,6 +288,23 @@ def test_servfail_of_one_server_is_made_good_by_the_next() -> None:
     asyncio.run(run())
 
 
+def test_look_ups_are_shared_among_name_servers() -> None:
+    """All that answer get as many."""
+
+    async def run() -> None:
+        async with (
+            NameServer(find=lambda _: Name(("A 192.0.2.1",))) as one,
+            NameServer(find=lambda _: Name(("A 192.0.2.1",))) as other,
+        ):
+            lookup = NameLookup([("127.0.0.1", one.port), ("127.0.0.1", other.port)], PATIENCE, has_ipv6=False)
+            for number in range(6):
+                await lookup.look_up(f"n{number}.test")
+            names = [f"n{number}.test" for number in range(6)]
+            assert [sum(map(server.questions, names)) for server in (one, other)] == [3, 3]
+
+    asyncio.run(run())
+
+
 def test_what_is_wrong_in_resolv_conf_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Other programs ignore it as well; here no page could be fetched."""
     file = tmp_path / "resolv.conf"

@@ -8,7 +8,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlproject.frontier import CapacityBased, Entry
-from crawlproject.frontier.quality import DepthQuality, ScoredQuality
+from crawlproject.frontier.quality import Deepest, DepthQuality, ScoredQuality
 from crawlproject.options.scheduling import FrontierOptions
 
 
@@ -134,3 +134,11 @@ def test_scores_are_read(tmp_path: Path) -> None:
     quality = FrontierOptions.from_settings(Settings(settings)).quality
     assert isinstance(quality, ScoredQuality)
     assert [quality.quality(f"http://{host}/", 0) for host in "abc"] == [0.25, 3.0, 0.0]
+
+
+def test_depth_first_has_a_quality_of_its_own() -> None:
+    """Another one is refused."""
+    assert type(FrontierOptions.from_settings(Settings({"FRONTIER_POLICY": "depth-first"})).quality) is Deepest
+    both = Settings({"FRONTIER_POLICY": "depth-first", "FRONTIER_QUALITY": "opic"})
+    with pytest.raises(ValueError, match="FRONTIER_QUALITY: the policy of FRONTIER_POLICY has a quality of its own"):
+        FrontierOptions.from_settings(both)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for the tests of a module."""
+"""Servers of databases for the tests of a module."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.mariadb_server import NO_SERVER as NO_MARIADB
+from testbed.mariadb_server import RunningMariadb, find_mariadb
 from testbed.postgres_server import NO_SERVER, RunningPostgres, find_postgres
 
 if TYPE_CHECKING:
@@ -18,4 +20,13 @@ def postgres() -> Iterator[RunningPostgres]:
     if find_postgres() is None:
         pytest.skip(NO_SERVER)
     with RunningPostgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mariadb() -> Iterator[RunningMariadb]:
+    """Running; the tests of a module share it."""
+    if find_mariadb() is None:
+        pytest.skip(NO_MARIADB)
+    with RunningMariadb() as server:
         yield server

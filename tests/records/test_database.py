@@ -17,12 +17,13 @@ from crawlproject.records.database import AwayError, Database
 from crawlproject.records.journal import Journal
 from crawlproject.records.record import Row, sql_name
 from crawlproject.records.writer import Writer
+from testbed.mariadb_server import RunningMariadb
 from testbed.postgres_server import RunningPostgres
 
 Query = Callable[[str], list[tuple[Any, ...]]]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", pytest.param("mariadb", marks=pytest.mark.long)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Database, Query]]:
     """Empty, with a function that asks it."""
     if request.param == "sqlite":
@@ -34,6 +35,15 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[D
                 return connection.execute(statement).fetchall()
 
         yield made, ask
+        made.close()
+        return
+    if request.param == "mariadb":
+        running: RunningMariadb = request.getfixturevalue("mariadb")
+        for name, kind in running.query("SELECT table_name, table_type FROM information_schema.tables "
+                                        "WHERE table_schema = 'crawl'"):  # fmt: skip
+            running.query(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{name}"')
+        made = Database(running.url.replace("mysql", "mysql+pymysql"))
+        yield made, running.query
         made.close()
         return
     server: RunningPostgres = request.getfixturevalue("postgres")
@@ -85,7 +95,7 @@ def test_next_crawl_widens_the_columns_of_this_one(database: tuple[Database, Que
 
 
 def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None:
-    """In PostgreSQL; SQLite has the declared type."""
+    """SQLite has the declared type; what MariaDB calls JSON is text."""
     books, ask = database
     books.write([row("1", n=1, x=1.5, b=True, d=date(2024, 1, 2), t=datetime(2024, 1, 2), s="x", j=[1])])
     if "sqlite" in str(books._engine.url):
@@ -95,9 +105,11 @@ def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None
         ]  # fmt: skip
     else:
         kinds = dict(ask("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'book'"))
-        assert [kinds[name] for name in "nxbdtsj"] == [
-            "bigint", "double precision", "boolean", "date", "timestamp without time zone", "text", "jsonb",
-        ]  # fmt: skip
+        assert [kinds[name] for name in "nxbdtsj"] == (
+            ["bigint", "double", "tinyint", "date", "datetime", "longtext", "longtext"]
+            if "mysql" in str(books._engine.url)
+            else ["bigint", "double precision", "boolean", "date", "timestamp without time zone", "text", "jsonb"]
+        )
 
 
 def test_records_are_updated_by_key(database: tuple[Database, Query]) -> None:
@@ -152,7 +164,7 @@ def test_every_field_has_its_column(database: tuple[Database, Query]) -> None:
     values |= {"Name": 4, "name": 5, "NAME": 6, "name_2": 7, "xmax": 8, "\ud800": 0}
     for key in "kl":
         assert books.write([Row("商品", "s", key, 1.0, values)]) == []
-    xmax = "xmax" if "sqlite" in str(books._engine.url) else "field_xmax"
+    xmax = "field_xmax" if "postgresql" in str(books._engine.url) else "xmax"
     names = f'"价格", "ключ", "{"标题" * 10}", name, name_2, name_3, name_2_2, {xmax}, x_'
     assert ask(f'SELECT {names} FROM "商品"') == [(1, 2, 3, 4, 5, 6, 7, 8, 0)] * 2
 
@@ -189,8 +201,8 @@ def broken(ask: Query, kind: str) -> None:
         "view": ["CREATE VIEW broken AS SELECT 1 AS site"],
         "column": ["CREATE TABLE broken (a integer)"],
         "constraint": [
-            "CREATE TABLE broken (site text, record_key text, first_seen timestamp, last_seen timestamp,"
-            " changed timestamp, digest text, own text NOT NULL, PRIMARY KEY (site, record_key))"
+            "CREATE TABLE broken (site varchar(99), record_key varchar(99), first_seen timestamp, last_seen"
+            " timestamp NULL, changed timestamp NULL, digest text, own text NOT NULL, PRIMARY KEY (site, record_key))"
         ],
     }
     for statement in statements[kind]:

@@ -1,4 +1,4 @@
-"""``scripts/keyword_hunter``: output and exit codes. What needs no crawl is asked of its Python part, forked."""
+"""``scripts/KeywordHunter``: output and exit codes. What needs no crawl is asked of its Python part, forked."""
 
 import os
 import signal
@@ -13,12 +13,12 @@ from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = str(ROOT / "scripts" / "keyword_hunter.py")
-USAGE = "usage: keyword_hunter START_URL KEYWORD [OUTPUT_DIR]"
+USAGE = "usage: KeywordHunter START_URL KEYWORD [OUTPUT_DIR]"
 
 
 def hunt(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
-    command = [str(ROOT / "scripts" / "keyword_hunter"), *arguments]
+    command = [str(ROOT / "scripts" / "KeywordHunter"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=HUNG, check=False, env=environment, cwd=cwd)
 
 
@@ -40,7 +40,7 @@ def test_found_or_not(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("http://a.example/",), ("a.example", "x"), ("http://a.example/", "x" * 101)]
+    "arguments", [(), ("http://a.example/",), ("a example", "x"), ("http://a.example/", "x" * 101)]
 )
 def test_bad_arguments(arguments: tuple[str, ...]) -> None:
     """Exit code 1 and a usage line; nothing on standard output."""
@@ -50,13 +50,13 @@ def test_bad_arguments(arguments: tuple[str, ...]) -> None:
 
 
 def test_an_interrupted_search_does_not_say_that_nothing_was_found() -> None:
-    """Exit code 2; the reason on standard error, nothing on standard output."""
+    """Exit code 1; the reason on standard error, nothing on standard output."""
     html = {"Content-Type": "text/html"}
     links = "".join(f'<a href="/{number}">x</a>' for number in range(40))
     with scripted_site(1) as site:
         site.script = {"1/": Answer(links, headers=html)}
         site.script |= {f"1/{number}": Answer("<p>hay</p>", headers=html, delay=0.2) for number in range(40)}
-        command = [str(ROOT / "scripts" / "keyword_hunter"), site.url("1/"), "needle"]
+        command = [str(ROOT / "scripts" / "KeywordHunter"), site.url("1/"), "needle"]
         environment = os.environ | {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT
@@ -64,5 +64,16 @@ def test_an_interrupted_search_does_not_say_that_nothing_was_found() -> None:
             until(lambda: len(site.places()) > 1, process)
             process.send_signal(signal.SIGINT)
             out, errors = process.communicate(timeout=HUNG)
-    assert (process.returncode, out) == (2, "")
-    assert errors.startswith("keyword_hunter: interrupted (shutdown) on level 2, after ")
+    assert (process.returncode, out) == (1, "")
+    assert errors.startswith("KeywordHunter: interrupted (shutdown) on level 2, after ")
+
+
+def test_a_start_without_a_scheme_and_the_other_name() -> None:
+    """``keyword_hunter`` is the same program."""
+    with scripted_site(1) as site:
+        site.script = {"1/": Answer("<p>needle</p>", headers={"Content-Type": "text/html"})}
+        start = site.url("1/").removeprefix("http://")
+        environment = os.environ | {"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8"}
+        command = [str(ROOT / "scripts" / "keyword_hunter"), start, "needle"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True, timeout=HUNG)
+    assert done.stdout.startswith(f"found on level 1, after 1 pages: http://{start}")

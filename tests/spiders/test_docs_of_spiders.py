@@ -52,7 +52,7 @@ def test_topic_page(tmp_path: Path) -> None:
 
 def test_keyword_page(tmp_path: Path) -> None:
     """The keyword is found where the page says, and the pages are saved."""
-    told = run_block("keyword_hunter", tmp_path)
+    told = run_block("KeywordHunter", tmp_path)
     assert re.search(r"^found on level \d, after \d+ pages: http://127\.2\.0\.1:\d+/", told, re.MULTILINE), told
     assert re.search(r"^line \d+: .*\*\*Side by Side\*\*", told, re.MULTILINE), told
     assert (tmp_path / "found" / "index.csv").exists()

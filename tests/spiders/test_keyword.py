@@ -148,7 +148,7 @@ def test_a_large_page_is_searched_off_the_event_loop() -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"start": "a.example"}, "must be a URL"),
+        ({"start": "a b"}, "must be a URL"),
         ({"start": "http://"}, "start='http://'"),
         ({"keyword": ""}, "must not be empty"),
         ({"keyword": " \u200a "}, "must not be empty"),

@@ -13,7 +13,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import DropItem, IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
+from scrapy.exceptions import CloseSpider, DropItem, IgnoreRequest, ScrapyDeprecationWarning, _InvalidOutput
 from scrapy.http import Request, Response
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.asyncgen import as_async_generator
@@ -29,7 +29,8 @@ from crawlproject.clock import CLOCK
 from crawlproject.download.lane.calls import calls_of, with_pauses
 from crawlproject.download.lane.outputs import Outputs
 from crawlproject.download.receivers import Connections, Receivers, log_line
-from crawlproject.engine import wake
+from crawlproject.engine import Crawl, wake
+from crawlproject.requests.owners import Owners, current
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from scrapy.core.scraper import Scraper
 
     from crawlproject.engine import RequestsUnderWay
+    from crawlproject.requests.owners import Owner
 
     #: Tells receivers what became of an item; returns what has to be awaited.
     End: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
@@ -67,7 +69,10 @@ class Items:
         self._receivers = {signal: Receivers(scraper.crawler, signal) for signal in _OF_ITEMS}
         pipelines = scraper.itemproc
         self._pipelines: list[Callable[[Any], Any]] | None = None
-        if type(pipelines) is ItemPipelineManager:
+        #: Of several spiders: the manager of each, and the calls of those that had items.
+        self._manager_of: Callable[[Owner | None], ItemPipelineManager] | None = getattr(pipelines, "of", None)
+        self._by_owner: dict[Owner, list[Callable[[Any], Any]]] = {}
+        if type(pipelines) is ItemPipelineManager or self._manager_of is not None:
             self._pipelines = calls_of(pipelines, "process_item")
 
     def start(self, item: Any, response: Response | Failure, ends: list[End]) -> Coroutine[Any, Any, None] | None:
@@ -77,7 +82,7 @@ class Items:
         if self._pipelines is None:  # an ITEM_PROCESSOR of the project
             return self._scraper.start_itemproc_async(item, response=response)
         self._under_way.item_begins()
-        output, methods = item, iter(self._pipelines)
+        output, methods = item, iter(self._pipelines if self._manager_of is None else self._calls(self._manager_of))
         try:
             try:
                 for method in methods:
@@ -93,6 +98,15 @@ class Items:
             raise
         ends.append(partial(self._end, *told))
         return None
+
+    def _calls(self, manager_of: Callable[[Owner | None], ItemPipelineManager]) -> list[Callable[[Any], Any]]:
+        """The pipelines of the spider whose page is in progress."""
+        owner = current.get()
+        if owner is None or self._pipelines is None:
+            return self._pipelines or []
+        if owner not in self._by_owner:
+            self._by_owner[owner] = calls_of(manager_of(owner), "process_item")
+        return self._by_owner[owner]
 
     def _end(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, None] | None:
         """Tell the receivers; what has to be awaited."""
@@ -162,6 +176,7 @@ class Scraping:
         self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
         self._dropped = Receivers(crawler, signals.request_dropped)
         self._connections = Connections(crawler, _REQUESTS)
+        self._owners = Crawl.of(crawler).part(Owners)
 
     def follow(self, request: Request) -> None:
         """Schedule ``request`` as by ``ExecutionEngine.crawl``; a receiver may drop it by ``IgnoreRequest``."""
@@ -174,12 +189,20 @@ class Scraping:
 
     async def scrape(self, result: Response | Failure, request: Request) -> None:
         """Process what became of ``request`` to the end."""
+        owner = self._owners.of_request(request)
+        if self._owners:
+            if not isinstance(result, Response):
+                owner = self._owners.of_call(request.errback) or owner
+            current.set(owner)
         try:
             if isinstance(result, Response):
                 outputs = await self._parse(result, request)
             else:
                 outputs = as_async_generator(await self._scraper.call_spider_async(result, request))
         except Exception as error:  # noqa: BLE001 - any callback or middleware
+            if owner is not None and isinstance(error, CloseSpider):
+                self._owners.end(owner, error.reason or "cancelled")
+                return
             if isinstance(result, Failure):
                 self._log_failed(result, request)
             if isinstance(result, Response) or error is not result.value:

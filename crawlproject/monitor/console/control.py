@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.engine import end_crawl, is_closing, stats_of
+from crawlproject.engine import Crawl, end_crawl, is_closing, stats_of
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import (
     BLOCK,
@@ -27,6 +27,7 @@ from crawlproject.monitor.console.order_book import (
     split_order,
 )
 from crawlproject.monitor.quantities import counted
+from crawlproject.requests.owners import Owners
 from crawlproject.signals import sessions_limited
 from crawlproject.urls.fates import Reason, Stage
 from crawlproject.urls.server_key import server_name
@@ -81,6 +82,7 @@ class Control:
             "unblock": (self.unblock, ("name",)),
             "release": (self.release, ("name",)),
             "seeds": (self.add_seeds, ("urls",)),
+            "spiders": (self.reload_spiders, ("change",)),
         }
 
     async def restore(self, *, with_console: bool) -> None:
@@ -226,6 +228,16 @@ class Control:
         told = f"{counted(len(urls), 'seed')}: {words}{f' ({why})' if why else ''}"
         logger.info("By the operator: %s", told)
         return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons)
+
+    async def reload_spiders(self, change: Any) -> dict[str, Any]:
+        """Load new and changed spiders and rules in this process."""
+        self._check_open()
+        reload = Crawl.of(self._crawler).part(Owners).reload
+        if change != "reload":
+            raise ValueError("change: must be 'reload'")
+        if reload is None:
+            raise ActionError("the crawl has neither spiders nor rules besides its own (-a spiders, -a rules)")
+        return self._done("; ".join(reload()), is_kept=False)
 
     def _queue(self, urls: list[str]) -> Counter[str]:
         """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the counts is theirs."""

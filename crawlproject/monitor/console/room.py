@@ -16,6 +16,7 @@ from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import budget_words
+from crawlproject.monitor.spider_rows import spider_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +62,7 @@ class CrawlRoom:
             "servers": self.servers,
             "server": lambda given: server_view(self.crawler, self.crawl.frontier, given.get("key", ""), self.answers),
             "workers": lambda _: self.workers(),
+            "spiders": lambda _: spider_rows(self.crawler, self.crawl.frontier),
             "stats": lambda _: dict(sorted(stats_of(self.crawler).get_stats().items())),
             "log": lambda _: {"lines": list(self.log.lines)},
         }

@@ -53,6 +53,9 @@ def topics(figures: Figures) -> list[Topic]:
     if figures.failures:
         kinds = list(figures.failures.items())[:MAX_KINDS]
         found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
+    if figures.spiders:
+        some = list(figures.spiders.items())[:MAX_KINDS]
+        found.append(Topic("Spiders", tuple(f"{name}: {counts}" for name, counts in some)))
     if figures.held_back:
         found.append(Topic("Held back by", (figures.held_back,)))
     if figures.budget is not None:

@@ -22,6 +22,7 @@ from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapsh
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
+from crawlproject.monitor.spider_rows import rows_of_stats
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
 from crawlproject.urls.fates import STATS, Reason, Stage
@@ -68,6 +69,7 @@ def page(
         "parts": [*_workers(workers), *([_part("Runs", (), _table(runs_rows(facts)))] if facts.runs > 1 else [])],
         "after": [
             _part(f"What held the crawl back{whole}", (), _pairs("Limit", "Share of the time", _shares(facts))),
+            *([_part(f"Spiders{run}", (), _table(spiders))] if (spiders := rows_of_stats(facts.stats)) else []),
             _part(f"Times{run}", (), _times(facts)),
             _answers(facts, run),
             _part(f"Politeness{run}", _politeness(facts)),
