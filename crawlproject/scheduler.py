@@ -19,6 +19,7 @@ from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
+from crawlproject.discovery.page_limits import live_limits
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.lookup import is_of_name
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
     from crawlproject.frontier.server import Server
+    from crawlproject.urls.fates import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -127,13 +129,14 @@ class FrontierScheduler(BaseScheduler):
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._entries = RequestEntries(self._backend, quality, self._stats)
+        limits = live_limits(crawler)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(
             crawler,
             frontier,
             self._seen,
             self._backend,
-            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._fates),
+            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._fates, limits),
         )
         ports = CrawlPorts(
             self._discovery,
@@ -142,6 +145,7 @@ class FrontierScheduler(BaseScheduler):
             self._take_dropped,
             lambda: len(self._seen.seen),
             self._fates,
+            limits,
         )
         self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
@@ -360,9 +364,9 @@ class FrontierScheduler(BaseScheduler):
                 self._backend.unwanted(start.entry)
                 self._dispatcher.ended(start.session)
                 continue
-            if self._discovery.is_file(request):
+            if (reason := self._discovery.refusal(request, start.entry)) is not None:
                 dropped += 1
-                self._drop(start.entry, Reason.EXTENSION)
+                self._drop(start.entry, reason)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -479,8 +483,8 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.acknowledge(entry)
         self._backend.dropped(entry, reason)
 
-    def _keep_fate(self, what: Request | str, number: int) -> None:
-        self._backend.keep_fate(what, number)
+    def _keep_fate(self, what: Request | str, outcome: Outcome) -> None:
+        self._backend.keep_fate(what, outcome)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         request = getattr(response, "request", None)

@@ -128,7 +128,8 @@ class RedisBackend(StoringBackend):
             longest_rest=redis.lease + crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
             fates=self._fates,
         )
-        self._seen_store = self._local.seen
+        self._seen_store, self._server_store = self._local.seen, self._local.servers
+        self.urls = self._local.servers.urls()
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
         self._outbox = self.exchange = Outbox(partitions)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.live_limits import LiveLimits
     from crawlproject.frontier.quality import Quality
+    from crawlproject.frontier.server import Server
     from crawlproject.links import Links
     from crawlproject.urls.fates import Fates
 
@@ -54,6 +56,7 @@ class DiscoveryPorts:
     enqueue: Callable[[Request], bool]
     #: What becomes of URLs.
     fates: Fates
+    limits: LiveLimits
 
 
 class Discovery:
@@ -81,11 +84,12 @@ class Discovery:
         self._queued, self._enqueue = ports.queued, ports.enqueue
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
-        self._limits = PageLimits.from_crawler(crawler, frontier)
+        self._live = ports.limits
+        self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
         self._exchange = backend.exchange
-        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange)
+        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange, ports.limits)
         self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
         self._received = ReceivedEntries(
             backend,
@@ -177,11 +181,38 @@ class Discovery:
         if self._guard is not None and "redirect_urls" in request.meta:
             self._guard.led_back(request)
 
-    def is_file(self, request: Request) -> bool:
-        """Whether ``request`` is for a queued link whose server now is known to answer such URLs with files."""
+    def refusal(self, request: Request, entry: Entry) -> Reason | None:
+        """Why the ``request`` of a queued ``entry`` is not sent, by what was learned or ordered since. O(length)."""
         if request.errback is not link_failed or request.callback == sitemap_callback(self._spider):
-            return False
-        return self._files.is_dropped(request.url)
+            return None
+        if self._live.has_patterns and self._live.refuses(entry.url, entry.depth):
+            return Reason.EXCLUDED
+        return Reason.EXTENSION if self._files.is_dropped(request.url) else None
+
+    def limits_changed(self) -> None:
+        """Obey new page limits. O(servers), plus O(URLs) of those that are full now."""
+        self._limits.load([server.key for server in self._frontier.servers])
+
+    def rewrite(self, server: Server) -> Iterator[int]:
+        """Drop the queued URLs of ``server`` that the operator's patterns refuse, and order the others; in steps.
+
+        Yields the number dropped in each step.  See ``Frontier.rewrite_queue``.
+        """
+        live, dropped = self._live, []
+
+        def judge(entry: Entry) -> Entry | None:
+            if not self._backend.is_link(entry):
+                return entry
+            if not live.refuses(entry.url, entry.depth):
+                return live.placed(entry)
+            dropped.append(entry)
+            return None
+
+        for count in self._frontier.rewrite_queue(server, judge):
+            for entry in dropped:
+                self._backend.dropped(entry, Reason.EXCLUDED)
+            dropped.clear()
+            yield count
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take Crawl-delay and sitemaps from a robots.txt file.

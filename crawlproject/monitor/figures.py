@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from scrapy.utils.misc import load_object
 
 from crawlproject.engine import Crawl
-from crawlproject.monitor.forecast import NOT_BEGUN, Forecast
+from crawlproject.monitor.forecast import NOT_BEGUN, Forecast, Progress
 from crawlproject.monitor.quantities import share_gathered
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ class Figures:
     quality_gathered: float = 0.0
     quality_queued: float | None = None
     forecast: Forecast = NOT_BEGUN
+    progress: Progress = Progress()  # noqa: RUF009 - it is a value
+    #: Pages of all runs, and of all workers' runs.
+    pages_all: int = 0
     #: What holds the crawl back, in words.
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: Present rates are means over about this many seconds.
+RATE_TIME = 10.0
+
 #: Units of bytes.
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -48,3 +51,22 @@ def share_gathered(gathered: float, queued: float | None) -> float | None:
     """``gathered`` as a share of itself and the quality ``queued``; None if unknown."""
     known = gathered + (queued or 0.0)
     return gathered / known if queued is not None and known > 0 else None
+
+
+class Rate:
+    """Increase of a counter per second, over about the last ``RATE_TIME`` seconds. O(1)."""
+
+    __slots__ = ("_at", "_count", "rate")
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+        self._count = 0.0
+        self.rate = 0.0
+
+    def add(self, now: float, count: float, since_start: float) -> float:
+        if self._at is not None and now > self._at:
+            weight = (now - self._at) / min(RATE_TIME, max(since_start, now - self._at))
+            current = (count - self._count) / (now - self._at)
+            self.rate += min(1.0, weight) * (current - self.rate)
+        self._at, self._count = now, count
+        return self.rate

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket
 from crawlproject.monitor.console.api import TICK, Hub, application
-from crawlproject.monitor.console.live import AnswerLog, History, LineLog
+from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.options.console import ConsoleOptions
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between the first points of a chart.
-INTERVAL = 2.0
-
 #: Seconds that open requests may take when the crawl has ended: streams tell their pages so, on a busy machine as well.
 SHUTDOWN = 5.0
 
@@ -37,8 +34,8 @@ class ConsoleService:
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
-        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
-        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines)
+        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), Charts()
+        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, Charts(), self._lines)
         self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
@@ -96,6 +93,8 @@ class ConsoleService:
         while True:
             try:
                 self._charts.add(self._room.figures())
+                if self._crawl.shared_orders is not None:
+                    await self._room.whole.look()
                 self._hub.publish()
             except Exception:
                 logger.exception("The console's figures failed")

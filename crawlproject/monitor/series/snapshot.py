@@ -69,6 +69,7 @@ def server_row(server: Server, frontier: Frontier) -> dict[str, Any]:
     return {
         "server": server.key[:MAX_TEXT],
         "pages": server.fetched,
+        "measured": server.answered,
         "gathered": _short(server.gathered),
         "urls": len(urls),
         "rank": _short(frontier.policy.rank(server)) if urls else 0,

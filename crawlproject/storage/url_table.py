@@ -1,0 +1,202 @@
+"""All URLs that a store knows by name, queued and ended: searched in steps, from any row on.
+
+Three tables, each by server: queued URLs (``storage.urls``), those that ended (``storage.ended``), fetched pages
+(``storage.fetched``).  A search goes through them in this order; what it returns is as committed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from crawlproject.frontier.entry import path_of, url_of
+from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
+from crawlproject.storage.ended import TABLE as ENDED
+from crawlproject.storage.ended import decode_ends, row_key
+from crawlproject.storage.fetched import TABLE as FETCHED
+from crawlproject.storage.fetched import FetchedPage
+from crawlproject.storage.rocks import number_range
+from crawlproject.urls.fates import Reason, Stage
+from crawlproject.urls.server_key import server_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from crawlproject.storage.ended import End
+    from crawlproject.storage.rocks import Rocks
+    from crawlproject.urls.wildcards import UrlPatterns
+
+#: States of a URL.
+QUEUED, FETCHED_STATE, LOST = STATES = ("queued", "fetched", "lost")
+
+#: Rows that are looked at in one step: about 1 ms.
+STEP = 200
+
+#: Bytes of a server's number in a key.
+NUMBER = 4
+
+
+class UrlQuery(NamedTuple):
+    """What a URL must be; None, or empty: anything."""
+
+    pattern: UrlPatterns | None = None
+    #: Whether a server, by its key, is wanted; None: all are.
+    servers: frozenset[str] | None = None
+    state: str = ""
+    reason: str = ""
+    status: int | None = None
+    depth: int | None = None
+
+    def wants(self, row: UrlRow) -> bool:
+        """Whether ``row`` matches in everything but its server. O(length)."""
+        return (
+            (not self.state or row.state == self.state)
+            and (not self.reason or row.reason == self.reason)
+            and (self.status is None or row.status == self.status)
+            and (self.depth is None or row.depth == self.depth)
+            and (self.pattern is None or self.pattern.match(row.url))
+        )
+
+
+class UrlRow(NamedTuple):
+    url: str
+    state: str
+    #: ``urls.fates``; empty while it is queued.
+    stage: str = ""
+    reason: str = ""
+    #: 0: there was no answer, or it is not kept.
+    status: int = 0
+    depth: int | None = None
+    quality: float | None = None
+    priority: int | None = None
+    #: When it ended, seconds since the epoch.
+    at: float | None = None
+
+
+class UrlTable(Protocol):
+    """The URLs that a crawl knows by name."""
+
+    def rows(self, query: UrlQuery, after: str = "", most: int = STEP) -> Iterator[tuple[str, float, list[UrlRow]]]:
+        """In steps of about 1 ms: (where to go on, share that was searched, rows that match).
+
+        ``after``: where another search ended.  A step ends with the row number ``most`` of all.  Raises ValueError for
+        a wrong ``after``.
+        """
+
+    def history(self, url: str) -> list[UrlRow]:
+        """What is kept of the canonical ``url``, the latest first."""
+
+
+def row_of(url: str, end: End) -> UrlRow:
+    state = FETCHED_STATE if end.reason.is_page else LOST
+    return UrlRow(url, state, end.stage, end.reason, end.status, end.depth, at=end.at)
+
+
+class StoredUrls:
+    """``UrlTable`` over a store; ``key_of``: number of a server -> its key, None for none; ``number_of``: the inverse.
+
+    A search of 10 million URLs takes some 10 s in all; one of a server's URLs begins with them.
+    """
+
+    def __init__(
+        self,
+        rocks: Rocks,
+        numbers: Callable[[], Iterable[int]],
+        key_of: Callable[[int], str | None],
+        number_of: Callable[[str], int | None],
+        *,
+        by_quality: bool,
+    ) -> None:
+        self._rocks = rocks
+        self._numbers = numbers
+        self._key_of = key_of
+        self._number_of = number_of
+        self._by_quality = by_quality
+
+    def rows(self, query: UrlQuery, after: str = "", most: int = STEP) -> Iterator[tuple[str, float, list[UrlRow]]]:
+        tables = self._tables(query)
+        first, start = _place(after, tables)
+        chosen = None if query.servers is None else self._chosen(query.servers)
+        last = max(chosen if chosen is not None else self._numbers(), default=0) + 1
+        for place in range(first, len(tables)):
+            for low, high in [number_range(0, 1 << 32)] if chosen is None else [number_range(n, n + 1) for n in chosen]:
+                if start and high <= start:
+                    continue
+                found: list[UrlRow] = []
+                key = b""
+                for looked, (key, value) in enumerate(self._rocks.rows(tables[place], max(low, start), high), 1):
+                    if (row := self._row(tables[place], key, value, query)) is not None:
+                        found.append(row)
+                    if looked % STEP == 0 or len(found) == most:
+                        share = (place + int.from_bytes(key[:NUMBER], "big") / last) / len(tables)
+                        yield f"{place}.{key.hex()}00", min(1.0, share), found
+                        most -= len(found)
+                        found = []
+                if found:
+                    yield f"{place}.{key.hex()}00", (place + 1) / len(tables), found
+                    most -= len(found)
+            start = b""
+
+    def history(self, url: str) -> list[UrlRow]:
+        server = server_key(url)
+        number = self._number_of(server)
+        if number is None:
+            return []
+        key = row_key(number, path_of(url, server))
+        ends = [row_of(url, end) for end in decode_ends(self._rocks.get(ENDED, key) or b"")]
+        if (page := self._rocks.get(FETCHED, key)) is not None:
+            ends.append(_page(url, page))
+        return sorted(ends, key=lambda row: -(row.at or 0.0))
+
+    def _chosen(self, servers: Iterable[str]) -> list[int]:
+        return sorted(number for key in servers if (number := self._number_of(key)) is not None)
+
+    @staticmethod
+    def _tables(query: UrlQuery) -> list[str]:
+        """Those that may have such URLs."""
+        is_ended = bool(query.reason) or query.status is not None
+        if query.state == QUEUED:
+            return [] if is_ended else ["urls"]
+        queued = [] if is_ended or query.state else ["urls"]
+        is_plain = query.state != LOST and query.reason in ("", Reason.FETCHED) and query.status in (None, 200)
+        return [*queued, ENDED, *([FETCHED] if is_plain else [])]
+
+    def _row(self, table: str, key: bytes, value: bytes, query: UrlQuery) -> UrlRow | None:
+        server = self._key_of(int.from_bytes(key[:NUMBER], "big"))
+        if server is None:
+            return None
+        if table == "urls":
+            path, depth, _ = decode_row(value)
+            quality, priority, _ = decode_sort_key(key[NUMBER : NUMBER + SORT_KEY_BYTES], by_quality=self._by_quality)
+            row = UrlRow(url_of(path, server), QUEUED, depth=depth, quality=quality, priority=priority)
+            return row if query.wants(row) else None
+        url = url_of(key[NUMBER:].decode("utf-8", "surrogatepass"), server)
+        if table == FETCHED:
+            if not query.wants(row := _page(url, value)):
+                return None
+            later = decode_ends(self._rocks.get(ENDED, key) or b"")
+            return None if later and later[-1].at > (row.at or 0.0) else row
+        ends = decode_ends(value)
+        if not ends or not query.wants(row := row_of(url, ends[-1])):
+            return None
+        page = self._rocks.get(FETCHED, key)
+        return None if page is not None and (_page(url, page).at or 0.0) >= ends[-1].at else row
+
+
+def _page(url: str, data: bytes) -> UrlRow:
+    page = FetchedPage.decode(data)
+    return UrlRow(
+        url, FETCHED_STATE, Stage.ANSWER, Reason.FETCHED, 200, page.depth, page.quality, page.priority, page.fetched
+    )
+
+
+def _place(after: str, tables: list[str]) -> tuple[int, bytes]:
+    if not after:
+        return 0, b""
+    place, _, key = after.partition(".")
+    try:
+        number, start = int(place), bytes.fromhex(key)
+        if len(key) > 40_000 or not 0 <= number < len(tables):
+            raise ValueError
+    except ValueError:
+        raise ValueError("next: not where a search of these URLs ended") from None
+    return number, start
