@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.orders import SharedOrders
     from crawlproject.frontier.server import Server, Session
     from crawlproject.links import Links
-    from crawlproject.storage.url_table import UrlTable
     from crawlproject.urls.fates import Ending, Fates
+    from crawlproject.urls.url_rows import UrlTable
 
 
 #: Seconds that a request waits for the record of another one that did not pass through Scrapy's downloader.

@@ -7,8 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.storage.ended import End
-from crawlproject.storage.url_table import QUEUED, STEP, UrlQuery, UrlRow, row_of
+from crawlproject.urls.url_rows import QUEUED, STEP, End, UrlQuery, UrlRow, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

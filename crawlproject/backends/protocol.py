@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.orders import SharedOrders
-    from crawlproject.storage.url_table import UrlTable
     from crawlproject.urls.fates import Fates, Outcome, Reason
+    from crawlproject.urls.url_rows import UrlTable
 
 
 class Exchange(Protocol):

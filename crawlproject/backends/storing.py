@@ -17,8 +17,8 @@ from crawlproject.requests.link_request import link_request, request_of
 from crawlproject.requests.meta import KEEP
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
-from crawlproject.storage.ended import End
 from crawlproject.urls.fates import Reason, encoded
+from crawlproject.urls.url_rows import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable

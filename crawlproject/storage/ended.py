@@ -6,14 +6,14 @@ A page that was fetched as a link has no row here: ``storage.fetched`` has it.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from crawlproject.urls.fates import decoded, encoded
+from crawlproject.urls.url_rows import End
 
 if TYPE_CHECKING:
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
-    from crawlproject.urls.fates import Reason, Stage
 
 TABLE = "ended"
 
@@ -24,18 +24,9 @@ _number = struct.Struct(">I")
 _end = struct.Struct(">IBHH")
 
 
-class End(NamedTuple):
-    #: Seconds since the epoch.
-    at: int
-    stage: Stage
-    reason: Reason
-    #: 0: there was no answer.
-    status: int = 0
-    depth: int = 0
-
-    def encode(self) -> bytes:
-        depth, status = min(self.depth, 0xFFFF), min(max(0, self.status), 0xFFFF)
-        return _end.pack(self.at, encoded(self.stage, self.reason), status, depth)
+def encode_end(end: End) -> bytes:
+    depth, status = min(end.depth, 0xFFFF), min(max(0, end.status), 0xFFFF)
+    return _end.pack(end.at, encoded(end.stage, end.reason), status, depth)
 
 
 def decode_ends(data: bytes) -> list[End]:
@@ -60,7 +51,7 @@ class DiskEndedUrls:
         """Add an end of a URL. A few µs, to read the earlier ones. Raises StoreError."""
         key = row_key(server, path)
         before = self._changes.get(key) or self._rocks.get(TABLE, key) or b""
-        self._changes[key] = before[-(MAX_ENDS - 1) * _end.size :] + end.encode()
+        self._changes[key] = before[-(MAX_ENDS - 1) * _end.size :] + encode_end(end)
 
     def write_to(self, batch: Batch) -> None:
         batch.change(TABLE, self._changes)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
     from crawlproject.storage.disk import DiskStore
-    from crawlproject.storage.ended import End
     from crawlproject.storage.rocks import Batch
+    from crawlproject.urls.url_rows import End
 
 _number = Struct(">I")
 #: Bytes of a number in ``lengths``.

@@ -6,7 +6,7 @@ Three tables, each by server: queued URLs (``storage.urls``), those that ended (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
@@ -17,78 +17,15 @@ from crawlproject.storage.fetched import FetchedPage
 from crawlproject.storage.rocks import number_range
 from crawlproject.urls.fates import Reason, Stage
 from crawlproject.urls.server_key import server_key
+from crawlproject.urls.url_rows import FETCHED_STATE, LOST, QUEUED, STEP, UrlQuery, UrlRow, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from crawlproject.storage.ended import End
     from crawlproject.storage.rocks import Rocks
-    from crawlproject.urls.wildcards import UrlPatterns
-
-#: States of a URL.
-QUEUED, FETCHED_STATE, LOST = STATES = ("queued", "fetched", "lost")
-
-#: Rows that are looked at in one step: about 1 ms.
-STEP = 200
 
 #: Bytes of a server's number in a key.
 NUMBER = 4
-
-
-class UrlQuery(NamedTuple):
-    """What a URL must be; None, or empty: anything."""
-
-    pattern: UrlPatterns | None = None
-    #: Whether a server, by its key, is wanted; None: all are.
-    servers: frozenset[str] | None = None
-    state: str = ""
-    reason: str = ""
-    status: int | None = None
-    depth: int | None = None
-
-    def wants(self, row: UrlRow) -> bool:
-        """Whether ``row`` matches in everything but its server. O(length)."""
-        return (
-            (not self.state or row.state == self.state)
-            and (not self.reason or row.reason == self.reason)
-            and (self.status is None or row.status == self.status)
-            and (self.depth is None or row.depth == self.depth)
-            and (self.pattern is None or self.pattern.match(row.url))
-        )
-
-
-class UrlRow(NamedTuple):
-    url: str
-    state: str
-    #: ``urls.fates``; empty while it is queued.
-    stage: str = ""
-    reason: str = ""
-    #: 0: there was no answer, or it is not kept.
-    status: int = 0
-    depth: int | None = None
-    quality: float | None = None
-    priority: int | None = None
-    #: When it ended, seconds since the epoch.
-    at: float | None = None
-
-
-class UrlTable(Protocol):
-    """The URLs that a crawl knows by name."""
-
-    def rows(self, query: UrlQuery, after: str = "", most: int = STEP) -> Iterator[tuple[str, float, list[UrlRow]]]:
-        """In steps of about 1 ms: (where to go on, share that was searched, rows that match).
-
-        ``after``: where another search ended.  A step ends with the row number ``most`` of all.  Raises ValueError for
-        a wrong ``after``.
-        """
-
-    def history(self, url: str) -> list[UrlRow]:
-        """What is kept of the canonical ``url``, the latest first."""
-
-
-def row_of(url: str, end: End) -> UrlRow:
-    state = FETCHED_STATE if end.reason.is_page else LOST
-    return UrlRow(url, state, end.stage, end.reason, end.status, end.depth, at=end.at)
 
 
 class StoredUrls:

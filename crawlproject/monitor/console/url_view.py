@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.live_limits import as_pattern
-from crawlproject.storage.url_table import LOST, QUEUED, STATES, UrlQuery
 from crawlproject.urls.fates import STATS, Reason, Stage
 from crawlproject.urls.server_key import covers, server_key, server_name
+from crawlproject.urls.url_rows import LOST, QUEUED, STATES, UrlQuery
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
-    from crawlproject.storage.url_table import UrlRow, UrlTable
     from crawlproject.urls.fates import Fates
+    from crawlproject.urls.url_rows import UrlRow, UrlTable
 
 #: Seconds that an answer may take, and its turns of the event loop; rows of an answer.
 TIME, TURN, MAX_LIMIT = 0.06, 0.005, 200
