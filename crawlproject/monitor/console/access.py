@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from crawlproject.options.console import MIN_TOKEN
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -34,6 +36,9 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+#: Environment variable with the token of all workers of a command; ``scrapy console`` reads it, too.
+TOKEN_VARIABLE = "CRAWLPROJECT_TOKEN"
+
 #: What a page of another site may not send: such requests would come with ``Sec-Fetch-Site: cross-site``.
 _OWN_SITES = frozenset(("same-origin", "none"))
 
@@ -42,7 +47,8 @@ class Access:
     """Checks requests; ``token`` is the one made at the start, or set by hand."""
 
     def __init__(self, options: ConsoleOptions) -> None:
-        self.token = options.token or secrets.token_urlsafe(32)
+        common = os.environ.get(TOKEN_VARIABLE, "")
+        self.token = options.token or (common if len(common) >= MIN_TOKEN else secrets.token_urlsafe(32))
         self._expected = self.token.encode()
         self._is_local = options.is_local
         self._has_own_token = bool(options.token)

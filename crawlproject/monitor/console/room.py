@@ -258,14 +258,14 @@ class WholeCrawl:
 
     def _add(self, found: dict[str, Any], now: float) -> None:
         workers = [worker for worker in found["workers"] if worker["lease"] > 0]
-        own: dict[str, Any] = next((worker for worker in workers if worker["worker"] == found["own"]), {})
+        tallies = found.pop("tallies")
 
         def total(name: str) -> float:
             return sum(worker.get(name) or 0 for worker in workers)
 
         self.tallies = {}
-        for worker in workers:
-            for name, tally in worker.pop("tallies").items():
+        for each in tallies:
+            for name, tally in each.items():
                 self.tallies.setdefault(name, Counter()).update(tally)
         sums = {name: total(name) for name in SUMMED}
         pages = total("pages")
@@ -286,6 +286,7 @@ class WholeCrawl:
             "progress": {"what": "queue", "done": max(0.0, known - queued), "of": known},
             "failures": {"all": total("failed")},
             "held_back": reasons.most_common(1)[0][0] if reasons else "",
-            "paused": own.get("paused", False),
+            "workers": len(workers),
+            "held_by": reasons.most_common(1)[0][1] if reasons else 0,
         }
         self._charts.add(self.figures)

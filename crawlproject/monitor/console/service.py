@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Figures that other workers' consoles show of this one.
+TOLD = ("held_back", "pages_per_second")
+
 #: Seconds that open requests may take when the crawl has ended: streams tell their pages so, on a busy machine as well.
 SHUTDOWN = 5.0
 
@@ -92,7 +95,8 @@ class ConsoleService:
     async def _tick(self) -> None:
         while True:
             try:
-                self._charts.add(self._room.figures())
+                self._charts.add(figures := self._room.figures())
+                self._crawl.told.update((name, figures[name]) for name in TOLD)
                 if self._crawl.shared_orders is not None:
                     await self._room.whole.look()
                 self._hub.publish()

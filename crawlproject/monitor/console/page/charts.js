@@ -95,7 +95,7 @@ export class Charts {
         cursor: { y: false, sync: { key: TOGETHER }, drag: { x: true, y: false, setScale: false } },
         hooks: { setCursor: [(plot) => this.tell(made, plot.cursor.idx)], setSelect: [(plot) => this.select(plot)] },
         scales: { x: { range: (plot, from, to) => this.zoom ?? span(plot, from, to), time: !this.isElapsed }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, incrs: this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 66, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
+        axes: [{ ...axis, space: 74, incrs: this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 74, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map((tick) => chart.show(tick).replace(/\.0+(?= |$)/, "")) }],
         series: [{}, ...series],
       };
       made.plot = new uPlot(options, this.data(chart), plotted);

@@ -107,7 +107,10 @@ function showFigures(event) {
   const about = [crawl.spider && crawl.spider !== crawl.name ? `spider ${crawl.spider}` : null, crawl.job ? `in ${crawl.job}` : "kept in memory only", `started ${day(crawl.began)}`, `${ended ? "ran" : "running for"} ${elapsed(own.elapsed)}`];
   const told = about.filter(Boolean).map(clean).join(" · ");
   if ($("about").textContent !== told) $("about").textContent = told;
-  Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back });
+  const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
+  Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
+  const scope = shown.scope === "whole crawl" ? "whole crawl since this console was opened" : shown.scope;
+  for (const [id, words] of [["charts-title", "Over time"], ["parts-title", "In parts"]]) if ($(id).textContent !== `${words}, ${scope}`) $(id).textContent = `${words}, ${scope}`;
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
@@ -266,7 +269,7 @@ const refresh = beside(async () => {
   if (ended || document.hidden) return;
   if (view.name === "servers") await servers.show();
   if (view.name === "overview") await showParts();
-  if (view.name === "overview" || view.name === "controls") await showWorkers();
+  await showWorkers();
 });
 
 const failed = (error) => { if (!(error instanceof Refused) && !ended) tell(error.message, true); };
@@ -338,6 +341,7 @@ async function showWorkers() {
   const found = await ask("workers");
   const is = found.workers !== null;
   $("workers-section").hidden = $("scope").hidden = !is;
+  for (const note of document.querySelectorAll(".of-worker")) note.hidden = !is;
   if (is && !hasWorkers) { hasWorkers = true; loadCharts(); }
   showActions(found.actions ?? [], is ? found.workers.length : null);
   if (!is) return;

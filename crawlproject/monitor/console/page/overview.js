@@ -53,7 +53,7 @@ export function hero(figures) {
     figures.ended
       ? big(`Rate, ${scope}`, number(figures.mean_pages_per_second), "pages/s", "mean")
       : big("Rate, now", number(figures.pages_per_second), "pages/s", `mean ${number(figures.mean_pages_per_second)}`, `${bytes(figures.bytes_per_second)}/s`),
-    big("Quality, all runs", percent(figures.quality_share), "", figures.quality_share === null || figures.quality_share === undefined ? "not known" : "of all that is known", `${number(figures.quality_gathered)} gathered`),
+    big(`Quality, ${all || !figures.pages ? "all runs" : scope}`, percent(figures.quality_share), "", figures.quality_share === null || figures.quality_share === undefined ? "not known" : "of all that is known", `${number(figures.quality_gathered)} gathered`),
   ];
 }
 
@@ -76,9 +76,9 @@ export function small(figures) {
     ["Given up", count(servers("given_up")), "#/servers?state=given+up"],
     ["Items", count(figures.items)],
     ["On the topic", figures.relevant ? count(figures.relevant) : null],
-    ["Loop lag", isOpen ? seconds(figures.lag) : null],
-    ["CPU", isOpen ? percent(figures.cpu) : null],
-    ["Memory", isOpen ? bytes(figures.memory) : null],
+    ["Loop lag", isOpen && figures.lag !== undefined ? seconds(figures.lag) : null],
+    ["CPU", isOpen && figures.cpu !== undefined ? percent(figures.cpu) : null],
+    ["Memory", isOpen && figures.memory !== undefined ? bytes(figures.memory) : null],
   ].filter(([, value]) => value !== null);
 }
 
