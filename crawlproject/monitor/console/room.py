@@ -21,6 +21,7 @@ from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, share_gathered
+from crawlproject.monitor.series.snapshot import crawl_name
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.urls.fates import STATS, Stage
 
@@ -43,8 +44,8 @@ MAX_FAILURES = 12
 #: Seconds for which what the workers say counts as new.
 FRESH = 2.0
 
-#: Names of the workers' own folders, and of stats of spiders.
-WORKER_FOLDER, SPIDER_PAGES = re.compile(r"worker-\d+"), re.compile(r"spiders/(.{1,60})/pages")
+#: Names of stats of spiders.
+SPIDER_PAGES = re.compile(r"spiders/(.{1,60})/pages")
 
 #: Figures of workers that are added up, and rates: name -> what is counted.
 SUMMED = (
@@ -112,14 +113,11 @@ class CrawlRoom:
         }
 
     def crawl_name(self) -> dict[str, Any]:
-        """Which crawl it is. Workers of one command have directories below that of their crawl."""
         spider, job = self.crawler.spider, ConsoleOptions.of(self.crawler).job
-        if job is not None and self.crawl.shared_orders is not None and WORKER_FOLDER.fullmatch(job.name):
-            job = job.parent
         now = figures_of(self.crawler).now()
         name = "" if spider is None else spider.name
         return {
-            "name": name if job is None else job.resolve().name,
+            "name": crawl_name(name, job),
             "spider": name,
             "job": None if job is None else str(job),
             "began": now.at - now.elapsed,

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
+from crawlproject.engine import stats_of
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.forecast import TOP
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.options.all_settings import DEFAULTS
+from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.frontier import Frontier
@@ -119,12 +124,28 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "shortest_wait": times.shortest_wait if times.waits.total else None,
         "longest_wait": times.waits.longest,
         "too_early": times.too_early,
+        "examples": crawl.fates.to_state()["examples"],
     }
 
 
-def run_part(stats: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """Time, stats and settings of the run, as plain values. O(stats)."""
+#: Names of the workers' own folders.
+WORKER_FOLDER = re.compile(r"worker-\d+")
+
+
+def crawl_name(spider: str, job: Path | None) -> str:
+    """Which crawl it is. Workers of one command have directories below that of their crawl."""
+    if job is None:
+        return spider[:MAX_TEXT]
+    job = job.resolve()
+    return (job.parent if WORKER_FOLDER.fullmatch(job.name) else job).name[:MAX_TEXT]
+
+
+def run_part(crawler: Crawler, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Name, time, stats and settings of the run, as plain values. O(stats)."""
+    stats, spider, job = stats_of(crawler).get_stats(), crawler.spider, ConsoleOptions.of(crawler).job
     return {
+        "name": crawl_name("" if spider is None else spider.name, job),
+        "spider": "" if spider is None else spider.name[:MAX_TEXT],
         "at": time.time(),
         "stats": {name[:MAX_TEXT]: _plain(value) for name, value in stats.items()},
         "settings": dict(settings),

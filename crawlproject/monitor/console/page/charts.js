@@ -14,8 +14,11 @@ const CHARTS = [
   { title: "Pages on the topic", series: [["relevant", "on the topic", "one"]], show: count },
   { title: "CPU of the process", series: [["cpu", "of one CPU", "one"]], show: percent },
 ];
+/** How values are shown in charts that the data define. */
+const SHOWN = { percent, number, count, perSecond };
 const MOST = 700;
-const HEIGHT = 190;
+/** On the screen, and on paper. */
+const [HEIGHT, PRINTED] = [190, 120];
 /** Distances of ticks where there are only whole numbers. */
 const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 /** The same of stretches of time: seconds, minutes, hours, days. */
@@ -24,8 +27,8 @@ const TIMES = [[1, [1, 2, 5, 10, 15, 30]], [60, [1, 2, 5, 10, 15, 30]], [3600, [
 /** Rows of the table beside a chart. */
 const VALUES = 12;
 
-/** Of all charts of a page, so that they show the same moment under the pointer. */
-const TOGETHER = "crawl";
+/** Number of objects made: the charts of each show the same moment under the pointer. */
+let made = 0;
 
 export class Charts {
   /** `last`: what the last point is called in the text of a chart; `zoomed` is called when a stretch of time is chosen. */
@@ -33,12 +36,14 @@ export class Charts {
     this.place = place;
     this.last = last;
     this.zoomed = zoomed;
-    this.isElapsed = false;
+    this.isElapsed = this.isOfPages = false;
+    this.defined = CHARTS;
     this.names = [];
     this.columns = [];
     this.interval = 1;
     this.most = MOST;
     this.zoom = null;
+    this.key = `charts ${(made += 1)}`;
     this.charts = [];
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.build());
     window.matchMedia("print").addEventListener("change", () => this.build());
@@ -48,7 +53,9 @@ export class Charts {
   /** Begin with the points that the server has kept. */
   load(history) {
     this.names = history.names;
+    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show] })) : CHARTS;
     this.isElapsed = Boolean(history.elapsed);
+    this.isOfPages = Boolean(history.of_pages);
     this.interval = history.interval;
     this.most = history.most ?? MOST;
     this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
@@ -73,7 +80,7 @@ export class Charts {
   }
 
   shown() {
-    return CHARTS.filter((chart) => chart.series.some(([name]) => this.has(name)));
+    return this.defined.filter((chart) => chart.series.some(([name]) => this.has(name)));
   }
 
   build() {
@@ -89,17 +96,17 @@ export class Charts {
       const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted, values);
       const axis = { stroke: color("quiet"), grid: { stroke: color("chart-grid") }, ticks: { stroke: color("chart-grid") } };
       const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: (plot) => plot.data[0].length === 1 } }));
-      const made = { ...chart, figure, text, plotted };
+      const one = { ...chart, figure, text, plotted };
       const options = {
         width: 300, height: HEIGHT, legend: { show: false },
-        cursor: { y: false, sync: { key: TOGETHER }, drag: { x: true, y: false, setScale: false } },
-        hooks: { setCursor: [(plot) => this.tell(made, plot.cursor.idx)], setSelect: [(plot) => this.select(plot)] },
-        scales: { x: { range: (plot, from, to) => this.zoom ?? span(plot, from, to), time: !this.isElapsed }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, incrs: this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 74, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map((tick) => chart.show(tick).replace(/\.0+(?= |$)/, "")) }],
+        cursor: { y: false, sync: { key: this.key }, drag: { x: true, y: false, setScale: false } },
+        hooks: { setCursor: [(plot) => this.tell(one, plot.cursor.idx)], setSelect: [(plot) => this.select(plot)] },
+        scales: { x: { range: (plot, from, to) => this.zoom ?? span(plot, from, to), time: !this.isElapsed && !this.isOfPages }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        axes: [{ ...axis, space: 74, incrs: this.isOfPages ? WHOLE : this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 74, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map((tick) => chart.show(tick).replace(/\.0+(?= |$)/, "")) }],
         series: [{}, ...series],
       };
-      made.plot = new uPlot(options, this.data(chart), plotted);
-      return made;
+      one.plot = new uPlot(options, this.data(chart), plotted);
+      return one;
     });
     this.place.replaceChildren(...this.charts.map((chart) => chart.figure));
     this.resize();
@@ -124,6 +131,7 @@ export class Charts {
   }
 
   time(at, span) {
+    if (this.isOfPages) return count(at);
     return this.isElapsed ? stretch(at) : moment(at, span);
   }
 
@@ -132,8 +140,9 @@ export class Charts {
     const [times, ...columns] = this.data(chart);
     const last = times.length - 1;
     const places = [...new Set(Array.from({ length: VALUES + 1 }, (_, place) => Math.max(0, Math.round((place * last) / VALUES))))];
-    const names = ["time", ...chart.series.map(([, label]) => label)];
-    const rows = places.map((place) => Object.fromEntries([["time", this.time(times[place], times[last] - times[0])], ...chart.series.map(([, label], at) => [label, chart.show(columns[at][place])])]));
+    const x = this.isOfPages ? "pages" : "time";
+    const names = [x, ...chart.series.map(([, label]) => label)];
+    const rows = places.map((place) => Object.fromEntries([[x, this.time(times[place], times[last] - times[0])], ...chart.series.map(([, label], at) => [label, chart.show(columns[at][place])])]));
     return table(names, rows, {}, "nothing yet", `Values: ${chart.title}`);
   }
 
@@ -157,7 +166,8 @@ export class Charts {
   resize() {
     for (const chart of this.charts) {
       const width = Math.floor(chart.plotted.clientWidth);
-      if (width > 0 && width !== chart.plot.width) chart.plot.setSize({ width, height: HEIGHT });
+      const height = matchMedia("print").matches ? PRINTED : HEIGHT;
+      if (width > 0 && (width !== chart.plot.width || height !== chart.plot.height)) chart.plot.setSize({ width, height });
     }
   }
 }

@@ -12,8 +12,8 @@ export const SERVER_COLUMNS = [
   ["failures", "failures", "failures"], ["next", "next in", "next", true], ["why", "why", null, true],
 ];
 /** Columns that are words; those of long texts from strangers. */
-const WORDS = ["server", "state", "why", "what", "worker", "name"];
-const LONG = ["url", "error", "value"];
+const WORDS = ["server", "state", "why", "what", "worker", "name", "what to change"];
+const LONG = ["url", "error", "value", "examples", "reason"];
 
 const kind = (name) => (LONG.includes(name.toLowerCase()) ? "url" : WORDS.includes(name.toLowerCase()) ? "text" : null);
 
@@ -136,7 +136,7 @@ export class ServerTable {
       quality: server.urls ? number(server.quality) : "–",
       pages: count(server.pages),
       response_time: isMeasured ? seconds(server.response_time) : "–",
-      failures: server.failures ? el("a", { href: address("urls", { host: server.server, state: "lost" }) }, count(server.failures)) : "0",
+      failures: server.failures && this.place("view-urls") ? el("a", { href: address("urls", { host: server.server, state: "lost" }) }, count(server.failures)) : count(server.failures),
       next: server.urls ? wait(server.next) : "–",
       why: alien([server.guarded && `guarded: ${server.guarded}`, server.error].filter(Boolean).join("; ")),
     };
