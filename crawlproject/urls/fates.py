@@ -184,9 +184,9 @@ class Reason(StrEnum):
     EXCLUDED = (
         "excluded",
         43,
-        (_L,),
-        "The patterns exclude it.",
-        "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude.",
+        (_L, _Q),
+        "The patterns exclude it, those of the settings or the operator's.",
+        "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude; undo it in the console.",
     )
     FOREIGN = "foreign", 44, (_L,), "The sitemap of another server lists it."
     SITEMAP_LIMIT = "sitemap_limit", 45, (_L,), "Its server names too many sitemaps."

@@ -306,6 +306,7 @@ class Control:
         if self._sweeping is not None:
             self._sweeping.cancel()
         self._sweeping = asyncio.ensure_future(self._rewrite_all())
+        self._sweeping.add_done_callback(_swept)
         await asyncio.wait((self._sweeping,), timeout=SWEEP_WAIT)
 
     async def _rewrite_all(self) -> None:
@@ -369,6 +370,11 @@ class Control:
         self._book.done(words)
         stats_of(self._crawler).inc_value("console/actions")
         return {"done": words, "kept": is_kept, **values}
+
+
+def _swept(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("The patterns were not applied to all queued URLs: %s", error, exc_info=error)
 
 
 def _name(value: Any) -> str:

@@ -87,10 +87,8 @@ def compared(crawls: Sequence[Facts], names: Sequence[str], problems: Sequence[s
         "by_pages": _curves(crawls, names, "pages"),
         "servers": None,
     }
-    told = " ".join(
-        f"{text(name)}: {FIGURES['Pages'](facts)} pages." for name, facts in zip(names, crawls, strict=True)
-    )
-    return document(f"<section><h2>Summary</h2><p>{told}</p></section>", data, problems)
+    pages = (f"{text(name)}: {FIGURES['Pages'](facts)} pages." for name, facts in zip(names, crawls, strict=True))
+    return document(f"<section><h2>Summary</h2><p>{' '.join(pages)}</p></section>", data, problems)
 
 
 def _curves(crawls: Sequence[Facts], names: Sequence[str], axis: str) -> dict[str, Any]:
