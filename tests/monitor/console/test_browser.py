@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,12 @@ def show(page: Page, view: str) -> None:
     )
 
 
+def show_none(page: Page, search: str) -> None:
+    """Search for a URL that there is not."""
+    page.evaluate("to => { location.hash = to; }", f"#/urls?search={search}")
+    page.wait_for_selector("#urls-caption:has-text('No URL matches')")
+
+
 def check_looks(page: Page, folder: Path, name: str) -> None:
     """Nothing is wider than the screen, no chart is blank, no text lies on another; the screenshots are kept."""
     width, scheme = page.viewport_size["width"], page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
@@ -138,6 +144,17 @@ INKED = """() => [...document.querySelectorAll('#charts canvas')].every((canvas)
   return new Set(pixels).size > 3;
 })"""
 
+#: What is red of what is visible.
+RED = """() => {
+  const red = getComputedStyle(document.documentElement).getPropertyValue('--danger').trim();
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = red;
+  const shown = getComputedStyle(probe).color;
+  probe.remove();
+  return [...document.querySelectorAll('header *, main *')]
+    .filter((each) => each.offsetParent && getComputedStyle(each).color === shown).map((each) => each.outerHTML);
+}"""
+
 #: Tables of which a part can only be seen by scrolling sideways.
 CUT = """() => [...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)
   .map((each) => each.getAttribute('aria-label') || each.innerText.slice(0, 50))"""
@@ -157,6 +174,42 @@ OVERLAPS = """(() => {
   }
   return found;
 })()"""
+
+
+def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> None:
+    """What holds it back is the pause; an ended crawl is not red, and has no requests in progress; figures of a resumed
+    one say of what they are."""
+    job, port = tmp_path / "job", free_port()
+    spec = WebSpec(servers=20, pages=4_000, time_scale=0.3)
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
+    spider = "crawlproject.spiders.web.WebSpider"
+    for run in ("first", "resumed"):
+        with (
+            running_web(spec) as web,
+            crawling(spider, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process,
+            ExitStack() as stack,
+        ):
+            client = open_console(process, job, port)
+            until(lambda client=client: client.get("state")["figures"]["pages"] >= 50)
+            pages = [stack.enter_context(opened(browser, client, *size)) for size in SIZES]
+            client.post("pause")
+            for page in pages:
+                page.wait_for_selector("#state[data-state=paused]")
+                page.wait_for_selector("#held button:has-text('Resume')")
+                if run == "resumed":
+                    page.wait_for_selector("#hero:has-text('in all runs')")
+                check_looks(page, tmp_path, f"{run}-paused")
+                show(page, "overview")
+            client.post("resume")
+            client.post("stop")
+            for page in pages:
+                page.wait_for_selector("#state[data-state=ended]")
+                page.wait_for_selector("#hero:has-text('mean')")
+                assert page.evaluate(RED) == []
+                assert page.evaluate(OVERLAPS) == []
+                scheme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
+                name = f"{run}-ended-{page.viewport_size['width']}-{scheme}.png"
+                page.screenshot(path=tmp_path / name, full_page=True)
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
@@ -263,7 +316,7 @@ def test_urls(browser: Browser, crawl: Client, tmp_path: Path) -> None:
         show(page, "controls")
         page.click("#orders button:has-text('Undo')")
         page.wait_for_selector("#orders li:has-text('none')")
-        show(page, "urls?search=nothing+like+this")
+        show_none(page, "nothing+like+this")
 
 
 def test_every_action(browser: Browser, crawl: Client) -> None:
@@ -443,7 +496,7 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
                 page.wait_for_selector("#url-body h3")
                 text += page.inner_text("#view-url")
                 show(page, f"url?url={site.origins[0]}/%3Cimg%20src=x%20onerror=alert(1)%3E")
-                show(page, "urls?search=%3Cscript%3E")
+                show_none(page, "%3Cscript%3E")
                 assert "\u202e" not in text
                 assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
                 assert page.evaluate("document.documentElement.scrollWidth") <= 1280

@@ -178,7 +178,7 @@ function beside(load) {
 const showLog = beside(async (last) => {
   const found = await ask("log");
   const made = found.lines.reverse().map((line) => el("li", { class: line.level }, `${clock(line.at)} ${line.level} `, alien(line.text)));
-  $("log").replaceChildren(...made);
+  $("log").replaceChildren(...(made.length ? made : [el("li", {}, "nothing yet")]));
   lines = last;
 });
 
@@ -328,7 +328,7 @@ function serverParts(server) {
     el("h3", {}, "Best URLs"),
     table(["quality", "priority", "depth", "url"], server.best, { quality: number, url }, "no URL is queued", "Best URLs"),
     el("h3", {}, "Last answers"),
-    table(["at", "status", "seconds", "error", "url"], server.answers, { at: clock, seconds, url }, "none since this console runs", "Last answers"),
+    table(["at", "status", "seconds", "url", "error"], server.answers, { at: clock, seconds, url }, "none since this console runs", "Last answers"),
     el("h3", {}, "robots.txt"),
     server.robots === null ? el("p", {}, "not known: not asked for yet, or unavailable")
       : el("pre", { tabindex: "0", role: "region", "aria-label": "robots.txt" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
