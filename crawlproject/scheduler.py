@@ -136,7 +136,7 @@ class FrontierScheduler(BaseScheduler):
             frontier,
             self._seen,
             self._backend,
-            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._fates, limits),
+            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._refuse, self._fates, limits),
         )
         ports = CrawlPorts(
             self._discovery,
@@ -266,6 +266,13 @@ class FrontierScheduler(BaseScheduler):
                 self._raised.append((request.url, gain))
             return False
         entry = self._entries.entry(request, gain=self._entries.gain(request, page, is_known=False))
+        if self._discovery.is_refused(entry):
+            request.meta[GIVEN_UP], request.meta[KEEP] = Reason.EXCLUDED, False
+            entry = self._backend.not_queued(entry, request)
+            self.crawl.unsent.append((request, entry))
+            self._count("enqueued", 1, entry)
+            self._alarm.ring()
+            return True
         try:
             self._discovery.register_server(request)
             self._frontier.push([entry])
@@ -366,7 +373,7 @@ class FrontierScheduler(BaseScheduler):
                 continue
             if (reason := self._discovery.refusal(request, start.entry)) is not None:
                 dropped += 1
-                self._drop(start.entry, reason)
+                self._refuse(start.entry, reason, request)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -472,6 +479,15 @@ class FrontierScheduler(BaseScheduler):
             else:
                 self._drop(entry, reason)
         self._alarm.ring()
+
+    def _refuse(self, entry: Entry, reason: Reason, request: Request | None = None) -> None:
+        """Fetch nothing of an ``entry`` that has left the queue: its request fails, unless it is a link."""
+        if self._backend.is_link(entry):
+            self._drop(entry, reason)
+        elif (request := request or self._entries.read(entry)) is not None:
+            request.meta[GIVEN_UP], request.meta[KEEP] = reason, False
+            self.crawl.unsent.append((request, entry))
+            self._alarm.ring()
 
     def _drop_more(self) -> None:
         self._next_drop = None

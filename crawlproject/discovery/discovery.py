@@ -18,6 +18,7 @@ from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import stats_of
+from crawlproject.frontier.live_limits import ORDERED
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
@@ -54,6 +55,8 @@ class DiscoveryPorts:
     queued: Callable[[int, Entry], None]
     #: Called with each request received; returns whether it is new.
     enqueue: Callable[[Request], bool]
+    #: Called with each entry that has left the queue because of the operator's patterns.
+    refuse: Callable[[Entry, Reason], None]
     #: What becomes of URLs.
     fates: Fates
     limits: LiveLimits
@@ -84,7 +87,7 @@ class Discovery:
         self._queued, self._enqueue = ports.queued, ports.enqueue
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
-        self._live = ports.limits
+        self._live, self._refuse = ports.limits, ports.refuse
         self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
@@ -183,11 +186,17 @@ class Discovery:
 
     def refusal(self, request: Request, entry: Entry) -> Reason | None:
         """Why the ``request`` of a queued ``entry`` is not sent, by what was learned or ordered since. O(length)."""
-        if request.errback is not link_failed or request.callback == sitemap_callback(self._spider):
+        if request.callback == sitemap_callback(self._spider):
             return None
-        if self._live.has_patterns and self._live.refuses(entry.url, entry.depth):
+        if self.is_refused(entry):
             return Reason.EXCLUDED
-        return Reason.EXTENSION if self._files.is_dropped(request.url) else None
+        is_file = request.errback is link_failed and self._files.is_dropped(request.url)
+        return Reason.EXTENSION if is_file else None
+
+    def is_refused(self, entry: Entry) -> bool:
+        """By the operator, who has not ordered it by ``fetch``. O(length); O(1) without patterns."""
+        live = self._live
+        return live.has_patterns and entry.priority < ORDERED and live.refuses(entry.url, entry.depth)
 
     def limits_changed(self) -> None:
         """Obey new page limits. O(servers), plus O(URLs) of those that are full now."""
@@ -201,16 +210,14 @@ class Discovery:
         live, dropped = self._live, []
 
         def judge(entry: Entry) -> Entry | None:
-            if not self._backend.is_link(entry):
-                return entry
-            if not live.refuses(entry.url, entry.depth):
+            if not self.is_refused(entry):
                 return live.placed(entry)
             dropped.append(entry)
             return None
 
         for count in self._frontier.rewrite_queue(server, judge):
             for entry in dropped:
-                self._backend.dropped(entry, Reason.EXCLUDED)
+                self._refuse(entry, Reason.EXCLUDED)
             dropped.clear()
             yield count
 

@@ -23,6 +23,9 @@ LIMITS = {
 #: Largest limit, and most patterns of a kind.
 MAX_LIMIT, MAX_PATTERNS = 10**12, 200
 
+#: Priority of a URL that the operator wants now, whatever the patterns say.
+ORDERED = 1 << 30
+
 #: What becomes of the URLs of a pattern.
 EXCLUDE, INCLUDE, RAISE, LOWER = KINDS = ("exclude", "include", "raise", "lower")
 

@@ -184,7 +184,7 @@ class Reason(StrEnum):
     EXCLUDED = (
         "excluded",
         43,
-        (_L, _Q),
+        (_L, _Q, _R),
         "The patterns exclude it, those of the settings or the operator's.",
         "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude; undo it in the console.",
     )

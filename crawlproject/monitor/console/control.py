@@ -14,7 +14,7 @@ from scrapy import Request
 from crawlproject.clock import CLOCK
 from crawlproject.compat import forget_timeout
 from crawlproject.engine import end_crawl, is_closing, stats_of
-from crawlproject.frontier.live_limits import KINDS, LIMITS, as_pattern
+from crawlproject.frontier.live_limits import KINDS, LIMITS, ORDERED, as_pattern
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import (
     BLOCK,
@@ -66,8 +66,8 @@ MAX_OTHERS, MAX_SHOWN = 100, 200
 #: Seconds that an action waits for a pattern to be applied to the queue.
 SWEEP_WAIT = 1.0
 
-#: Priority of a URL that the operator wants now; ``finish_reason`` of a crawl that has lasted as long as it may.
-FIRST, TIMEOUT_REASON = 1 << 30, "closespider_timeout"
+#: ``finish_reason`` of a crawl that has lasted as long as it may.
+TIMEOUT_REASON = "closespider_timeout"
 
 #: Counts of links that are seeds.
 _SEED_STATS = ("new", "seen", "sent")
@@ -217,7 +217,7 @@ class Control:
             raise ValueError("url: no URL with http or https and a server")
         server = self._crawl.frontier.server(server_key(canonical))
         best = 0.0 if server is None else server.urls.best_quality
-        request = Request(canonical, dont_filter=True, priority=FIRST, meta={QUALITY: 1.01 * best + 1.0})
+        request = Request(canonical, dont_filter=True, priority=ORDERED, meta={QUALITY: 1.01 * best + 1.0})
         assert self._crawler.engine is not None
         self._crawler.engine.crawl(request)
         words = f"{canonical[:200]} is fetched next of its server"
