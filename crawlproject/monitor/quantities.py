@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 #: Present rates are means over about this many seconds.
 RATE_TIME = 10.0
 
@@ -70,3 +76,15 @@ class Rate:
             self.rate += min(1.0, weight) * (current - self.rate)
         self._at, self._count = now, count
         return self.rate
+
+
+#: Names of the workers' own folders.
+WORKER_FOLDER = re.compile(r"worker-\d+")
+
+
+def crawl_name(spider: str, job: Path | None) -> str:
+    """Which crawl it is. Workers of one command have directories below that of their crawl."""
+    if job is None:
+        return spider[:120]
+    job = job.resolve()
+    return (job.parent if WORKER_FOLDER.fullmatch(job.name) else job).name[:120]

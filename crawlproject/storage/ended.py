@@ -23,6 +23,9 @@ MAX_ENDS = 8
 _number = struct.Struct(">I")
 _end = struct.Struct(">IBHH")
 
+#: Bytes of an end: time, number of stage and reason, status, depth.
+LENGTH = _end.size
+
 
 def encode_end(end: End) -> bytes:
     depth, status = min(end.depth, 0xFFFF), min(max(0, end.status), 0xFFFF)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
+from crawlproject.storage.ended import LENGTH, decode_ends, row_key
 from crawlproject.storage.ended import TABLE as ENDED
-from crawlproject.storage.ended import decode_ends, row_key
 from crawlproject.storage.fetched import TABLE as FETCHED
 from crawlproject.storage.fetched import FetchedPage
 from crawlproject.storage.rocks import number_range
-from crawlproject.urls.fates import Reason, Stage
+from crawlproject.urls.fates import STATS, Reason, Stage, encoded
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.url_rows import FETCHED_STATE, LOST, QUEUED, STEP, UrlQuery, UrlRow, row_of
 
@@ -53,15 +53,20 @@ class StoredUrls:
         tables = self._tables(query)
         first, start = _place(after, tables)
         chosen = None if query.servers is None else self._chosen(query.servers)
+        screen = _Screen(query, self._key_of)
         last = max(chosen if chosen is not None else self._numbers(), default=0) + 1
         for place in range(first, len(tables)):
+            table = tables[place]
+            is_end, is_queued = table == ENDED, table == "urls"
             for low, high in [number_range(0, 1 << 32)] if chosen is None else [number_range(n, n + 1) for n in chosen]:
                 if start and high <= start:
                     continue
                 found: list[UrlRow] = []
                 key = b""
-                for looked, (key, value) in enumerate(self._rocks.rows(tables[place], max(low, start), high), 1):
-                    if (row := self._row(tables[place], key, value, query)) is not None:
+                for looked, (key, value) in enumerate(self._rocks.rows(table, max(low, start), high), 1):
+                    if screen.passes(key, value, is_end=is_end, is_queued=is_queued) and (
+                        row := self._row(table, key, value, query)
+                    ):
                         found.append(row)
                     if looked % STEP == 0 or len(found) == most:
                         share = (place + int.from_bytes(key[:NUMBER], "big") / last) / len(tables)
@@ -117,6 +122,36 @@ class StoredUrls:
             return None
         page = self._rocks.get(FETCHED, key)
         return None if page is not None and (_page(url, page).at or 0.0) >= ends[-1].at else row
+
+
+class _Screen:
+    """Whether a row may match, from its bytes: most rows of a search are not looked at more closely. 0.2 µs each."""
+
+    def __init__(self, query: UrlQuery, key_of: Callable[[int], str | None]) -> None:
+        self._literal = query.literal.encode()
+        self._key_of = key_of
+        self._server, self._is_of_host = b"", False
+        self._marks = {encoded(stage, reason) for stage, reason in STATS if reason == query.reason}
+        self._status = None if query.status is None else query.status.to_bytes(2, "big")
+        self._depth = None if query.depth is None else query.depth.to_bytes(2, "big")
+
+    def passes(self, key: bytes, value: bytes, *, is_end: bool, is_queued: bool) -> bool:
+        literal = self._literal
+        if literal and literal not in (value if is_queued else key):
+            server = key[:NUMBER]
+            if server != self._server:
+                name = self._key_of(int.from_bytes(server, "big")) or ""
+                self._server, self._is_of_host = server, literal in name.encode()
+            if not self._is_of_host:
+                return False
+        if not is_end:
+            return True
+        end = value[-LENGTH:]
+        return (
+            (not self._marks or end[4] in self._marks)
+            and (self._status is None or end[5:7] == self._status)
+            and (self._depth is None or end[7:] == self._depth)
+        )
 
 
 def _page(url: str, data: bytes) -> UrlRow:

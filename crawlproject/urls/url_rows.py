@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 QUEUED, FETCHED_STATE, LOST = STATES = ("queued", "fetched", "lost")
 
 #: Rows that are looked at in one step: about 1 ms.
-STEP = 200
+STEP = 100
 
 
 class End(NamedTuple):
@@ -39,6 +39,8 @@ class UrlQuery(NamedTuple):
     reason: str = ""
     status: int | None = None
     depth: int | None = None
+    #: What each URL that matches the pattern contains, in its host or in its path; empty: not known.
+    literal: str = ""
 
     def wants(self, row: UrlRow) -> bool:
         """Whether ``row`` matches in everything but its server. O(length)."""

@@ -9,6 +9,8 @@ import pytest
 
 from crawlproject.backends.memory_urls import MemoryUrls
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.frontier.live_limits import as_pattern
+from crawlproject.monitor.console.url_view import literal_of
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.ended import MAX_ENDS
@@ -157,3 +159,25 @@ def test_memory_is_bounded() -> None:
         urls.add(Outcome(f"{A}/{n}", Stage.QUEUE, Reason.GUARD))
     found = all_of(urls)
     assert (len(found), found[0]) == (10_000, f"{A}/10099")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "page1",
+        "/page1",
+        "*PAGE1*",
+        "a.example",
+        "http://A.example:80/page1",
+        "%70age1",
+        "re:page1",
+        "/*ge*1$",
+        "miss*g",
+    ],
+)
+def test_the_screen_of_bytes_leaves_out_nothing_that_matches(table: UrlTable, pattern: str) -> None:
+    """Whatever the pattern: with it and without it the same URLs are found."""
+    written = as_pattern(pattern)
+    patterns = UrlPatterns([written])
+    found = all_of(table, pattern=patterns, literal=literal_of(written))
+    assert found == [url for url in all_of(table) if patterns.match(url)]

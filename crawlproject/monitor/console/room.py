@@ -20,8 +20,7 @@ from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.quantities import Rate, share_gathered
-from crawlproject.monitor.series.snapshot import crawl_name
+from crawlproject.monitor.quantities import Rate, crawl_name, share_gathered
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.urls.fates import STATS, Stage
 

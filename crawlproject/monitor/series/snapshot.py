@@ -11,6 +11,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 from crawlproject.engine import stats_of
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.forecast import TOP
+from crawlproject.monitor.quantities import crawl_name
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
@@ -19,7 +20,6 @@ from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
 
@@ -126,18 +126,6 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "too_early": times.too_early,
         "examples": crawl.fates.to_state()["examples"],
     }
-
-
-#: Names of the workers' own folders.
-WORKER_FOLDER = re.compile(r"worker-\d+")
-
-
-def crawl_name(spider: str, job: Path | None) -> str:
-    """Which crawl it is. Workers of one command have directories below that of their crawl."""
-    if job is None:
-        return spider[:MAX_TEXT]
-    job = job.resolve()
-    return (job.parent if WORKER_FOLDER.fullmatch(job.name) else job).name[:MAX_TEXT]
 
 
 def run_part(crawler: Crawler, settings: Mapping[str, str]) -> dict[str, Any]:
