@@ -64,8 +64,9 @@ def compared(crawls: Sequence[Facts], names: Sequence[str], problems: Sequence[s
         for (stage, reason), stat in STATS.items()
         if any(counts := [facts.stat(stat) for facts in crawls]) and not reason.is_page and stage is not Stage.LINK
     ]
-    settings = [facts.snapshot.get("settings") or {} for facts in crawls]
-    keys = dict.fromkeys(key for each in settings if isinstance(each, dict) for key in each)
+    found = [facts.snapshot.get("settings") for facts in crawls]
+    settings = [each if isinstance(each, dict) else {} for each in found]
+    keys = dict.fromkeys(key for each in settings for key in each)
     differing = [
         {"Setting": key, one: left, other: right}
         for key in keys
