@@ -92,13 +92,20 @@ class Access:
         """(Status, reason) if the request is refused."""
         if not self.is_host(request.host):
             return 403, "this host name is allowed only if FRONTIER_CONSOLE_TOKEN is set"
-        if not self.is_own_origin(request):
+        if not self.is_own_origin(request) and not _is_followed_link(request):
             return 403, "requests from other sites are not allowed"
         if request.path.startswith("/api/") and not self.has_token(request):
             return 401, "the token is missing or wrong"
         if request.method == "POST" and request.content_type != "application/json":
             return 415, "the body must be JSON, with Content-Type: application/json"
         return None
+
+
+def _is_followed_link(request: web.Request) -> bool:
+    """Whether a person followed a link to the page, as from another worker's console: it has no data in it."""
+    headers = request.headers
+    modes = (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest"), headers.get("Origin"))
+    return request.method == "GET" and request.path == "/" and modes == ("navigate", "document", None)
 
 
 def access_middleware(access: Access) -> Any:
