@@ -12,11 +12,11 @@ const SEED_BYTES = 90000;
 const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
 /** The view that is marked in the navigation while another, of one thing, is open. */
 const PARENTS = { server: "servers", url: "urls" };
-/** Name in the API, heading, and how a value is shown; names are strangers' text. */
+/** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
 const WORKERS = [
   ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
-  ["sent", "links sent", count], ["received", "links received", count], ["partitions", "partitions", count],
-  ["lag", "saved", ago], ["lease", "lease ends in", seconds],
+  ["sent", "links sent", count, true], ["received", "links received", count, true], ["partitions", "partitions", count, true],
+  ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
 const charts = new Charts($("charts"), "now", (stretch) => { $("unzoom").hidden = stretch === null; });
 const view = { name: "overview", given: new URLSearchParams() };
@@ -104,13 +104,13 @@ function showFigures(event) {
   $("resume").hidden = ended || !own.paused;
   $("stop").hidden = ended;
   for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(own.closing);
-  const about = [crawl.spider && crawl.spider !== crawl.name ? `spider ${crawl.spider}` : null, crawl.job ? `in ${crawl.job}` : "kept in memory only", `started ${day(crawl.began)}`, `${ended ? "ran" : "running for"} ${elapsed(own.elapsed)}`];
+  const about = [crawl.spider && crawl.spider !== crawl.name ? `spider ${crawl.spider}` : null, crawl.job ? `in ${crawl.job}` : hasWorkers ? "kept in Redis" : "kept in memory only", `started ${day(crawl.began)}`, `${ended ? "ran" : "running for"} ${elapsed(own.elapsed)}`];
   const told = about.filter(Boolean).map(clean).join(" · ");
   if ($("about").textContent !== told) $("about").textContent = told;
   const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
   Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
-  const scope = shown.scope === "whole crawl" ? "whole crawl since this console was opened" : shown.scope;
-  for (const [id, words] of [["charts-title", "Over time"], ["parts-title", "In parts"]]) if ($(id).textContent !== `${words}, ${scope}`) $(id).textContent = `${words}, ${scope}`;
+  const since = shown.scope === "whole crawl" ? " since this worker began" : "";
+  for (const [id, words] of [["charts-title", `Over time, ${shown.scope}${since}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
@@ -346,15 +346,15 @@ async function showWorkers() {
   showActions(found.actions ?? [], is ? found.workers.length : null);
   if (!is) return;
   $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${exact(found.workers.length)} workers, ${exact(found.pages)} pages in all runs`;
-  const kind = (show) => (show ? null : "text");
+  const kind = (show, isMinor) => (show ? (isMinor ? "minor" : null) : "text");
   const own = (worker, port) => {
     const text = alien(worker.worker ?? "–");
     if (worker.worker === found.own) return [text, " (this page)"];
     return [port ? el("a", { href: `http://${location.hostname}:${port}/#token=${token}` }, text) : text];
   };
   const cell = (worker, name, show) => (show ? [alien(show(worker[name]))] : own(worker, worker.console));
-  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show]) => el("th", { scope: "col", class: kind(show) }, title)));
-  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map(([name, , show]) => el("td", { class: kind(show) }, ...cell(worker, name, show))))));
+  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show, isMinor]) => el("th", { scope: "col", class: kind(show, isMinor) }, title)));
+  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map(([name, , show, isMinor]) => el("td", { class: kind(show, isMinor) }, ...cell(worker, name, show))))));
 }
 
 function showActions(actions, workers) {
