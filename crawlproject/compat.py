@@ -18,6 +18,7 @@ from scrapy import signals
 from scrapy.core import engine, scraper
 from scrapy.core.downloader import Downloader, Slot
 from scrapy.core.downloader.handlers import DownloadHandlers
+from scrapy.extensions.closespider import CloseSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -264,3 +265,10 @@ __all__ = [
     "serialized_fields",
     "tls_context",
 ]
+
+
+def forget_timeout(crawler: Crawler) -> None:
+    """Let Scrapy's ``CLOSESPIDER_TIMEOUT`` not end this crawl; again without effect."""
+    for extension in () if crawler.extensions is None else crawler.extensions.middlewares:
+        if isinstance(extension, CloseSpider) and (task := getattr(extension, "task", None)) is not None:
+            task.cancel()

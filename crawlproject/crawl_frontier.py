@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.dispatch import Dispatcher, Start
     from crawlproject.frontier.entry import Entry
+    from crawlproject.frontier.live_limits import LiveLimits
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.orders import SharedOrders
-    from crawlproject.frontier.server import Session
+    from crawlproject.frontier.server import Server, Session
     from crawlproject.links import Links
     from crawlproject.urls.fates import Ending, Fates
+    from crawlproject.urls.url_rows import UrlTable
 
 
 #: Seconds that a request waits for the record of another one that did not pass through Scrapy's downloader.
@@ -59,6 +61,12 @@ class PageIntake(Protocol):
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
+    def limits_changed(self) -> None:
+        """Obey new page limits. O(servers)."""
+
+    def rewrite(self, server: Server) -> Iterator[int]:
+        """Apply the operator's patterns to the queued URLs of ``server``; yields the number dropped in each step."""
+
     def release(self, name: str) -> Iterator[None]:
         """Stop judging the servers that ``name`` (``frontier.orders``) covers, in steps of a few ms."""
 
@@ -70,6 +78,8 @@ class Store(Protocol):
     def directory(self) -> Path | None: ...
     @property
     def orders(self) -> SharedOrders | None: ...
+    @property
+    def urls(self) -> UrlTable: ...
     def may_start(self) -> bool: ...
     def may_send(self) -> bool: ...
     def pages_elsewhere(self) -> float: ...
@@ -90,6 +100,7 @@ class CrawlPorts:
     #: Number of URLs seen.
     urls_seen: Callable[[], int]
     fates: Fates
+    limits: LiveLimits
 
 
 class Unrecorded:
@@ -145,8 +156,12 @@ class CrawlFrontier:
         self.urls_seen = ports.urls_seen
         #: What becomes of URLs.
         self.fates = ports.fates
+        #: The limits in force, which the operator may change.
+        self.limits = ports.limits
         #: Where the operator's orders are kept with the frontier; None: it is not on disk.
         self.directory = store.directory
+        #: All URLs that are known here by name.
+        self.urls = store.urls
         #: The orders that all workers of the crawl share; None: there is one process.
         self.shared_orders = store.orders
         #: Waits until all that is queued now would survive this process; False if it would not.
@@ -182,6 +197,8 @@ class CrawlFrontier:
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = dispatcher.max_sessions
+        #: What the monitor says of this worker to the others, by the names in ``workers.roster``.
+        self.told: dict[str, Any] = {}
         #: Called with each measurement, after the frontier has learned from it.
         self.observers: list[Callable[[Measurement], None]] = []
 

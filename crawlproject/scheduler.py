@@ -20,6 +20,7 @@ from crawlproject.compat import robots_parsed
 from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
+from crawlproject.discovery.page_limits import live_limits
 from crawlproject.download.cycles import LastingObjects
 from crawlproject.download.lane.lane import FastLane, open_lane
 from crawlproject.download.lookup import is_of_name
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
     from crawlproject.frontier.server import Server
+    from crawlproject.urls.fates import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -132,13 +134,14 @@ class FrontierScheduler(BaseScheduler):
         quality = checked(options.quality, self._stats)
         self._owners = Crawl.of(crawler).part(Owners)
         self._entries = RequestEntries(self._backend, quality, self._stats, self._owners)
+        limits = live_limits(crawler)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(
             crawler,
             frontier,
             self._seen,
             self._backend,
-            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._fates),
+            DiscoveryPorts(quality, self._queued, self._enqueue_received, self._refuse, self._fates, limits),
         )
         ports = CrawlPorts(
             self._discovery,
@@ -147,6 +150,7 @@ class FrontierScheduler(BaseScheduler):
             self._take_dropped,
             lambda: len(self._seen.seen),
             self._fates,
+            limits,
         )
         self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
@@ -267,6 +271,13 @@ class FrontierScheduler(BaseScheduler):
                 self._raised.append((request.url, gain))
             return False
         entry = self._entries.entry(request, gain=self._entries.gain(request, page, is_known=False))
+        if self._discovery.is_refused(entry):
+            request.meta[GIVEN_UP], request.meta[KEEP] = Reason.EXCLUDED, False
+            entry = self._backend.not_queued(entry, request)
+            self.crawl.unsent.append((request, entry))
+            self._count("enqueued", 1, entry)
+            self._alarm.ring()
+            return True
         try:
             self._discovery.register_server(request)
             self._frontier.push([entry])
@@ -375,11 +386,14 @@ class FrontierScheduler(BaseScheduler):
         dropped = 0
         while dropped < MAX_DROPPED and (start := self._dispatcher.next(CLOCK())) is not None:
             request = self._entries.start(start.entry, is_last=start.is_last)
-            if not isinstance(request, Reason) and self._discovery.is_file(request):
-                request = Reason.EXTENSION
             if isinstance(request, Reason):
                 dropped += 1
                 self._leave(start.entry, request)
+                self._dispatcher.ended(start.session)
+                continue
+            if (reason := self._discovery.refusal(request, start.entry)) is not None:
+                dropped += 1
+                self._refuse(start.entry, reason, request)
                 self._dispatcher.ended(start.session)
                 continue
             self._close_connections()
@@ -483,6 +497,21 @@ class FrontierScheduler(BaseScheduler):
                 self._leave(entry, reason)
         self._alarm.ring()
 
+    def _refuse(self, entry: Entry, reason: Reason, request: Request | None = None) -> None:
+        """Fetch nothing of an ``entry`` that has left the queue: its request fails, unless it is a link."""
+        if self._backend.is_link(entry):
+            self._drop(entry, reason)
+            return
+        try:
+            request = request or self._entries.read(entry)
+        except SpiderMissingError:
+            self._leave(entry, Reason.SPIDER_MISSING)
+            return
+        if request is not None:
+            request.meta[GIVEN_UP], request.meta[KEEP] = reason, False
+            self.crawl.unsent.append((request, entry))
+            self._alarm.ring()
+
     def _drop_more(self) -> None:
         self._next_drop = None
         self._take_dropped()
@@ -506,8 +535,8 @@ class FrontierScheduler(BaseScheduler):
         self._frontier.acknowledge(entry)
         self._backend.dropped(entry, reason)
 
-    def _keep_fate(self, what: Request | str, number: int) -> None:
-        self._backend.keep_fate(what, number)
+    def _keep_fate(self, what: Request | str, outcome: Outcome) -> None:
+        self._backend.keep_fate(what, outcome)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         request = getattr(response, "request", None)

@@ -43,7 +43,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
                 return bool(client.get("state")["orders"]["paused"])
 
             status, pause, resume, stop, *shell = (command.removeprefix("$ ") for command in commands)
-            assert json.loads(_scrapy(status))["spider"] == "web"
+            assert json.loads(_scrapy(status))["crawl"]["spider"] == "web"
             assert json.loads(_scrapy(pause))["kept"]
             assert is_paused()
             _scrapy(resume)

@@ -55,6 +55,7 @@ class DiskBackend(StoringBackend):
     """
 
     place = "disk"
+    keeps_pages = True
 
     def __init__(
         self, crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter, host: Host
@@ -82,6 +83,7 @@ class DiskBackend(StoringBackend):
         try:
             servers = DiskFrontierStore(self._store, time.time() - CLOCK(), indexed=indexed)
             servers.load(frontier, CLOCK())
+            self._server_store, self.urls = servers, servers.urls()
             self._seen_store = stored = DiskSeenStore(self._store)
             seen.use_store(stored)
             DiskFates(self._store, self._fates)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy import Request
 
+from crawlproject.backends.memory_urls import MemoryUrls
 from crawlproject.requests.link_request import request_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.orders import SharedOrders
-    from crawlproject.urls.fates import Fates, Reason
+    from crawlproject.urls.fates import Fates, Outcome, Reason
+    from crawlproject.urls.url_rows import UrlTable
 
 
 class Exchange(Protocol):
@@ -77,6 +79,8 @@ class Backend:
     exchange: Exchange | None = None
     #: Where what must survive a restart is kept; None: nothing does.
     directory: Path | None = None
+    #: All URLs that are known here by name.
+    urls: UrlTable
     #: The operator's orders for all workers of the crawl; None: they are this process's.
     orders: SharedOrders | None = None
 
@@ -87,6 +91,7 @@ class Backend:
         """
         seen.use_store(None)
         self._fates = host.fates
+        self.urls: UrlTable = MemoryUrls(frontier)
 
     def opened(self) -> Awaitable[None] | None:
         """Start tasks: the event loop runs. The spider opens when the result, if any, is done.
@@ -166,11 +171,13 @@ class Backend:
         """Record that the ``entry`` of a link left the queue and will not be fetched."""
         self._fates.dropped(entry.url, reason)
 
-    def keep_fate(self, what: Request | str, number: int) -> None:
-        """Keep what became of a request or of a canonical URL (``fates.encoded``), if it is in the stored seen-set.
+    def keep_fate(self, what: Request | str, outcome: Outcome) -> None:
+        """Keep what became of a request or of a canonical URL.
 
-        Here nothing is: it would take a byte of memory a URL, for one run.
+        Here only the last ones are: a byte of memory a URL would be much, for one run.
         """
+        if isinstance(self.urls, MemoryUrls):
+            self.urls.add(outcome)
 
     def unwanted(self, entry: Entry) -> None:
         """Record that the stored ``entry`` left the queue and stays stored for a later run."""

@@ -26,10 +26,12 @@ from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.common import common_settings
+from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
+from crawlproject.urls.fates import Stage
 from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
@@ -132,7 +134,8 @@ class RedisBackend(StoringBackend):
             longest_rest=redis.lease + crawler.settings.getfloat("DOWNLOAD_TIMEOUT"),
             fates=self._fates,
         )
-        self._seen_store = self._local.seen
+        self._seen_store, self._server_store = self._local.seen, self._local.servers
+        self.urls = self._local.servers.urls()
         seen.use_store(self._local.seen, partitions.server_part)
         self._local.seen_set = seen.seen
         self._outbox = self.exchange = Outbox(partitions)
@@ -365,10 +368,40 @@ class RedisBackend(StoringBackend):
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
             "actions": self._orders.applied,
+            **self._figures(crawl, counts),
             "held": self._orphans,
             "busy": self._is_busy(),
             "links": {str(reason): count for reason, count in self._fates.links().items()},
             "only_failing": self._frontier.only_failing and not is_starting(self._crawler),
+        }
+
+    def _figures(self, crawl: CrawlFrontier | None, counts: Mapping[str, int]) -> dict[str, Any]:
+        """What the consoles of all workers add up. O(stats of answers)."""
+        stats, quality = self._stats.get_stats(), self._frontier.quality
+        fates = self._fates.counts
+        ends = {f"{stage}/{reason}": count for (stage, reason), count in fates.items() if stage is not Stage.LINK}
+        queued = counts["urls"] + counts["blocked"]
+        return {
+            "console": ConsoleOptions.of(self._crawler).port,
+            "elapsed": round(time.time() - self._started, 1),
+            "queued": queued,
+            "seen": len(self._seen.seen),
+            "blocked": counts["blocked"],
+            "bytes": stats.get("downloader/response_bytes", 0),
+            "items": stats.get("item_scraped_count", 0),
+            "failed": sum(
+                count for (stage, reason), count in fates.items() if stage is not Stage.LINK and not reason.is_page
+            ),
+            "session_limit": 0 if crawl is None else crawl.dispatcher.max_sessions,
+            "quality_gathered": quality.gathered,
+            "quality_queued": quality.queued(queued),
+            "servers/known": counts["servers"],
+            "servers/ready": counts["ready"],
+            "servers/resting": counts["resting"] + counts["waiting"],
+            "servers/leased": counts["leased"],
+            "servers/given_up": self._frontier.given_up,
+            "tallies": {**self._fates.tallies, "ends": ends},
+            **({} if crawl is None else crawl.told),
         }
 
     def _is_busy(self) -> bool:
@@ -389,6 +422,9 @@ class RedisBackend(StoringBackend):
             self._stats.set_value(f"workers/{name}", count)
 
     def share_pages(self, own: int, total: int, workers: int) -> None:
+        crawl = frontier_of(self._crawler)
+        if crawl is not None:  # the operator may have changed it
+            self._page_share.most = crawl.limits["pages"] or inf
         if self._page_share.most < inf:
             budgets = self._frontier.budgets
             budgets.allow(budgets.limits._replace(pages=self._page_share.limit(own, total, workers)))

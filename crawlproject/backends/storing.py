@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -17,6 +18,8 @@ from crawlproject.requests.meta import KEEP
 from crawlproject.requests.owners import Owners
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
+from crawlproject.urls.fates import Reason, encoded
+from crawlproject.urls.url_rows import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +32,9 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.requests.unstored import PageUnderWay
+    from crawlproject.storage.frontier_state import DiskFrontierStore
     from crawlproject.storage.seen import DiskSeenStore
-    from crawlproject.urls.fates import Reason
+    from crawlproject.urls.fates import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +62,11 @@ class StoringBackend(Backend):
 
     #: Where stored entries are kept: the label in ``scheduler/enqueued/…``.
     place: str
+    #: Whether pages that links led to are recorded anyway (``recrawl``).
+    keeps_pages = False
     #: Set by the subclass before the first request.
     _seen_store: DiskSeenStore
+    _server_store: DiskFrontierStore
 
     def __init__(self, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, host: Host) -> None:
         assert crawler.spider is not None
@@ -175,8 +182,13 @@ class StoringBackend(Backend):
             self._settle(entry.payload)
             self._pages.dropped(entry.payload)
 
-    def keep_fate(self, what: Request | str, number: int) -> None:
-        self._seen_store.mark(self._seen.key_of(what), number)
+    def keep_fate(self, what: Request | str, outcome: Outcome) -> None:
+        self._seen_store.mark(self._seen.key_of(what), encoded(outcome.stage, outcome.reason))
+        if self.keeps_pages and outcome.reason is Reason.FETCHED and isinstance(what, str):
+            return
+        status = 0 if outcome.ending is None else outcome.ending.status
+        end = End(int(time.time()), outcome.stage, outcome.reason, status, outcome.depth)
+        self._server_store.ended(outcome.url, end)
 
     def name_of(self, payload: Any) -> str:
         """``place``; ``memory`` if it cannot be stored."""

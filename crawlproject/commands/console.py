@@ -26,7 +26,9 @@ ACTIONS = {
     "status": ("", "figures and orders in force"),
     "servers": ("", "a page of the table of servers; see its options below"),
     "server": ("NAME", "one server: its best URLs, its rank term by term, its last answers, its robots.txt"),
-    "workers": ("", "all workers of a crawl over Redis"),
+    "urls": ("", "a page of URLs; see its options below, and --next for the next page"),
+    "url": ("URL", "what became of one URL, with its history"),
+    "workers": ("", "all workers of a crawl over Redis, and the last actions"),
     "spiders": ("[reload]", "several spiders of one crawl; reload: load new and changed spiders and rules"),
     "stats": ("", "all stats, sorted"),
     "log": ("", "the last lines of the log"),
@@ -34,6 +36,13 @@ ACTIONS = {
     "resume": ("", "end the pause"),
     "stop": ("", "end the crawl as Ctrl-C does"),
     "sessions": ("N", "open at most N sessions"),
+    "limit": ("NAME VALUE", "another limit (sessions, pages, time, depth, server, domain); 0: none; -: the setting"),
+    "exclude": ("PATTERN", "delete the queued URLs of a pattern, and fetch none that is found later"),
+    "include": ("PATTERN", "follow links to URLs of such patterns only"),
+    "raise": ("PATTERN", "fetch URLs of a pattern before the others of their servers"),
+    "lower": ("PATTERN", "fetch URLs of a pattern after the others of their servers"),
+    "undo": ("KIND PATTERN", "undo exclude, include, raise or lower"),
+    "fetch": ("URL", "fetch this URL next of its server, also if it was fetched before"),
     "delay": ("NAME SECONDS", "at least SECONDS between two requests to a server or to each of a domain; 0: none"),
     "block": ("NAME", "no request to a server or domain; its URLs stay queued"),
     "unblock": ("NAME", "undo block"),
@@ -42,7 +51,16 @@ ACTIONS = {
 }
 
 #: Sent to each of several workers; all others go to one, because all workers obey the same orders.
-OF_ALL = frozenset(("status", "servers", "server", "spiders", "stats", "log"))
+OF_ALL = frozenset(("status", "servers", "server", "urls", "url", "spiders", "stats", "log"))
+
+#: Options of a query.
+QUERIES = {
+    "servers": ("search", "state", "sort", "order", "offset", "limit"),
+    "urls": ("search", "host", "state", "reason", "status", "depth", "next", "limit"),
+}
+
+#: Kinds of patterns.
+KINDS = ("exclude", "include", "raise", "lower")
 
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
@@ -77,13 +95,18 @@ class Command(Described, ScrapyCommand):
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        group = parser.add_argument_group(title="Options of servers")
-        group.add_argument("--search", metavar="TEXT", help="part of the server's address")
-        group.add_argument("--state", help="such as ready, resting, 'given up', blocked, guarded, failing")
+        group = parser.add_argument_group(title="Options of servers and urls")
+        group.add_argument("--search", metavar="TEXT", help="part of the server's address, or pattern of the URL")
+        group.add_argument("--state", help="of servers: such as ready, failing; of URLs: queued, fetched, lost")
         group.add_argument("--sort", help="server, rank, urls, quality, pages, response_time, failures, next")
         group.add_argument("--order", choices=("asc", "desc"))
         group.add_argument("--offset", type=int, metavar="N")
         group.add_argument("--limit", type=int, metavar="N", help="at most 200")
+        group.add_argument("--host", metavar="NAME", help="URLs of a server, host or domain")
+        group.add_argument("--reason", help="what became of URLs, as in scrapy frontier --refused")
+        group.add_argument("--status", type=int, metavar="N", help="URLs that were answered with this status")
+        group.add_argument("--depth", type=int, metavar="N", help="URLs so many links from a seed")
+        group.add_argument("--next", metavar="PLACE", help="where the page before ended")
 
     def run(self, args: list[str], opts: Namespace) -> None:
         from crawlproject.storage.errors import plain_message
@@ -132,19 +155,22 @@ class Command(Described, ScrapyCommand):
 
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[dict[str, Any] | None]]:
     """Path below ``/api/``, and the body of each request; None: a query. Raises UsageError for wrong arguments."""
-    wanted = ACTIONS[action][0].split() if action not in ("servers", "seeds") else []
-    if action == "spiders" and rest == ["reload"]:
-        return action, [{"change": "reload"}]
-    if action == "spiders" and not rest:
-        return action, [None]
+    wanted = ACTIONS[action][0].split() if action != "seeds" else []
+    if action == "spiders" and rest in ([], ["reload"]):
+        return action, [{"change": rest[0]} if rest else None]
     if action != "seeds" and len(rest) != len(wanted):
         raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
-    if action == "servers":
-        names = ("search", "state", "sort", "order", "offset", "limit")
-        given = {name: value for name in names if (value := getattr(opts, name)) is not None}
-        return f"servers?{urlencode(given)}", [None]
-    if action == "server":
-        return f"server?{urlencode({'key': rest[0]})}", [None]
+    if action in QUERIES:
+        given = {name: value for name in QUERIES[action] if (value := getattr(opts, name)) is not None}
+        return f"{action}?{urlencode(given)}", [None]
+    if action in ("server", "url"):
+        return f"{action}?{urlencode({'key' if action == 'server' else 'url': rest[0]})}", [None]
+    if action in KINDS or action == "undo":
+        kind, pattern = rest if action == "undo" else (action, rest[0])
+        return "pattern", [{"kind": kind, "pattern": pattern, "on": action != "undo"}]
+    if action == "limit":
+        value = None if rest[1] == "-" else _number(action, rest[1], int)
+        return action, [{"name": rest[0], "value": value}]
     if action in ("status", "workers", "stats", "log"):
         return ("state" if action == "status" else action), [None]
     if action == "seeds":
@@ -153,7 +179,7 @@ def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[d
         return action, [{"limit": _number(action, rest[0], int)}]
     if action == "delay":
         return action, [{"name": rest[0], "seconds": _number(action, rest[1], float)}]
-    return action, [{"name": rest[0]} if rest else {}]
+    return action, [{"url" if action == "fetch" else "name": rest[0]} if rest else {}]
 
 
 def _seeds(rest: list[str]) -> list[str]:

@@ -40,9 +40,15 @@ COLUMNS = (
     ("server", "server", "{}"),
 )
 
+#: States of URLs.
+URL_STATES = ("queued", "fetched", "lost")
+
 #: Values of ``--state``: those of ``monitor.server_state`` that a stored server has.
 STATES = ("ready", "resting", "waiting", "idle", "given up")
 
+
+#: Options of a search of URLs, besides ``--server`` and ``--state``.
+SEARCH = ("search", "reason", "status", "depth")
 
 #: State of a URL that a worker has found and its owner has not read yet.
 WAITS = "found: on its way to the worker of its server"
@@ -73,13 +79,19 @@ class Command(Described, ScrapyCommand):
             "--state",
             type=lambda text: text.replace("-", " "),
             metavar="STATE",
-            choices=STATES,
-            help="only servers that are ready, resting, waiting, idle or given-up, with the reason",
+            choices=(*STATES, *URL_STATES),
+            help="only servers that are ready, resting, waiting, idle or given-up, with the reason; of URLs: queued, "
+            "fetched, lost",
         )
         parser.add_argument("--url", metavar="URL", help="what became of this URL, and its server")
         parser.add_argument(
             "--refused", action="store_true", help="what became of all URLs: counts by reason, examples"
         )
+        parser.add_argument("--search", metavar="PATTERN", help="URLs of a pattern, queued or ended; * for anything")
+        parser.add_argument("--reason", help="URLs that ended so, as in --refused")
+        parser.add_argument("--status", metavar="N", help="URLs that were answered with this status")
+        parser.add_argument("--depth", metavar="N", help="URLs so many links from a seed")
+        parser.add_argument("--csv", action="store_true", help="print the URLs found as CSV; --json: as JSON lines")
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -98,6 +110,9 @@ class Command(Described, ScrapyCommand):
         if opts.key and not _is_url(args[0]):
             raise UsageError(f"--key={opts.key!r:.200}: names a crawl in Redis, and {args[0]!r} is a directory")
         assert self.settings is not None
+        if any(getattr(opts, name) is not None for name in SEARCH) or opts.state in URL_STATES:
+            self._search(args[0], opts)
+            return
         if opts.server:
             opts.server = server_option(opts.server)
         if opts.url:
@@ -120,6 +135,23 @@ class Command(Described, ScrapyCommand):
             place = f"the crawl in {args[0].partition('://')[0]}" if _is_url(args[0]) else args[0]
             self.fail(f"{place}: no URL of {opts.server!r} is known (for one page: --url)")
         sys.stdout.write(json.dumps(answer, indent=1) + "\n" if opts.json else _text(answer))
+
+    def _search(self, target: str, opts: Namespace) -> None:
+        """Print the URLs that are asked for, as they are found."""
+        from crawlproject.commands.frontier_report import found_urls, url_lines
+        from crawlproject.storage.errors import StoreError
+
+        if _is_url(target):
+            raise UsageError("of workers, search by scrapy console JOBDIR urls", print_help=False)
+        given = {name: value for name in (*SEARCH, "state") if (value := getattr(opts, name)) is not None}
+        form = "csv" if opts.csv else "json" if opts.json else "text"
+        try:
+            for line in url_lines(found_urls(_directory(Path(target)), given, opts.server), form):
+                sys.stdout.write(line)
+        except ValueError as error:
+            raise UsageError(str(error), print_help=False) from error
+        except StoreError as error:
+            self.fail(str(error))
 
 
 def _is_url(name: str) -> bool:

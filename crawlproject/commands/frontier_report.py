@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from io import StringIO
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.console.url_view import parse
 from crawlproject.monitor.server_state import server_terms, shown_state
 from crawlproject.options.redis import RedisOptions
 from crawlproject.seen.fingerprint import url_key
@@ -21,12 +25,15 @@ from crawlproject.storage.fates import DiskFates
 from crawlproject.storage.fetched import DiskFetchedPages
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.seen import DiskSeenStore
+from crawlproject.storage.url_table import StoredUrls
 from crawlproject.urls import server_key
 from crawlproject.urls.fates import STATS, Fates, Reason, Stage, decoded
 from crawlproject.urls.server_key import covers
+from crawlproject.urls.url_rows import LOST as LOST_STATE
+from crawlproject.urls.url_rows import UrlRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from scrapy.settings import BaseSettings
@@ -165,6 +172,46 @@ class FrontierReport:
         resting = server.state is ServerState.RESTING
         at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
         return terms | {"allowed_at": "never" if terms["wait"] is None else at}
+
+
+def found_urls(path: Path, given: Mapping[str, str], host: str | None) -> Iterator[UrlRow]:
+    """The URLs of the store in ``path`` that the parameters of the console's search ask for.
+
+    Raises StoreError, ValueError for wrong parameters.
+    """
+    store = DiskStore.read_only(path)
+    try:
+        servers = {record.number: record.key for record in DiskFrontierStore(store, 0.0).records()}
+        numbers = {key: number for number, key in servers.items()}
+        by_quality = store.label.order == "quality"
+        table = StoredUrls(store.rocks, lambda: servers, servers.get, numbers.get, by_quality=by_quality)
+        query = parse({**given, **({"host": host} if host else {})}, numbers)
+        for _, _, found in table.rows(query, most=10**12):
+            yield from found
+    finally:
+        store.close()
+
+
+def url_lines(rows: Iterable[UrlRow], form: str) -> Iterator[str]:
+    """Lines of text, of JSON, or of CSV with a head; in the latter no cell begins like a formula."""
+    if form == "csv":
+        out = StringIO()
+        writer = csv.writer(out)
+        for row in chain([UrlRow._fields], rows):
+            writer.writerow([f"'{cell}" if str(cell)[:1] in _FORMULA else cell for cell in row])
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+        return
+    for row in rows:
+        if form == "json":
+            yield json.dumps(row._asdict()) + "\n"
+        else:
+            words = f"{row.state}{f' ({row.reason})' if row.reason and row.state == LOST_STATE else ''}"
+            yield f"{words:24} {row.status or '-':>4} {'-' if row.depth is None else row.depth:>4}  {row.url}\n"
+
+
+_FORMULA = frozenset("=+-@\t\r")
 
 
 def _fate(stage: Stage, reason: Reason) -> dict[str, Any]:

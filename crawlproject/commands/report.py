@@ -13,19 +13,26 @@ from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+    from crawlproject.monitor.report.page import Made
+
+
+#: Name of a comparison, in the working directory.
+COMPARISON = "comparison.html"
 
 
 class Command(Described, ScrapyCommand):
     """Changes only the report."""
 
     requires_crawler_process = False
-    usage = "[options] <JOBDIR or FRONTIER_REPORT_DIR>"
+    usage = "[options] <JOBDIR or FRONTIER_REPORT_DIR> [another one, to compare]"
     summary = "Make the report of a crawl, an HTML file"
     explanation = (
         "Make the report of a crawl from the figures that it keeps in its JOBDIR (or FRONTIER_REPORT_DIR): quality, "
         "pages, connections and queue over time, failures, politeness, servers, and what to change. One HTML file that "
         "needs no network. The crawl may be running, or have been killed. Of scrapy workers: one "
-        "report of all workers."
+        "report of all workers. Given two directories, a comparison of the two crawls is written to comparison.html."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -33,24 +40,32 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: beside the figures)")
 
     def run(self, args: list[str], opts: Namespace) -> None:
+        from crawlproject.monitor.report.compare import write_comparison
         from crawlproject.monitor.report.joint import worker_directories
         from crawlproject.monitor.report.page import write_joint_report, write_report
         from crawlproject.monitor.series.samples import FILE_NAME
         from crawlproject.options.monitor import REPORT_FOLDER
-        from crawlproject.storage.errors import plain_message
 
-        if len(args) != 1:
-            raise UsageError("expected exactly one directory, the crawl's JOBDIR or FRONTIER_REPORT_DIR")
+        if len(args) not in (1, 2):
+            raise UsageError("expected one directory, the crawl's JOBDIR or FRONTIER_REPORT_DIR, or two to compare")
         directory = Path(args[0])
-        if refusal := _refusal(directory, opts.output or ""):
+        if refusal := next(filter(None, (_refusal(Path(each), opts.output or "") for each in args)), ""):
             self.fail(refusal)
+            return
+        if len(args) == 2:
+            self._write(lambda: write_comparison([*map(Path, args)], Path(opts.output or COMPARISON)))
             return
         if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
             directory /= REPORT_FOLDER
         is_joint = not (directory / FILE_NAME).exists() and worker_directories(directory)
         write = write_joint_report if is_joint else write_report
+        self._write(lambda: write(directory, Path(opts.output) if opts.output else None))
+
+    def _write(self, write: Callable[[], Made]) -> None:
+        from crawlproject.storage.errors import plain_message
+
         try:
-            made = write(directory, Path(opts.output) if opts.output else None)
+            made = write()
         except (OSError, ValueError) as error:
             self.fail(plain_message(error))
             return

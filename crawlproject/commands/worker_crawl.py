@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -69,6 +71,17 @@ class WorkerCrawl:
                     directory.rmdir()
         return is_well
 
+    def _console_link(self) -> str | None:
+        """The address of the first worker's console; None if there is none. All workers get one token."""
+        if not self._parsed.console_port:
+            return None
+        host, own = (str(self._settings.get(f"FRONTIER_CONSOLE_{name}") or "") for name in ("HOST", "TOKEN"))
+        address = f"http://{host or '127.0.0.1'}:{self._parsed.console_port}/"
+        if own:  # one set by hand is not repeated
+            return address
+        token = os.environ.setdefault("CRAWLPROJECT_TOKEN", secrets.token_urlsafe(32))
+        return f"{address}#token={token}"
+
     def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
         """Start Redis and the workers, wait for their end; ``stack`` stops those that still run."""
         from crawlproject.monitor.report.joint import joint_stats
@@ -98,6 +111,8 @@ class WorkerCrawl:
         workers = [options.worker(number) for number in range(1, count + 1)]
         place = "a private redis-server" if private else connector.name
         view.show(f"{counted(count, 'worker')} of spider {self._spider} over {place}; logs: {workers[0].log}, ...")
+        if (link := self._console_link()) is not None:
+            view.show(f"console, when the first worker has started: {link}")
 
         def watch(pids: list[int]) -> bool:
             try:

@@ -18,6 +18,7 @@ from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import Crawl, stats_of
+from crawlproject.frontier.live_limits import ORDERED
 from crawlproject.links import sitemap_callback
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.live_limits import LiveLimits
     from crawlproject.frontier.quality import Quality
+    from crawlproject.frontier.server import Server
     from crawlproject.links import Links
     from crawlproject.urls.fates import Fates
 
@@ -53,8 +56,11 @@ class DiscoveryPorts:
     queued: Callable[[int, Entry], None]
     #: Called with each request received; returns whether it is new.
     enqueue: Callable[[Request], bool]
+    #: Called with each entry that has left the queue because of the operator's patterns.
+    refuse: Callable[[Entry, Reason], None]
     #: What becomes of URLs.
     fates: Fates
+    limits: LiveLimits
 
 
 class Discovery:
@@ -82,11 +88,12 @@ class Discovery:
         self._queued, self._enqueue = ports.queued, ports.enqueue
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
-        self._limits = PageLimits.from_crawler(crawler, frontier)
+        self._live, self._refuse = ports.limits, ports.refuse
+        self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
         self._exchange = backend.exchange
-        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange)
+        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange, ports.limits)
         self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
         self._received = ReceivedEntries(
             backend,
@@ -179,11 +186,42 @@ class Discovery:
         if self._guard is not None and "redirect_urls" in request.meta:
             self._guard.led_back(request)
 
-    def is_file(self, request: Request) -> bool:
-        """Whether ``request`` is for a queued link whose server now is known to answer such URLs with files."""
-        if request.errback is not link_failed or request.callback == sitemap_callback(self._spider):
-            return False
-        return self._files.is_dropped(request.url)
+    def refusal(self, request: Request, entry: Entry) -> Reason | None:
+        """Why the ``request`` of a queued ``entry`` is not sent, by what was learned or ordered since. O(length)."""
+        if request.callback == sitemap_callback(self._spider):
+            return None
+        if self.is_refused(entry):
+            return Reason.EXCLUDED
+        is_file = request.errback is link_failed and self._files.is_dropped(request.url)
+        return Reason.EXTENSION if is_file else None
+
+    def is_refused(self, entry: Entry) -> bool:
+        """By the operator, who has not ordered it by ``fetch``. O(length); O(1) without patterns."""
+        live = self._live
+        return live.has_patterns and entry.priority < ORDERED and live.refuses(entry.url, entry.depth)
+
+    def limits_changed(self) -> None:
+        """Obey new page limits. O(servers), plus O(URLs) of those that are full now."""
+        self._limits.load([server.key for server in self._frontier.servers])
+
+    def rewrite(self, server: Server) -> Iterator[int]:
+        """Drop the queued URLs of ``server`` that the operator's patterns refuse, and order the others; in steps.
+
+        Yields the number dropped in each step.  See ``Frontier.rewrite_queue``.
+        """
+        live, dropped = self._live, []
+
+        def judge(entry: Entry) -> Entry | None:
+            if not self.is_refused(entry):
+                return live.placed(entry)
+            dropped.append(entry)
+            return None
+
+        for count in self._frontier.rewrite_queue(server, judge):
+            for entry in dropped:
+                self._refuse(entry, Reason.EXCLUDED)
+            dropped.clear()
+            yield count
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
         """Take Crawl-delay and sitemaps from a robots.txt file.

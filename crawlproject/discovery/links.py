@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from crawlproject.discovery.allowed import allowed_entries, is_ours, readable_domains
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.live_limits import LiveLimits
 from crawlproject.frontier.quality import link_gains
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions
@@ -100,6 +101,7 @@ class LinkChecks:
     limits: PageLimits | None = None
     files: SkippedFiles | None = None
     exchange: Exchange | None = None
+    live: LiveLimits = LiveLimits({})  # noqa: RUF009 - without limits
 
 
 class LinkIntake:
@@ -135,7 +137,7 @@ class LinkIntake:
         self._fates = fates
         #: As the stats ``frontier/links/*``, which a project may switch off.
         self.counts: Counter[str] = Counter()
-        self._depth_limit = options.max_depth
+        self._live = checks.live
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
     def find_in_steps(self, links: Links, payload: Any) -> Iterator[Found | None]:
@@ -146,7 +148,7 @@ class LinkIntake:
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
         counts: Counts = defaultdict(int, found=len(links.hrefs))
-        if self._depth_limit and depth > self._depth_limit:
+        if 0 < self._live["depth"] < depth:
             self._fates.refuse(Reason.DEPTH, links.hrefs)
             yield Found([], [], None)
         else:
@@ -189,6 +191,8 @@ class LinkIntake:
             given = _given(links, urls[some], some.start)
             entries = self._entries(depth, payload, new, gains, given)
             sent = self._entries(depth, payload, list(foreign), list(foreign.values()), given) if foreign else []
+            if self._live.has_patterns:
+                entries = list(map(self._live.placed, entries))
             if file_like and self._files is not None:
                 factor = self._files.factor
                 entries = [e._replace(quality=e.quality * factor(e.url)) if e.url in file_like else e for e in entries]
@@ -249,6 +253,8 @@ class LinkIntake:
         judges = [(Reason.GUARD, guarded.refuses)] if guarded is not None and guarded.refuses_some else []
         if self._limits:
             judges.append((Reason.PAGE_LIMIT, self._limits.refuses))
+        if self._live.has_patterns and reasons is self._reasons:
+            judges.append((Reason.EXCLUDED, self._live.refuses))
         refused: defaultdict[Reason, list[str]] = defaultdict(list)
         wanted: list[str] = []
         file_like: set[str] = set()

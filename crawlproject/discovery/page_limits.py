@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from typing import TYPE_CHECKING
 
+from crawlproject.frontier.live_limits import LiveLimits
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions
 from crawlproject.urls import domain_of_server, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from scrapy.crawler import Crawler
 
     from crawlproject.frontier.frontier import Frontier
+
+
+def live_limits(crawler: Crawler) -> LiveLimits:
+    """The limits of the settings, which the operator may change."""
+    limits = LimitOptions.of(crawler)
+    return LiveLimits(
+        {
+            "pages": limits.max_pages,
+            "time": 0 if limits.ends_at_time == inf else limits.ends_at_time,
+            "depth": LinkOptions.of(crawler).max_depth,
+            "server": limits.max_pages_per_server,
+            "domain": limits.max_pages_per_domain,
+        }
+    )
 
 
 class PageLimits:
@@ -25,19 +41,20 @@ class PageLimits:
     0 = no limit.  Construction is O(servers).
     """
 
-    def __init__(self, frontier: Frontier, per_server: int, per_domain: int) -> None:
+    def __init__(self, frontier: Frontier, limits: LiveLimits) -> None:
         self._frontier = frontier
-        self._per_server = per_server
-        self._per_domain = per_domain
+        self._limits = limits
         self._pages: Counter[str] = Counter()  # by domain
         self._servers: dict[str, set[str]] = {}  # domain -> keys of its servers that are not full
         self.load([server.key for server in frontier.servers])
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, frontier: Frontier) -> Self:
-        """Settings: ``FRONTIER_MAX_PAGES_PER_SERVER``, ``FRONTIER_MAX_PAGES_PER_DOMAIN``."""
-        limits = LimitOptions.of(crawler)
-        return cls(frontier, limits.max_pages_per_server, limits.max_pages_per_domain)
+    @property
+    def _per_server(self) -> int:
+        return int(self._limits["server"])
+
+    @property
+    def _per_domain(self) -> int:
+        return int(self._limits["domain"])
 
     def __bool__(self) -> bool:
         return bool(self._per_server or self._per_domain)
@@ -53,6 +70,8 @@ class PageLimits:
                 self._pages[domain_of_server(key)] += server.fetched
             if server.fetched >= self._per_server > 0:
                 self._frontier.fill(key)
+            elif server.full and not server.left:
+                self._frontier.reopen(key)
         for key in keys:
             self.register(key)
 

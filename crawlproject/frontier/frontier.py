@@ -432,6 +432,10 @@ class Frontier:
             server.full = True
             self._drop_urls(server)
 
+    def reopen(self, key: str) -> None:
+        """Let the full server ``key`` take URLs again; a store has those that were dropped for a later run. O(1)."""
+        self.servers[key].full = False
+
     def leave(self, key: str) -> None:
         """Drop the URLs of the known server ``key`` for this run, queued and future ones: it does not answer.
 

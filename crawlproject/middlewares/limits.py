@@ -55,8 +55,8 @@ class LimitsMiddleware(CrawlerMiddleware):
         if self._is_page(request, response):
             self._stats.inc_value("frontier/pages")
             frontier.page_fetched(request)
-            if frontier.pages >= self._limits.max_pages > 0:
-                self._close("closespider_pagecount", f"FRONTIER_MAX_PAGES={self._limits.max_pages}")
+            if frontier.pages >= (most := frontier.limits["pages"]) > 0:
+                self._close("closespider_pagecount", f"{most:.0f} pages (FRONTIER_MAX_PAGES, or the operator)")
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from scrapy.utils.misc import load_object
 
 from crawlproject.engine import Crawl
-from crawlproject.monitor.forecast import NOT_BEGUN, Forecast
+from crawlproject.monitor.forecast import NOT_BEGUN, Forecast, Progress
 from crawlproject.monitor.quantities import share_gathered
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ class Figures:
     forecast: Forecast = NOT_BEGUN
     #: What is left of the budget that ends first, and what it is worth; None: nothing is limited.
     budget: Outlook | None = None
+    progress: Progress = Progress()  # noqa: RUF009 - it is a value
+    #: Pages of all runs, and of all workers' runs.
+    pages_all: int = 0
     #: What holds the crawl back, in words.
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.

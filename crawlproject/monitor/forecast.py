@@ -10,7 +10,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.politeness import Politeness
@@ -67,7 +67,21 @@ class Forecast(NamedTuple):
 
     end: float | None
     why_not: str = ""
-    is_limit: bool = False
+    #: The name in ``Limits`` of the one that is reached first; empty: the queue ends before.
+    limit: str = ""
+
+    @property
+    def is_limit(self) -> bool:
+        return bool(self.limit)
+
+
+class Progress(NamedTuple):
+    """How far a crawl is: by a limit, named as in ``Limits``, or by the URLs that are known (``queue``)."""
+
+    what: str = "queue"
+    done: float = 0.0
+    #: 0: not known yet.
+    of: float = 0.0
 
 
 NOT_BEGUN = Forecast(None, "the crawl has not begun")
@@ -76,8 +90,7 @@ NOT_BEGUN = Forecast(None, "the crawl has not begun")
 class Forecaster:
     """Keeps the counts of the last ``WINDOW`` seconds; a time in which no request may start is left out."""
 
-    def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008 - it is a value
-        self._limits = limits
+    def __init__(self) -> None:
         self._began: float | None = None
         self._counts: deque[Counts] = deque()
 
@@ -87,7 +100,7 @@ class Forecaster:
         self._counts.clear()
         return Forecast(None, why_not)
 
-    def forecast(self, counts: Counts, queued: int, survey: Survey | None) -> Forecast:
+    def forecast(self, counts: Counts, queued: int, survey: Survey | None, limits: Limits = Limits()) -> Forecast:  # noqa: B008 - it is a value
         """With ``queued`` URLs that may be fetched. Amortised O(1)."""
         self._began = counts.now if self._began is None else self._began
         self._counts.append(counts)
@@ -95,13 +108,24 @@ class Forecaster:
             self._counts.popleft()
         first = self._counts[0]
         time, done = max(1e-9, counts.now - first.now), counts.done - first.done
-        left = self._limits.time - (counts.now - self._began)
+        left, name = limits.time - (counts.now - self._began), "time"
         if done >= MIN_DONE:
-            for limit, count, before in zip(self._limits[1:], counts[2:], first[2:], strict=True):
-                left = min(left, time * max(0.0, limit - count) / max(1e-9, count - before))
+            for each, limit, count, before in zip(limits._fields[1:], limits[1:], counts[2:], first[2:], strict=True):
+                left, name = min((left, name), (time * max(0.0, limit - count) / max(1e-9, count - before), each))
         queue = _queue(done / time, done, queued, survey)
         is_first = left < inf and (queue.end is None or left <= queue.end)
-        return Forecast(max(0.0, left), is_limit=True) if is_first else queue
+        return Forecast(max(0.0, left), limit=name) if is_first else queue
+
+
+def progress(used: Limits, limits: Limits, forecast: Forecast, known: int, queued: int) -> Progress:
+    """By what ends the crawl first; while that is not known, by the limit of which most is used. O(limits)."""
+    done = used._asdict()
+    found = {name: Progress(name, done[name], of) for name, of in limits._asdict().items() if 0 < of < inf}
+    if forecast.limit in found:
+        return found[forecast.limit]
+    if forecast.end is None and found:
+        return max(found.values(), key=lambda each: each.done / each.of)
+    return Progress("queue", max(0, known - queued), known)
 
 
 def _queue(rate: float, done: int, queued: int, survey: Survey | None) -> Forecast:
@@ -123,9 +147,9 @@ FAILING = 2
 
 
 class Surveyor:
-    """``max_new_failures`` give up a server that has never answered, ``max_pages`` fill one; 0: no such limit."""
+    """``max_new_failures`` give up a server that has never answered, ``max_pages()`` fill one; 0: no such limit."""
 
-    def __init__(self, frontier: Frontier, max_new_failures: int = 0, max_pages: int = 0) -> None:
+    def __init__(self, frontier: Frontier, max_new_failures: int = 0, max_pages: Callable[[], int] = lambda: 0) -> None:
         self._frontier = frontier
         self._max_new_failures = max_new_failures
         self._max_pages = max_pages
@@ -164,8 +188,8 @@ class Surveyor:
         found.mirrors += server.demotion < 1.0
         if server.blocked or not urls:
             return
-        if self._max_pages:
-            urls = max(0, min(urls, self._max_pages - server.fetched))
+        if max_pages := self._max_pages():
+            urls = max(0, min(urls, max_pages - server.fetched))
             found.beyond_limits += len(server.urls) - urls
         allowed = self._frontier.max_failures
         failures = max(server.failures, server.robots_failures)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from crawlproject.frontier.budgets import Outlook
+
+#: Present rates are means over about this many seconds.
+RATE_TIME = 10.0
 
 #: Units of bytes.
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -65,3 +71,34 @@ def budget_words(budget: Outlook) -> tuple[str, ...]:
     if budget.twice is not None:
         found.append(f"twice as much would gather {budget.twice:.2f} times the quality")
     return tuple(found)
+
+
+class Rate:
+    """Increase of a counter per second, over about the last ``RATE_TIME`` seconds. O(1)."""
+
+    __slots__ = ("_at", "_count", "rate")
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+        self._count = 0.0
+        self.rate = 0.0
+
+    def add(self, now: float, count: float, since_start: float) -> float:
+        if self._at is not None and now > self._at:
+            weight = (now - self._at) / min(RATE_TIME, max(since_start, now - self._at))
+            current = (count - self._count) / (now - self._at)
+            self.rate += min(1.0, weight) * (current - self.rate)
+        self._at, self._count = now, count
+        return self.rate
+
+
+#: Names of the workers' own folders.
+WORKER_FOLDER = re.compile(r"worker-\d+")
+
+
+def crawl_name(spider: str, job: Path | None) -> str:
+    """Which crawl it is. Workers of one command have directories below that of their crawl."""
+    if job is None:
+        return spider[:120]
+    job = job.resolve()
+    return (job.parent if WORKER_FOLDER.fullmatch(job.name) else job).name[:120]

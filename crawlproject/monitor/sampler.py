@@ -14,8 +14,9 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.engine import is_closing, stats_of
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.figures import FRESH, Figures, ServerCounts
-from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor
+from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor, progress
 from crawlproject.monitor.held_back import Moment, held_back
+from crawlproject.monitor.quantities import Rate
 from crawlproject.monitor.spider_rows import spiders_in_words
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.signals import frontier_closing
@@ -29,29 +30,8 @@ if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.monitor.forecast import Forecast, Survey
 
-#: Present rates are means over about this many seconds.
-RATE_TIME = 10.0
-
 #: Servers examined for each second since the last figures, and at most in one call (about 4 µs each).
 EXAMINED_PER_SECOND, MAX_EXAMINED = 1000, 2500
-
-
-class _Rate:
-    """Increase of a counter per second, over about the last ``RATE_TIME`` seconds. O(1)."""
-
-    __slots__ = ("_at", "_count", "rate")
-
-    def __init__(self) -> None:
-        self._at: float | None = None
-        self._count = 0.0
-        self.rate = 0.0
-
-    def add(self, now: float, count: float, since_start: float) -> None:
-        if self._at is not None and now > self._at:
-            weight = (now - self._at) / min(RATE_TIME, max(since_start, now - self._at))
-            current = (count - self._count) / (now - self._at)
-            self.rate += min(1.0, weight) * (current - self.rate)
-        self._at, self._count = now, count
 
 
 class CrawlFigures:
@@ -63,13 +43,11 @@ class CrawlFigures:
         self._started, self._began = CLOCK(), time.time()
         self._last = -inf
         self._figures = Figures(at=self._began, elapsed=0.0)
-        self._pages, self._bytes, self._cpu = _Rate(), _Rate(), _Rate()
+        self._pages, self._bytes, self._cpu = Rate(), Rate(), Rate()
         self._process = psutil.Process()
         limits = LimitOptions.of(crawler)
-        self._forecaster = Forecaster(
-            Limits(limits.ends_at_time, limits.ends_at_pages, limits.ends_at_bytes, limits.ends_at_items)
-        )
-        self._max_pages = limits.max_pages_per_server
+        self._forecaster = Forecaster()
+        self._limits = limits
         self._max_new_failures = RobotsOptions.of(crawler).max_failures
         self._surveyor: Surveyor | None = None
         self._is_final = False
@@ -132,7 +110,7 @@ class CrawlFigures:
     ) -> Figures:
         frontier, dispatcher = crawl.frontier, crawl.dispatcher
         if self._surveyor is None:
-            self._surveyor = Surveyor(frontier, self._max_new_failures, self._max_pages)
+            self._surveyor = Surveyor(frontier, self._max_new_failures, lambda: int(crawl.limits["server"]))
         self._surveyor.step(now, round(min(MAX_EXAMINED, max(FRESH, since) * EXAMINED_PER_SECOND)))
         counts = frontier.counts()
         servers = ServerCounts(
@@ -144,6 +122,13 @@ class CrawlFigures:
         waiting = frontier.quality.queued(counts["urls"] + counts["blocked"])
         done = stats.get("scheduler/dequeued", 0) - len(crawl.started)
         look = Counts(now, done, common["pages"], common["bytes"], common["items"])
+        limits = Limits(
+            time=crawl.limits["time"] or inf,
+            pages=min(crawl.limits["pages"] or inf, self._limits.close_at_pages),
+            bytes=self._limits.ends_at_bytes,
+            items=self._limits.ends_at_items,
+        )
+        forecast = self._forecast(crawl, look, survey, limits)
         return Figures(
             **common,
             sessions=dispatcher.open_sessions,
@@ -157,8 +142,10 @@ class CrawlFigures:
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
-            forecast=self._forecast(crawl, look, survey),
+            forecast=forecast,
             budget=frontier.budgets.outlook(now, frontier.queue.last_rank),
+            progress=progress(Limits(common["elapsed"], *look[2:]), limits, forecast, crawl.urls_seen(), crawl.queued),
+            pages_all=frontier.quality.pages,
             held_back=held_back(
                 Moment(
                     crawl=crawl,
@@ -174,7 +161,7 @@ class CrawlFigures:
             ),
         )
 
-    def _forecast(self, crawl: CrawlFrontier, look: Counts, survey: Survey | None) -> Forecast:
+    def _forecast(self, crawl: CrawlFrontier, look: Counts, survey: Survey | None, limits: Limits) -> Forecast:
         if is_closing(self._crawler):  # at once, whatever is queued
             return self._forecaster.halt(look.now, "")
         if crawl.is_paused:
@@ -183,4 +170,4 @@ class CrawlFigures:
             return self._forecaster.halt(look.now, crawl.outage)
         if not crawl.is_allowed():
             return self._forecaster.halt(look.now, "the store cannot be reached")
-        return self._forecaster.forecast(look, len(crawl), survey)
+        return self._forecaster.forecast(look, len(crawl), survey, limits)

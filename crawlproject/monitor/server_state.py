@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
 
 #: The states shown, with their meaning; the last four replace the server's own state, which is idle or leased then.
-GIVEN_UP, BLOCKED, FULL, LEFT = "given up", "blocked", "full", "left"
+IN_USE, GIVEN_UP, BLOCKED, FULL, LEFT = "in use", "given up", "blocked", "full", "left"
 STATES = {
     ServerState.READY.value: "may be requested now",
     ServerState.RESTING.value: "with URLs, in a polite wait or back-off",
     ServerState.WAITING.value: "ready, but another server of their politeness group is busy",
-    ServerState.LEASED.value: "with a session",
+    IN_USE: "with a session",
     ServerState.IDLE.value: "without URLs",
     ServerState.HELD.value: "about to be given to another worker",
     GIVEN_UP: "given up after too many failures",
@@ -35,7 +35,9 @@ def shown_state(server: Server) -> str:
         return BLOCKED
     if server.left:
         return LEFT
-    return FULL if server.full else server.state.value
+    if server.full:
+        return FULL
+    return IN_USE if server.state is ServerState.LEASED else server.state.value
 
 
 def next_at(server: Server) -> float:
@@ -84,6 +86,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "rank": policy.rank(server) if urls else 0.0,
         "last_error": server.last_error,
         "fetched": server.fetched,
+        "measured": server.answered,
         "wait": wait_of(server, now),
         "urls": len(urls),
         "batch": server.expected_pages,

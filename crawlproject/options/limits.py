@@ -58,19 +58,14 @@ class LimitOptions(Options):
     ends_at_time: float = setting(_or_inf, "CLOSESPIDER_TIMEOUT")
 
     @property
-    def ends_at_pages(self) -> float:
-        """Pages at which this project's or Scrapy's settings end the crawl; inf: not at all."""
-        return min(self.max_pages or inf, self.close_at_pages)
-
-    @property
     def ends_at_bytes(self) -> float:
         """Bytes at which the crawl ends; inf: not at all."""
         return self.max_bytes or inf
 
     def budgets(self) -> Budgets:
         """What the crawl may spend."""
-        limits = Limits(self.ends_at_pages, self.ends_at_time, self.ends_at_bytes)
-        return Budgets(limits, self.choosiness)
+        pages = min(self.max_pages or inf, self.close_at_pages)
+        return Budgets(Limits(pages, self.ends_at_time, self.ends_at_bytes), self.choosiness)
 
 
 def _names(reader: Reader) -> frozenset[str]:

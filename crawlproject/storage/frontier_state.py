@@ -7,19 +7,24 @@ from all servers; ``frontier.snapshot``).  Times are on the wall clock.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import chain, islice
 from math import inf, isfinite
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.politeness import MAX_FIRST_REST
 from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
+from crawlproject.storage.ended import DiskEndedUrls
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.rocks import number_range
+from crawlproject.storage.url_table import StoredUrls
 from crawlproject.storage.urls import DiskUrlRows
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,12 +33,13 @@ if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
+    from crawlproject.urls.url_rows import End
 
 _number = Struct(">I")
 #: Bytes of a number in ``lengths``.
 LENGTH_BYTES = 5
 #: Tables whose keys begin with a server's number.
-TABLES = ("urls", "places", "servers", "lengths")
+TABLES = ("urls", "places", "servers", "lengths", "ended")
 #: Servers loaded or unloaded in a step: about 15 ms.
 SERVERS_AT_ONCE = 100
 #: URLs indexed in a step: about 20 ms.
@@ -88,6 +94,7 @@ class DiskFrontierStore:
         self._rests: dict[str, float] = {}  # unloaded servers -> end of their rest, while it lasts
         self._indexed = indexed
         self.rows = DiskUrlRows(store)
+        self._ended = DiskEndedUrls(store)
         self._changed: dict[int, Server] = {}
         self._queues = QueueRows(self.rows, store.label.order == "quality", indexed)
         self._servers: dict[int, Server] = {}  # by number
@@ -124,6 +131,24 @@ class DiskFrontierStore:
         if self._indexed:
             queues = ((server.urls, path) for server, path in urls)
             self.rows.read_ahead([urls.name_of(path) for urls, path in queues if isinstance(urls, StoredUrlQueue)])
+
+    def ended(self, url: str, end: End) -> None:
+        """Keep what became of the canonical ``url``, if its server is stored here. A few µs. Raises StoreError."""
+        with suppress(ValueError):  # no URL
+            key = server_key(url)
+            if (number := self.number(key)) is not None:
+                self._ended.add(number, path_of(url, key), end)
+
+    def urls(self) -> StoredUrls:
+        """All URLs of the store by name, for people."""
+        return StoredUrls(
+            self._store.rocks, lambda: self._servers, self.key, self.number, by_quality=self._queues.by_quality
+        )
+
+    def key(self, number: int) -> str | None:
+        """The key of the server stored under ``number``. O(1)."""
+        server = self._servers.get(number)
+        return None if server is None else server.key
 
     @property
     def count(self) -> int:

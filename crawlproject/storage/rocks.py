@@ -1,4 +1,4 @@
-"""RocksDB for the store: seven tables, atomic batches, StoreError for all errors. Reasons: docs/research/stores.md.
+"""RocksDB for the store: eight tables, atomic batches, StoreError for all errors. Reasons: docs/research/stores.md.
 
 Keys and values are bytes (rocksdict's raw mode: nothing is pickled).  rocksdict is imported when a store is opened: a
 crawl in memory does not need it.
@@ -33,10 +33,11 @@ TABLES = {
     "lengths": False,
     "state": False,
     "fetched": False,
+    "ended": True,
 }
 
-#: Tables whose rows follow from those of others.
-DERIVED = frozenset({"places"})
+#: Tables that ``RecordingBatch`` leaves out: rows that follow from others, and those that only people read.
+DERIVED = frozenset({"places", "ended"})
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 192 * MEMORY

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: URLs kept of each stage and reason: the first ones. Characters of each.
 EXAMPLES, MAX_EXAMPLE = 5, 500
 
+#: Different values that a tally counts; others are "other".
+MAX_VALUES = 40
+
 
 class Stage(StrEnum):
     """How far a URL came."""
@@ -186,9 +189,9 @@ class Reason(StrEnum):
     EXCLUDED = (
         "excluded",
         43,
-        (_L,),
-        "The patterns exclude it.",
-        "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude.",
+        (_L, _Q, _R),
+        "The patterns exclude it, those of the settings or the operator's.",
+        "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude; undo it in the console.",
     )
     FOREIGN = "foreign", 44, (_L,), "The sitemap of another server lists it."
     SITEMAP_LIMIT = "sitemap_limit", 45, (_L,), "Its server names too many sitemaps."
@@ -283,15 +286,14 @@ class Outcome(NamedTuple):
 class Fates:
     """The one count of ends of URLs in this run.
 
-    ``count(stat, number)`` takes each, under the names of ``STATS``; ``store(what, number)`` the number of each but
-    those of links, and of URLs that stay queued; ``log`` each outcome but those of links.  All methods are O(1) for
-    each URL.
+    ``count(stat, number)`` takes each, under the names of ``STATS``; ``store(what, outcome)`` each but those of links,
+    and of URLs that stay queued; ``log`` each outcome but those of links.  All methods are O(1) for each URL.
     """
 
     def __init__(
         self,
         count: Callable[[str, int], object] = lambda *_: None,
-        store: Callable[[Any, int], object] = lambda *_: None,
+        store: Callable[[Any, Outcome], object] = lambda *_: None,
         log: Callable[[Outcome], object] | None = None,
     ) -> None:
         self._count = count
@@ -299,6 +301,8 @@ class Fates:
         self._log = log
         #: Stage and reason -> URLs of this run; of the stage LINK: links.
         self.counts: Counter[tuple[Stage, Reason]] = Counter()
+        #: Answers by status and media type, requests by depth: value -> number, of this run.
+        self.tallies: dict[str, Counter[str]] = {"status": Counter(), "type": Counter(), "depth": Counter()}
         #: Links refused in earlier runs, which the seen-set does not have.
         self._before: Counter[Reason] = Counter()
         self._examples: dict[tuple[Stage, Reason], list[str]] = {}
@@ -322,10 +326,19 @@ class Fates:
         self.counts[place] += 1
         self._count(STATS[place], 1)
         self._keep(place, outcome.url)
+        if (ending := outcome.ending) is not None:
+            self._tally("depth", str(outcome.depth))
+            if ending.status:
+                self._tally("status", str(ending.status))
+                self._tally("type", ending.media[:50] or "none given")
         if not outcome.reason.stays:
-            self._store(outcome.url if request is None else request, encoded(*place))
+            self._store(outcome.url if request is None else request, outcome)
         if self._log is not None:
             self._log(outcome)
+
+    def _tally(self, name: str, value: str) -> None:
+        tally = self.tallies[name]
+        tally[value if value in tally or len(tally) < MAX_VALUES else "other"] += 1
 
     def dropped(self, url: str, reason: Reason) -> None:
         """Count the canonical ``url``, which leaves the queue without a request."""

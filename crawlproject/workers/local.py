@@ -67,8 +67,8 @@ class LocalCopy:
         self._ends: dict[int, int] = {}  # the same of a partition that is being restored
         self._rows: dict[int, int] = {}  # partition -> rows stored
         self._strangers: dict[int, set[str]] = {}  # partition of another worker -> servers seen nevertheless
-        self._servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
-        self._servers.load(frontier, clock(), longest_rest)
+        self.servers = DiskFrontierStore(self._store, 0.0, indexed=indexed, number_of=self._number_of)
+        self.servers.load(frontier, clock(), longest_rest)
         #: Keys of all own partitions.
         self.seen = DiskSeenStore(self._store)
         #: The seen-set in front of it.
@@ -76,15 +76,15 @@ class LocalCopy:
 
     def follow_clock(self, redis_time: float, age: float) -> None:
         """Store times on Redis's clock, which showed ``redis_time`` (whole ms) at most ``age`` seconds ago."""
-        self._servers.follow_clock(redis_time - self._clock(), age + MILLISECOND)
+        self.servers.follow_clock(redis_time - self._clock(), age + MILLISECOND)
 
     def clock_set(self, seconds: float) -> None:
         """Redis's clock was set forward, or back if negative: store the rests of servers by it. O(servers)."""
-        self._servers.clock_set(seconds)
+        self.servers.clock_set(seconds)
 
     def on_frontier_clock(self, redis_time: float) -> float:
         """A time of Redis's clock on the frontier's: never earlier, and later by at most the time of Redis's answer."""
-        return redis_time - self._servers.clock_offset
+        return redis_time - self.servers.clock_offset
 
     def partition_of_url(self, url: str) -> int:
         return self._partitions.of_url(url)
@@ -98,7 +98,7 @@ class LocalCopy:
         return found
 
     def number(self, key: str) -> int | None:
-        return self._servers.number(key)
+        return self.servers.number(key)
 
     def arrivals(self) -> dict[str, int]:
         """Highest and lowest arrival number so far, for the next owner of a partition."""
@@ -131,7 +131,7 @@ class LocalCopy:
     def commit(self) -> dict[int, Tables]:
         """Write all changes to the scratch store; returns them by partition. O(changes). Raises StoreError."""
         changes: Changes = {}
-        resized = self._servers.rows.resized()
+        resized = self.servers.rows.resized()
         self._store.commit(changes)
         for number, more in resized.items():
             partition = self._partitions.of_number(number)
@@ -156,7 +156,7 @@ class LocalCopy:
         """Partition -> numbers of those of the servers ``keys`` that belong to it, in order."""
         found: dict[int, list[int]] = {}
         servers = (server for key in keys if (server := self.frontier.server(key)) is not None)
-        for number in self._servers.numbers(servers):
+        for number in self.servers.numbers(servers):
             found.setdefault(self._partitions.of_number(number), []).append(number)
         return found
 
@@ -192,11 +192,11 @@ class LocalCopy:
         return self._restore(partition, first, end)
 
     def _restore(self, partition: int, first: int, end: int) -> Iterator[list[str]]:
-        for servers in self._servers.load_range(first, end, self._clock()):
+        for servers in self.servers.load_range(first, end, self._clock()):
             yield [server.key for server in servers]
         for name in self._strangers.pop(partition, ()):
             server = self.frontier.server(name)
-            if server is not None and self._servers.number(name) is None and server.session is None:
+            if server is not None and self.servers.number(name) is None and server.session is None:
                 self.frontier.remove(name)
         self._next[partition] = self._ends.pop(partition)
 
@@ -209,7 +209,7 @@ class LocalCopy:
     def unload(self, partition: int) -> Iterator[None]:
         """Drop a partition whose servers are held and have no session, in steps of some milliseconds."""
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        yield from self._servers.unload_range(first, end)
+        yield from self.servers.unload_range(first, end)
         yield from self.seen.drop(self._partitions.first_seen(partition), self._partitions.end_seen(partition))
         if self.seen_set is not None:
             self.seen_set.dropped()
@@ -217,7 +217,7 @@ class LocalCopy:
     def keys_of(self, partition: int) -> list[str]:
         """Keys of the servers of ``partition``. O(servers)."""
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
-        return [server.key for server in self._servers.servers_in(first, end)]
+        return [server.key for server in self.servers.servers_in(first, end)]
 
     def scan(self, partition: int) -> Iterator[tuple[str, bytes, bytes]]:
         """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
@@ -228,7 +228,7 @@ class LocalCopy:
     def entries(self, tables: Tables) -> Iterator[Entry]:
         """The URLs that ``tables``, changes of a partition, add to it."""
         for key, row in tables.get("urls", {}).items():
-            server = self._servers.server(int.from_bytes(key[:NUMBER], "big"))
+            server = self.servers.server(int.from_bytes(key[:NUMBER], "big"))
             if row is not None and server is not None:
                 quality, priority, _ = decode_sort_key(
                     key[NUMBER : NUMBER + SORT_KEY_BYTES], by_quality=self._by_quality
@@ -256,7 +256,7 @@ class ReadCopy(LocalCopy):
 
     @property
     def url_rows(self) -> DiskUrlRows:
-        return self._servers.rows
+        return self.servers.rows
 
     def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
         super().write({table: rows for table, rows in tables.items() if table != "seen"})

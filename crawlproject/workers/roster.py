@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.workers.control import texts, worker_info
@@ -28,7 +29,24 @@ FIGURES = (
     ("received", int),
     ("lag", float),
     ("actions", int),
+    ("console", int),
+    ("elapsed", float),
+    ("queued", int),
+    ("seen", int),
+    ("blocked", int),
+    ("bytes", int),
+    ("items", int),
+    ("failed", int),
+    ("session_limit", int),
+    ("quality_gathered", float),
+    ("quality_queued", float),
+    ("pages_per_second", float),
+    ("held_back", str),
+    *((f"servers/{state}", int) for state in ("known", "ready", "resting", "leased", "given_up")),
 )
+
+#: Values of a tally that are read, and characters of each.
+MAX_VALUES, MAX_VALUE = 100, 100
 
 #: Number of the operator's last actions that are shown.
 ACTIONS = 20
@@ -53,6 +71,20 @@ def worker_facts(worker: WorkerState) -> dict[str, Any]:
     return {"worker": worker.id, **figures, "since": since, "lease": round(worker.lease, 1)}
 
 
+def worker_tallies(worker: WorkerState) -> dict[str, dict[str, int]]:
+    """What became of a worker's URLs, in parts (``Fates.tallies``, and ``ends``); without what is damaged."""
+    given = worker.info.get("tallies")
+    return {
+        str(name)[:MAX_VALUE]: {
+            str(value)[:MAX_VALUE]: count
+            for value, count in islice(tally.items(), MAX_VALUES)
+            if _checked(count, int) is not None
+        }
+        for name, tally in islice(given.items() if isinstance(given, dict) else (), 10)
+        if isinstance(tally, dict)
+    }
+
+
 def _checked(value: Any, kind: type) -> Any:
     if kind is str:
         return value[:100] if isinstance(value, str) and value.isprintable() else None
@@ -71,7 +103,8 @@ async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
     commands = (("TIME",), ("LRANGE", keys.actions, -ACTIONS, -1), *hashes)
     (seconds, micros), rows, *found = await control.commands(commands)
     meta, leases, infos = map(texts, found)
-    workers = [worker_facts(each) for each in workers_of(leases, infos, int(seconds) + int(micros) / 1e6)]
+    states = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
+    workers = [worker_facts(each) for each in states]
     numbers = [worker["actions"] or 0 for worker in workers]
     actions = [action for action in map(Action.read, reversed(rows)) if action is not None]
     return {
@@ -79,6 +112,7 @@ async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
         "pages": number_of(meta.get("pages")),
         "own": control.id,
         "workers": workers,
+        "tallies": [worker_tallies(each) for each in states],
         "actions": [
             {
                 "number": action.number,

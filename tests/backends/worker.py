@@ -14,6 +14,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends import choice
+from crawlproject.backends.memory_urls import MemoryUrls
 from crawlproject.backends.protocol import Host
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
@@ -76,6 +77,9 @@ class NoStore:
     def take_back(self, key: int) -> bool:
         return False
 
+    def ended(self, url: str, end: object) -> None:
+        """Nothing is kept."""
+
     def mark(self, key: int, number: int) -> None:
         """Nowhere."""
 
@@ -92,7 +96,8 @@ class WorkerBackend(StoringBackend):
         super().__init__(crawler, frontier, seen, host)
         seen.use_store(None)
         self.receive = host.receive
-        self._seen_store = NoStore()
+        self._seen_store = self._server_store = NoStore()
+        self.urls = MemoryUrls(frontier)
         self.exchange: ListExchange = ListExchange(self.own)
         self.acknowledged: list[str] = []
         self.is_allowed, self.others_work = True, False

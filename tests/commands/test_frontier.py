@@ -194,3 +194,20 @@ def test_it_says_what_is_wrong(job: Path, arguments: tuple[str, ...], code: int,
     done = scrapy(*(argument.format(job=job) for argument in arguments))
     assert done.returncode == code
     assert message in done.stderr + done.stdout
+
+
+def test_urls_are_searched(job: Path) -> None:
+    """By pattern, state and depth; as text, JSON lines and CSV; wrong ones are one line."""
+    found = scrapy(str(job), "--search", "/*2", "--server", "a.example", "--json")
+    rows = [json.loads(line) for line in found.stdout.splitlines()]
+    assert rows
+    assert all(row["url"].startswith("http://a.example/") and "2" in row["url"][17:] for row in rows)
+    assert {row["state"] for row in rows} == {"queued"}
+    head, *lines = scrapy(str(job), "--state", "queued", "--csv").stdout.splitlines()
+    assert head.startswith("url,state,stage,reason,status,depth")
+    assert len(lines) > len(rows)
+    assert "queued" in scrapy(str(job), "--search", "*", "--state", "queued").stdout
+    assert scrapy(str(job), "--status", "404").stdout == ""
+    wrong = scrapy(str(job), "--search", "re:(")
+    assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1) or "re:(" in wrong.stderr
+    assert "scrapy console" in scrapy("redis://127.0.0.1:1/0", "--search", "x").stderr

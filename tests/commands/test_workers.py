@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +22,13 @@ from typing import Any
 import psutil
 import pytest
 from redis import Redis
+from scrapy import Spider
 from scrapy.cmdline import execute
 from scrapy.settings import Settings
 
 from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
-from crawlproject.commands.worker_crawl import WorkerOptions
+from crawlproject.commands.worker_crawl import WorkerCrawl, WorkerOptions
 from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
 from crawlproject.commands.worker_view import WorkerView, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
@@ -755,3 +757,22 @@ def test_the_wait_for_a_server_that_does_not_end_is_bounded(tmp_path: Path, monk
     monkeypatch.setattr(private_redis, "ENDING_TIME", 0.0)
     with private_server(tmp_path), Signals() as signals, pytest.raises(PrivateRedisError, match="in use by the redis-"):
         PrivateRedis(tmp_path, signals, print).__enter__()
+
+
+def test_the_link_of_the_console(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All workers get one token, unless one was set by hand, which is not repeated."""
+    monkeypatch.delenv("CRAWLPROJECT_TOKEN", raising=False)
+
+    def link(**values: object) -> str | None:
+        class Web(Spider):
+            name = "web"
+
+        settings = Settings({"ADDONS": {"crawlproject.addon.FrontierAddon": 300}, **values})
+        return WorkerCrawl(Web, Namespace(), settings)._console_link()
+
+    assert link() is None
+    assert link(FRONTIER_CONSOLE_PORT=6080, FRONTIER_CONSOLE_TOKEN="x" * 20) == "http://127.0.0.1:6080/"
+    found = link(FRONTIER_CONSOLE_PORT=6080)
+    assert found == f"http://127.0.0.1:6080/#token={os.environ['CRAWLPROJECT_TOKEN']}"
+    assert link(FRONTIER_CONSOLE_PORT=6080) == found
+    monkeypatch.delenv("CRAWLPROJECT_TOKEN")

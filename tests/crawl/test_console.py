@@ -181,6 +181,92 @@ def _gap(site: Site, since: int) -> float:
     return min(after.started - before.ended for before, after in pairwise(asked))
 
 
+@pytest.mark.parametrize("backend", ["memory", "disk"])
+def test_patterns_and_limits_apply_at_once(backend: str, tmp_path: Path) -> None:
+    """URLs that are queued, and those found later, while requests are handed out; limits end the crawl. On disk both
+    survive a kill."""
+    job, port = tmp_path / "job", free_port()
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=False, FRONTIER_BACKEND=backend, FRONTIER_MAX_SESSIONS=2)
+    with scripted_site(2) as site:
+        site.script = Everywhere()
+        sites = ",".join(site.origins)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
+            client = open_console(process, job, port)
+            site.wait_for(10)
+            _wrong_changes(client)
+            assert (
+                client.post("pattern", kind="exclude", pattern="/*01", on=True)["done"] == "nothing is fetched of /*01"
+            )
+            until(lambda: client.get("urls?search=/*01&state=queued&count=1")["count"] == 0)
+            asked = len(site.asked)
+            client.post("pattern", kind="raise", pattern="/*11$", on=True)
+            client.post("limit", name="depth", value=12)
+            site.wait_for(asked + 60)
+            assert [one.place for one in site.asked[asked + 4 :] if "01" in one.place] == []
+            lost = until(lambda: client.get("urls?reason=excluded&limit=5")["rows"])
+            assert all("01" in row["url"] and row["state"] == "lost" for row in lost)
+            one = client.get(f"url?url={lost[0]['url']}")
+            assert (one["state"], one["stage"]) == ("lost", "request")  # a request of the spider fails
+            assert one["history"]
+            fetched = until(lambda: client.get("urls?state=fetched&status=200&limit=1")["rows"])[0]["url"]
+            path = fetched.removeprefix(site.origins[0]).removeprefix(site.origins[1])
+            before = sum(each.place.endswith(path) for each in site.asked)
+            client.post("fetch", url=fetched)
+            until(lambda: sum(each.place.endswith(path) for each in site.asked) > before)
+            if backend == "disk":
+                process.kill()
+                process.wait()
+            else:
+                client.post("limit", name="pages", value=1)
+                assert process.wait(TIMEOUT) == 0
+        if backend == "memory":
+            assert read_results(tmp_path, 0, "").stats["finish_reason"] == "closespider_pagecount"
+            return
+        asked = len(site.asked)
+        with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
+            client = open_console(process, job, port)
+            limits = until(lambda: {each["name"]: each["override"] for each in client.get("state")["orders"]["limits"]})
+            assert limits["depth"] == 12
+            assert client.get("state")["orders"]["patterns"] == [
+                {"kind": "exclude", "pattern": "/*01"},
+                {"kind": "raise", "pattern": "/*11$"},
+            ]
+            site.wait_for(asked + 20)
+            assert [one.place for one in site.asked[asked:] if "01" in one.place] == []
+            client.post("limit", name="time", value=1)
+            assert process.wait(TIMEOUT) == 0
+    assert read_results(tmp_path, 0, "").stats["finish_reason"] == "closespider_timeout"
+
+
+def _wrong_changes(client: Client) -> None:
+    """Nothing that is wrong changes anything."""
+    for path, body in (
+        ("pattern", {"kind": "exclude", "pattern": "**", "on": True}),
+        ("pattern", {"kind": "exclude", "pattern": "re:(", "on": True}),
+        ("pattern", {"kind": "dance", "pattern": "x", "on": True}),
+        ("pattern", {"kind": "exclude", "pattern": "x", "on": 1}),
+        ("pattern", {"kind": "exclude", "pattern": "x" * 5_000, "on": True}),
+        ("limit", {"name": "speed", "value": 1}),
+        ("limit", {"name": "pages", "value": -1}),
+        ("limit", {"name": "pages", "value": True}),
+        ("limit", {"name": "pages", "value": 1e3}),
+        ("fetch", {"url": "javascript:x"}),
+        ("fetch", {"url": "http://a.example/" + "x" * 9_000}),
+    ):
+        assert client.send("POST", f"/api/{path}", json.dumps(body).encode()).status == 400, body
+    for query in (
+        "urls?state=x",
+        "urls?reason=x",
+        "urls?status=1e3",
+        "urls?next=zz",
+        "urls?x=1",
+        "url?url=x",
+        "urls?host=*",
+    ):
+        assert client.send("GET", f"/api/{query}").status == 400, query
+    assert client.get("state")["orders"]["patterns"] == []
+
+
 def test_a_port_in_use_is_one_error(tmp_path: Path) -> None:
     """The crawl goes on, and a second console is none."""
     with socket.create_server(("127.2.0.1", 0)) as taken:
@@ -268,11 +354,21 @@ def test_scrapy_console(tmp_path: Path) -> None:
 
             code, out, _ = console(str(job), "status")
             assert code == 0
-            assert json.loads(out)["spider"] == "start_urls"
+            assert json.loads(out)["crawl"] == {
+                **json.loads(out)["crawl"],
+                **{"name": "job", "spider": "start_urls", "job": str(job)},
+            }
             link = f"http://127.0.0.1:{port}/#token={client.token}"
             assert json.loads(console(link, "servers", "--limit", "1")[1])["total"] == 1
             assert json.loads(console(link, "server", site.origins[0])[1])["server"] == site.origins[0]
             assert json.loads(console(link, "delay", "a.example", "5")[1])["seconds"] == 5
+            assert json.loads(console(link, "urls", "--state", "queued", "--limit", "1")[1])["count"] <= 1
+            assert json.loads(console(link, "url", site.origins[0])[1])["server"] == site.origins[0]
+            assert json.loads(console(link, "limit", "depth", "7")[1])["done"] == "Links from a seed, at most: 7"
+            assert json.loads(console(link, "limit", "depth", "-")[1])["done"].endswith("as the settings say")
+            assert json.loads(console(link, "lower", "/x*")[1])["done"] == "/x* is fetched last"
+            assert json.loads(console(link, "undo", "lower", "/x*")[1])["done"] == "/x* is not fetched last"
+            assert console(link, "exclude", "*")[0] == 1
             seeds = [f"{site.origins[0]}/{number}?{'x' * 100}" for number in range(1_000)]
             answers = console(link, "seeds", *seeds)[1].split("\n}\n")  # more than one request takes
             counts = [json.loads(f"{answer}}}") for answer in answers if answer]

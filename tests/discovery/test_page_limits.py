@@ -7,6 +7,7 @@ from scrapy.settings import Settings
 
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
+from crawlproject.frontier.live_limits import LiveLimits
 from crawlproject.options.limits import LimitOptions
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
@@ -29,7 +30,7 @@ def dropped(frontier: Frontier) -> list[str]:
 def test_full_domain_fills_all_its_servers() -> None:
     """Known servers in any state, and those found later."""
     frontier = frontier_of(f"{A}/1")
-    limits = PageLimits(frontier, 0, 2)
+    limits = PageLimits(frontier, LiveLimits({"domain": 2}))
     assert not limits.refuses(f"{B}/1")
     frontier.push([Entry(f"{B}/1"), Entry(f"{C}/1")])
     limits.fetched(A)
@@ -44,7 +45,7 @@ def test_full_domain_fills_all_its_servers() -> None:
 def test_servers_of_a_full_domain_stay_unknown() -> None:
     """Its pages may link to any number of them; a request to one is dropped as well."""
     frontier = frontier_of(f"{A}/1")
-    limits = PageLimits(frontier, 0, 1)
+    limits = PageLimits(frontier, LiveLimits({"domain": 1}))
     limits.fetched(A)
     assert all(limits.refuses(f"http://{number}.example.org/") for number in range(9))
     assert [server.key for server in frontier.servers] == [A]
@@ -60,7 +61,7 @@ def test_requests_to_a_full_server_are_kept_for_a_higher_limit(tmp_path: Path) -
         store = DiskStore(tmp_path, StoreLabel("web", "quality"))
         frontier = Frontier(BestPrefix(), Politeness())
         DiskFrontierStore(store, 0.0).load(frontier, 0.0)
-        PageLimits(frontier, limit, 0)
+        PageLimits(frontier, LiveLimits({"server": limit}))
         return frontier, store
 
     frontier, store = run(2)

@@ -12,10 +12,11 @@ DEAD = "http://dead.example"
 
 def steady(seconds: int, *limits: float, queued: int = 1000, survey: Survey | None = None) -> Forecast:
     """After a crawl of 10 requests a second, half of which bring a page of 100 bytes and one item."""
-    forecaster, found = Forecaster(Limits(*limits)), Forecast(None)
+    forecaster, found = Forecaster(), Forecast(None)
     for second in range(seconds + 1):
         done = 10 * second
-        found = forecaster.forecast(Counts(float(second), done, done // 2, 50 * done, done // 2), queued, survey)
+        counts = Counts(float(second), done, done // 2, 50 * done, done // 2)
+        found = forecaster.forecast(counts, queued, survey, Limits(*limits))
     return found
 
 
@@ -25,8 +26,8 @@ def frontier_of(*names: str, urls: int = 10, **values: int) -> Frontier:
     return frontier
 
 
-def surveyed(frontier: Frontier, *limits: int) -> Survey:
-    surveyor = Surveyor(frontier, *limits)
+def surveyed(frontier: Frontier, failures: int = 0, pages: int = 0) -> Survey:
+    surveyor = Surveyor(frontier, failures, lambda: pages)
     assert surveyor.step(0.0)
     assert surveyor.survey is not None
     return surveyor.survey
@@ -64,7 +65,9 @@ def test_what_cannot_be_known_is_not_told() -> None:
 )
 def test_a_limit_comes_first(limits: tuple[float, ...], end: float) -> None:
     """Of time, pages, bytes or items."""
-    assert steady(100, *limits) == Forecast(pytest.approx(end), is_limit=True)
+    found = steady(100, *limits)
+    assert (found.end, found.is_limit) == (pytest.approx(end), True)
+    assert getattr(Limits(*limits), found.limit) < inf
     assert steady(100, 10_000.0, 100_000) == Forecast(pytest.approx(100.0))
     assert steady(100, 130.0, queued=0) == Forecast(0.0)  # nothing is left to be limited
 

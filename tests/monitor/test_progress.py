@@ -77,7 +77,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     """Traced by hand."""
     assert text(FIGURES, 120) == (
         "Pages 12,345 in this run, 161.5/s now, 20.6/s mean, 1.3 MB/s, for 10 min\n"
-        "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 leased, 3 given up\n"
+        "Connections 37 of 64, 1,204 servers: 12 ready, 40 resting, 37 in use, 3 given up\n"
         "URLs 45,000 queued, 812,004 seen\n"
         "Quality 63% of what is known\n"
         "Failures not found: 12, timeout: 3\n"
@@ -89,7 +89,7 @@ def test_the_panel_tells_what_a_person_asks() -> None:
     assert text(unknown).endswith("Queue time not known: too few pages yet")
     assert "Quality" not in text(replace(unknown, quality_queued=None))
     assert "Queue" not in text(replace(FIGURES, forecast=Forecast(None)))  # the crawl is ending
-    assert text(replace(FIGURES, forecast=Forecast(5.0, is_limit=True))).endswith("Limit reached in about 5 s")
+    assert text(replace(FIGURES, forecast=Forecast(5.0, limit="pages"))).endswith("Limit reached in about 5 s")
     held = replace(FIGURES, queued=177, blocked=100, is_worker=True)
     assert "Pages 12,345 by this worker, " in text(held)
     assert "URLs 177 queued (100 blocked by the operator), 812,004 seen" in text(held)

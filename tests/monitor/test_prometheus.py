@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.load import STATES
 from crawlproject.monitor.metrics import MAX_STATS, MAX_VALUES, METRICS, StatsMetrics, gauge_name, metric_of
 from crawlproject.monitor.stat_names import SECTIONS
+from crawlproject.options.all_settings import DEFAULTS
 from testbed.children import free_port
 from tests.crawl.crawling import crawling
 from tests.crawl.differential import QUICK
@@ -106,12 +109,61 @@ def promtool() -> str:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["check rules alerts.yml", "test rules alerts_test.yml", "check config prometheus.yml"]
+    "arguments",
+    [
+        "check rules alerts.yml",
+        "test rules alerts_test.yml",
+        "check config prometheus.yml",
+        "check config compose-prometheus.yml",
+    ],
 )
 def test_promtool_finds_no_fault(promtool: str, arguments: str) -> None:
     """Rules, their tests, and the example of a configuration."""
     done = subprocess.run([promtool, *arguments.split()], cwd=FOLDER, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_compose_file_has_what_it_names() -> None:
+    """Files that are mounted exist; Grafana gets a data source that its dashboard can choose, and the folder with it;
+    Prometheus looks for the port that the workers open."""
+    compose, config, source, provider = (
+        yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+        for name in (
+            *("compose.yml", "compose-prometheus.yml"),
+            *("grafana/datasources/prometheus.yml", "grafana/dashboards/crawlproject.yml"),
+        )
+    )
+    services = compose["services"]
+    mounts = {}
+    for service in services.values():
+        for volume in service.get("volumes", ()):
+            place, target, *_ = volume.split(":")
+            assert (FOLDER / place).exists() if place.startswith(".") else place in compose["volumes"], volume
+            mounts[target] = place
+        assert set(service.get("depends_on", ())) <= services.keys()
+    worker = services["worker"]
+    assert (FOLDER / worker["build"]["context"] / worker["build"]["dockerfile"]).is_file()
+    settings = dict(
+        each.removeprefix("--set=").split("=", 1) for each in worker["command"] if each.startswith("--set=")
+    )
+    assert {name for name in settings if name.startswith("FRONTIER_")} <= DEFAULTS.keys()
+    (found,) = config["scrape_configs"][0]["dns_sd_configs"]
+    assert (found["names"], str(found["port"])) == (["worker"], settings["FRONTIER_METRICS_PORT"])
+    assert mounts["/etc/prometheus/alerts.yml"] == "./alerts.yml"
+    assert mounts["/etc/grafana/provisioning"] == "./grafana"
+    (only,) = source["datasources"]
+    kind = next(each["query"] for each in DASHBOARD["templating"]["list"] if each["type"] == "datasource")
+    assert (only["type"], only["isDefault"], only["url"]) == (kind, True, "http://prometheus:9090")
+    folder = provider["providers"][0]["options"]["path"]
+    assert mounts[f"{folder}/crawlproject.json"] == "./grafana.json"
+    has_compose = (
+        shutil.which("docker") and not subprocess.run(["docker", "compose", "version"], check=False).returncode
+    )
+    if has_compose:
+        line = ["docker", "compose", "-f", str(FOLDER / "compose.yml"), "config", "--quiet"]
+        variables = {**os.environ, "USER_AGENT": "x", "SEEDS": "https://example.org/"}
+        done = subprocess.run(line, env=variables, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
 
 
 class Prometheus:

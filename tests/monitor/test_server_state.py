@@ -13,7 +13,7 @@ from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Poli
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
 from crawlproject.monitor.series.snapshot import server_row
-from crawlproject.monitor.server_state import STATES, shown_state, state_reason
+from crawlproject.monitor.server_state import IN_USE, STATES, shown_state, state_reason
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
@@ -44,7 +44,7 @@ def frontier() -> Frontier:
 
 def test_one_word_for_a_state(frontier: Frontier) -> None:
     """In the report, the console and its filters; what keeps a server from being crawled replaces its own state."""
-    expected = ["ready", "resting", "leased", "idle", "given up", "blocked", "full"]
+    expected = ["ready", "resting", "in use", "idle", "given up", "blocked", "full"]
     servers = [frontier.servers[key] for key in KEYS]
     assert [shown_state(server) for server in servers] == expected
     assert [row(server, 0.0)["state"] for server in servers] == expected
@@ -79,7 +79,7 @@ def test_the_reason_of_a_state(frontier: Frontier) -> None:
 
 def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
     """And of the console's filters, and ``scrapy frontier --state``."""
-    assert STATES.keys() >= set(ServerState)
+    assert STATES.keys() >= set(ServerState) - {ServerState.LEASED} | {IN_USE}
     terms = {word for line in GLOSSARY.read_text().splitlines() for word in line.split("|")[1:2]}
     words = {word.strip() for term in terms for word in term.split(",")}
     assert words >= STATES.keys()

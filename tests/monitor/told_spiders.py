@@ -39,7 +39,7 @@ class ToldSpider(StartUrlsSpider):
         crawl, anything = frontier_of(self.crawler), mock.Mock()
         assert crawl is not None
         figures_of(self.crawler).now(fresh=0.0)
-        room = CrawlRoom(self.crawler, crawl, anything, anything, anything, anything)
+        room = CrawlRoom(self.crawler, crawl, *(anything,) * 5)
         self.told = {"panel": one_line(figures_of(self.crawler).now()), "console": room.figures()}
 
     def ended(self) -> None:

@@ -76,5 +76,9 @@ class ItemHeap:
             heapify(self._heap)
             self._stale.clear()
 
+    def some(self, start: int, end: int) -> list[bytes]:
+        """Items by their present places, in no order; those that are no longer valid are missing. O(end - start)."""
+        return [item for item in self._heap[start:end] if item not in self._stale]
+
     def _key(self, item: bytes) -> int:
         return hash(path_in(without_loss(item, by_quality=self._by_quality)[0])) & _HASH

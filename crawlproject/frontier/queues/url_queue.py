@@ -201,6 +201,18 @@ class UrlQueue:
     def first(self, prefix: str, count: int) -> list[Entry]:
         return [self._entry(place, prefix) for place in range(min(count, len(self._top)))]
 
+    def some(self, prefix: str, start: int, end: int) -> list[Entry]:
+        """Entries by their present places from ``start`` on, which change with each push; nothing after ``len``. The
+        best are first. O(end - start)."""
+        top = len(self._top)
+        found = [self._entry(place, prefix) for place in range(start, min(end, top))]
+        for item in () if self._rest is None or end <= top else self._rest.some(max(0, start - top), end - top):
+            packed_url, loss = without_loss(item, by_quality=self._by_quality)
+            data, priority, depth, payload = read(packed_url, self._extras, remove=False)
+            url = url_of(data.decode("utf-8", "surrogatepass"), prefix)
+            found.append(Entry(url, -loss, priority, depth, payload))
+        return found
+
     def _entry(self, place: int, prefix: str, *, remove: bool = False) -> Entry:
         data, priority, depth, payload = read(self._top[place], self._extras, remove=remove)
         path = data.decode("utf-8", "surrogatepass")

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from crawlproject.options.console import MIN_TOKEN
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -34,6 +36,9 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+#: Environment variable with the token of all workers of a command; ``scrapy console`` reads it, too.
+TOKEN_VARIABLE = "CRAWLPROJECT_TOKEN"
+
 #: What a page of another site may not send: such requests would come with ``Sec-Fetch-Site: cross-site``.
 _OWN_SITES = frozenset(("same-origin", "none"))
 
@@ -42,7 +47,8 @@ class Access:
     """Checks requests; ``token`` is the one made at the start, or set by hand."""
 
     def __init__(self, options: ConsoleOptions) -> None:
-        self.token = options.token or secrets.token_urlsafe(32)
+        common = os.environ.get(TOKEN_VARIABLE, "")
+        self.token = options.token or (common if len(common) >= MIN_TOKEN else secrets.token_urlsafe(32))
         self._expected = self.token.encode()
         self._is_local = options.is_local
         self._has_own_token = bool(options.token)
@@ -86,13 +92,20 @@ class Access:
         """(Status, reason) if the request is refused."""
         if not self.is_host(request.host):
             return 403, "this host name is allowed only if FRONTIER_CONSOLE_TOKEN is set"
-        if not self.is_own_origin(request):
+        if not self.is_own_origin(request) and not _is_followed_link(request):
             return 403, "requests from other sites are not allowed"
         if request.path.startswith("/api/") and not self.has_token(request):
             return 401, "the token is missing or wrong"
         if request.method == "POST" and request.content_type != "application/json":
             return 415, "the body must be JSON, with Content-Type: application/json"
         return None
+
+
+def _is_followed_link(request: web.Request) -> bool:
+    """Whether a person followed a link to the page, as from another worker's console: it has no data in it."""
+    headers = request.headers
+    modes = (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest"), headers.get("Origin"))
+    return request.method == "GET" and request.path == "/" and modes == ("navigate", "document", None)
 
 
 def access_middleware(access: Access) -> Any:

@@ -38,6 +38,8 @@ FILES = {
     "console.css": "text/css",
     "console.js": "text/javascript",
     "format.js": "text/javascript",
+    "overview.js": "text/javascript",
+    "urls.js": "text/javascript",
     "charts.js": "text/javascript",
     "tables.js": "text/javascript",
     "uPlot.js": "text/javascript",

@@ -5,15 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from functools import partial
+from math import inf
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+
 from crawlproject.clock import CLOCK
+from crawlproject.compat import forget_timeout
 from crawlproject.engine import Crawl, end_crawl, is_closing, stats_of
+from crawlproject.frontier.live_limits import KINDS, LIMITS, ORDERED, as_pattern
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import (
     BLOCK,
     DELAY,
+    LIMIT,
     PAUSED,
     RELEASE,
     SESSIONS,
@@ -21,16 +28,19 @@ from crawlproject.monitor.console.order_book import (
     ActionError,
     Orders,
     UnavailableError,
+    checked_count,
     checked_delay,
     checked_limit,
     in_words,
     split_order,
 )
+from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import counted
+from crawlproject.requests.meta import QUALITY
 from crawlproject.requests.owners import Owners
 from crawlproject.signals import sessions_limited
 from crawlproject.urls.fates import Reason, Stage
-from crawlproject.urls.server_key import server_name
+from crawlproject.urls.server_key import server_key, server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,10 +60,20 @@ STOP_REASON = "stopped_by_operator"
 MAX_SEED = 2_083
 
 #: Seeds queued in one step, and written to disk in one: a few ms each, also if each is of another server.
-SEED_STEP, SEEDS_SAVED = 100, 200
+SEED_STEP, SEEDS_SAVED = 50, 200
+
+#: Seeds of which the answer says why they are not new, and characters of each.
+MAX_OTHERS, MAX_SHOWN = 100, 200
+
+#: Seconds that an action waits for a pattern to be applied to the queue.
+SWEEP_WAIT = 1.0
+
+#: ``finish_reason`` of a crawl that has lasted as long as it may.
+TIMEOUT_REASON = "closespider_timeout"
 
 #: Counts of links that are seeds.
 _SEED_STATS = ("new", "seen", "sent")
+_SEEN = "seen: it is queued, or was fetched or refused"
 
 
 class Control:
@@ -69,6 +89,10 @@ class Control:
         self._shared = crawl.shared_orders
         self._book = book
         self._setting = crawl.allowed_sessions
+        self._timer: asyncio.TimerHandle | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        #: URLs that patterns have removed from the queue in this run.
+        self.removed = 0
 
     def actions(self) -> Actions:
         """What ``api`` offers below ``/api/``."""
@@ -81,6 +105,9 @@ class Control:
             "block": (self.block, ("name",)),
             "unblock": (self.unblock, ("name",)),
             "release": (self.release, ("name",)),
+            "limit": (self.limit, ("name", "value")),
+            "pattern": (self.pattern, ("kind", "pattern", "on")),
+            "fetch": (self.fetch, ("url",)),
             "seeds": (self.add_seeds, ("urls",)),
             "spiders": (self.reload_spiders, ("change",)),
         }
@@ -122,6 +149,18 @@ class Control:
             await _all(self._crawl.frontier.block(name, blocked=True))
         for name in orders.released:
             await _all(self._crawl.intake.release(name))
+        for name, limit in orders.limits.items():
+            self._override(name, limit)
+        for kind, patterns in orders.patterns.items():
+            for pattern in patterns:
+                self._crawl.limits.set_pattern(kind, pattern, on=True)
+
+    def close(self) -> None:
+        """The crawl ends: nothing is changed any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
 
     def describe(self) -> str:
         """The orders in force, in words."""
@@ -129,7 +168,11 @@ class Control:
         parts = ["paused"] if orders.paused else []
         if orders.sessions is not None:
             parts.append(f"{orders.sessions[0]} sessions")
-        tables = (("delayed", orders.delays), ("blocked", orders.blocked), ("released", orders.released))
+        patterns = [each for found in orders.patterns.values() for each in found]
+        tables = (
+            *(("limits", orders.limits), ("patterns", patterns), ("delayed", orders.delays)),
+            *(("blocked", orders.blocked), ("released", orders.released)),
+        )
         parts += [f"{len(table)} {what}" for what, table in tables if table]
         return ", ".join(parts) or "none"
 
@@ -149,6 +192,40 @@ class Control:
     async def limit_sessions(self, limit: Any) -> dict[str, Any]:
         limit = checked_limit(limit)
         return await self._order(SESSIONS, str(limit), limit=limit)
+
+    async def limit(self, name: Any, value: Any) -> dict[str, Any]:
+        """Put ``value`` in the place of a limit of the settings; None: the setting counts again."""
+        if name == SESSIONS:
+            return await (self._order(SESSIONS, None) if value is None else self.limit_sessions(value))
+        if name not in LIMITS:
+            raise ValueError(f"name: one of {SESSIONS}, {', '.join(LIMITS)}")
+        return await self._order(f"{LIMIT} {name}", None if value is None else str(checked_count(value)))
+
+    async def pattern(self, kind: Any, pattern: Any, on: Any) -> dict[str, Any]:
+        """Delete the queued URLs of a pattern, fetch them first or last, or follow links to no others; also those that
+        are found later, until this is undone (``on``: False)."""
+        if kind not in KINDS or not isinstance(pattern, str) or not isinstance(on, bool):
+            raise ValueError(f"kind: one of {', '.join(KINDS)}; pattern: a text; on: true or false")
+        if not (pattern := as_pattern(pattern)).strip("*"):
+            raise ValueError("pattern: matches every URL: stop the crawl instead, or block servers")
+        return await self._order(f"{kind} {pattern}", "1" if on else None)
+
+    async def fetch(self, url: Any) -> dict[str, Any]:
+        """Fetch one URL before all others of its server, also if it was fetched before."""
+        self._check_open()
+        if not isinstance(url, str) or not 0 < len(url) <= MAX_SEED:
+            raise ValueError(f"url: must be a URL of at most {MAX_SEED} characters")
+        (canonical,) = self._crawl.intake.canonical(Links(None, [url]))
+        if canonical is None:
+            raise ValueError("url: no URL with http or https and a server")
+        server = self._crawl.frontier.server(server_key(canonical))
+        best = 0.0 if server is None else server.urls.best_quality
+        request = Request(canonical, dont_filter=True, priority=ORDERED, meta={QUALITY: 1.01 * best + 1.0})
+        assert self._crawler.engine is not None
+        self._crawler.engine.crawl(request)
+        words = f"{canonical[:200]} is fetched next of its server"
+        logger.info("By the operator: %s", words)
+        return self._done(words, is_kept=await self._crawl.saved())
 
     async def delay(self, name: Any, seconds: Any) -> dict[str, Any]:
         """Keep ``seconds`` between two requests to a server, or to each server of a domain; 0: no longer."""
@@ -194,6 +271,11 @@ class Control:
             await _all(crawl.frontier.block(name, blocked=value is not None))
         elif kind == RELEASE and value is not None:
             await _all(crawl.intake.release(name))
+        elif kind == LIMIT:
+            self._override(name, None if value is None else checked_count(int(value)))
+        elif kind in KINDS:
+            crawl.limits.set_pattern(kind, name, on=value is not None)
+            await self._sweep()
         elif ((kind == PAUSED and not orders.paused) or kind == STOPPED) and value is None:
             return  # nothing to undo
         orders.change(order, value, self._setting)
@@ -205,29 +287,70 @@ class Control:
         if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)
 
+    def _override(self, name: str, limit: int | None) -> None:
+        """Obey another limit from now on. O(servers) for those of pages."""
+        self._crawl.limits.override(name, limit)
+        if name in ("server", "domain"):
+            self._crawl.intake.limits_changed()
+        limits, budgets = self._crawl.limits, self._crawl.frontier.budgets
+        if name in ("pages", "time"):
+            budgets.allow(budgets.limits._replace(pages=limits["pages"] or inf, seconds=limits["time"] or inf))
+        if name == "pages" and 0 < limits["pages"] <= self._crawl.pages and not is_closing(self._crawler):
+            end_crawl(self._crawler, "closespider_pagecount")
+        if name == "time":
+            forget_timeout(self._crawler)
+            if self._timer is not None:
+                self._timer.cancel()
+            if seconds := limits["time"]:
+                left = max(0.0, seconds - figures_of(self._crawler).now(0.0).elapsed)
+                end = partial(end_crawl, self._crawler, TIMEOUT_REASON)
+                self._timer = asyncio.get_running_loop().call_later(left, end)
+
+    async def _sweep(self) -> None:
+        """Apply the patterns to all queued URLs; a large queue goes on after this returns.
+
+        Each request is checked against the patterns before it is sent, so nothing depends on the end of this.
+        """
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._sweeping = asyncio.ensure_future(self._rewrite_all())
+        self._sweeping.add_done_callback(_swept)
+        await asyncio.wait((self._sweeping,), timeout=SWEEP_WAIT)
+
+    async def _rewrite_all(self) -> None:
+        frontier = self._crawl.frontier
+        for server in list(frontier.servers):
+            if server.urls and frontier.server(server.key) is server:
+                for removed in self._crawl.intake.rewrite(server):
+                    self.removed += removed
+                    await asyncio.sleep(0)
+        self._crawl.wake()  # that may have been the end of the crawl
+
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
         """Queue ``urls`` as seeds; the answer says how many are new, known, sent or refused, and why."""
         self._check_open()
         if not isinstance(urls, list) or not urls:
             raise ValueError("urls: must be a list of one or more URLs")
-        seeds = [url.strip() for url in urls if isinstance(url, str)]
-        fitting = [url for url in seeds if 0 < len(url) <= MAX_SEED]
-        found: Counter[str] = Counter({Reason.LENGTH: sum(len(url) > MAX_SEED for url in seeds)})
-        found[Reason.MALFORMED] = len(urls) - len(fitting) - found.total()
-        for start in range(0, len(fitting), SEED_STEP):
-            found += self._queue(fitting[start : start + SEED_STEP])
-            await asyncio.sleep(0)
-            if self._shared is None and (start + SEED_STEP) % SEEDS_SAVED == 0:  # Redis would take a second each time
-                await self._crawl.saved()
+        found: Counter[str] = Counter()
+        others: list[dict[str, str]] = []
+        for number, given in enumerate(urls, 1):
+            url = given.strip() if isinstance(given, str) else ""
+            reason = self._queue(url) if 0 < len(url) <= MAX_SEED else Reason.LENGTH if url else Reason.MALFORMED
+            found[reason] += 1
+            if reason not in ("new", "sent") and len(others) < MAX_OTHERS:
+                others.append({"url": str(given)[:MAX_SHOWN], "reason": _SEEN if reason == "seen" else reason})
+            if number % SEED_STEP == 0:
                 await asyncio.sleep(0)
+            if self._shared is None and number % SEEDS_SAVED == 0:  # Redis would take a second each time
+                await self._crawl.saved()
         counts = {name: found[name] for name in _SEED_STATS}
         counts["refused"] = len(urls) - sum(counts.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        reasons = {name: found[name] for name in sorted(found) if found[name] and name not in _SEED_STATS}
+        reasons = {str(name): found[name] for name in sorted(found) if name not in _SEED_STATS}
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         told = f"{counted(len(urls), 'seed')}: {words}{f' ({why})' if why else ''}"
         logger.info("By the operator: %s", told)
-        return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons)
+        return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons, others=others)
 
     async def reload_spiders(self, change: Any) -> dict[str, Any]:
         """Load new and changed spiders and rules in this process."""
@@ -239,12 +362,13 @@ class Control:
             raise ActionError("the crawl has neither spiders nor rules besides its own (-a spiders, -a rules)")
         return self._done("; ".join(reload()), is_kept=False)
 
-    def _queue(self, urls: list[str]) -> Counter[str]:
-        """Queue a few seeds at once; nothing else runs meanwhile, so the growth of the counts is theirs."""
+    def _queue(self, url: str) -> str:
+        """Queue a seed; nothing else runs meanwhile, so the growth of the counts is its. One of ``_SEED_STATS``, or why
+        it is refused."""
         before = self._links()
-        for _ in self._crawl.intake.push_links(Links(None, urls)):
+        for _ in self._crawl.intake.push_links(Links(None, [url])):
             pass
-        return self._links() - before
+        return next(iter(self._links() - before), Reason.MALFORMED)
 
     def _links(self) -> Counter[str]:
         counts = Counter({name: self._crawl.intake.links_counted(name) for name in _SEED_STATS})
@@ -261,8 +385,14 @@ class Control:
             raise ActionError("the crawl is already ending")
 
     def _done(self, words: str, *, is_kept: bool, **values: Any) -> dict[str, Any]:
+        self._book.done(words)
         stats_of(self._crawler).inc_value("console/actions")
         return {"done": words, "kept": is_kept, **values}
+
+
+def _swept(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("The patterns were not applied to all queued URLs: %s", error, exc_info=error)
 
 
 def _name(value: Any) -> str:

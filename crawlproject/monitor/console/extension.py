@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.monitor.console.control import Control
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class Console:
         self._crawler = crawler
         self._options = options
         self._service: _Service | None = None
+        self._control: Control | None = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
@@ -64,11 +66,13 @@ class Console:
 
         book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
         book.load()
-        control = Control(self._crawler, crawl, book)
+        self._control = control = Control(self._crawler, crawl, book)
         if self._options.port:
             service = load_object(SERVICE)(self._crawler, crawl, book, control.actions())
             self._service = service if await service.start() else None
         await control.restore(with_console=self._service is not None)
 
     def _closed(self) -> Awaitable[None] | None:
+        if self._control is not None:
+            self._control.close()
         return None if self._service is None else self._service.stop()

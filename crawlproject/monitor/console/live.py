@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
 
 
-#: Points of a chart; when there are as many, every second one is dropped.
-MAX_POINTS = 600
+#: Points of a chart of the last minutes or hour; and of all of a run: when there are as many, every second is dropped.
+MAX_POINTS = 300, 600
 
 #: Log lines remembered, and characters of each.
 MAX_LINES, MAX_LINE = 100, 500
@@ -40,24 +40,52 @@ CHARTED = (
 
 
 class History:
-    """Points of the figures: their distance doubles whenever ``MAX_POINTS`` is reached. O(1) amortised."""
+    """Points of the figures, of the last ``seconds``; None: of all, at a distance that doubles. O(1) amortised."""
 
-    def __init__(self, interval: float) -> None:
-        self.interval = interval
+    def __init__(self, seconds: float | None) -> None:
+        self.most = MAX_POINTS[seconds is None]
+        self.interval = 2.0 if seconds is None else seconds / self.most
         self.points: list[list[float | None]] = []
-        self._skipped = 0
+        self._is_bounded = seconds is not None
 
     def add(self, figures: Mapping[str, Any]) -> bool:
         """Add a point, if its turn has come; returns whether it was added."""
-        self._skipped += 1
-        if self._skipped < round(self.interval):
+        if self.points and figures["at"] - (self.points[-1][0] or 0.0) < self.interval - 0.5:
             return False
-        self._skipped = 0
         self.points.append(point(figures))
-        if len(self.points) >= MAX_POINTS:
+        if self._is_bounded:
+            del self.points[: -self.most]
+        elif len(self.points) >= self.most:
             del self.points[::2]
             self.interval *= 2
         return True
+
+
+#: Range of the charts -> its seconds.
+RANGES = {"300": 300.0, "3600": 3600.0, "all": None}
+
+
+class Charts:
+    """The histories of all ranges."""
+
+    def __init__(self) -> None:
+        self._histories = {name: History(seconds) for name, seconds in RANGES.items()}
+
+    def add(self, figures: Mapping[str, Any]) -> None:
+        for history in self._histories.values():
+            history.add(figures)
+
+    def shown(self, name: str) -> dict[str, Any]:
+        """Raises ValueError for an unknown range."""
+        if name not in self._histories:
+            raise ValueError(f"range: one of {', '.join(self._histories)}")
+        history = self._histories[name]
+        return {
+            "names": ["at", *CHARTED],
+            "interval": history.interval,
+            "most": history.most + 60,
+            "points": history.points,
+        }
 
 
 def point(figures: Mapping[str, Any]) -> list[float | None]:
@@ -89,7 +117,7 @@ class LineLog(logging.Handler):
 
 
 #: Servers remembered, answers of each, and characters of a URL: 6 MB in all.
-MAX_SERVERS, MAX_ANSWERS, MAX_URL = 2_000, 8, 300
+MAX_SERVERS, MAX_ANSWERS, MAX_URL = 1_000, 16, 300
 
 
 class AnswerLog:

@@ -1,19 +1,24 @@
 """The operator's orders and the file that keeps them over a restart.
 
-An order has a name and a value, both texts: ``paused`` (any value), ``sessions`` (a number), ``delay NAME`` (seconds),
-``block NAME``, ``release NAME`` (any value), and ``stopped``, which ends the crawl; without a value it is undone.
+An order has a name and a value, both texts: ``paused`` (any value), ``sessions`` (a number), ``limit NAME`` (a number),
+``delay NAME`` (seconds), ``block NAME``, ``release NAME``, and ``exclude``, ``include``, ``raise``, ``lower PATTERN``
+(any value), and ``stopped``, which ends the crawl; without a value it is undone.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import time
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from crawlproject.frontier.live_limits import EXCLUDE, INCLUDE, KINDS, LIMITS, LOWER, MAX_LIMIT, MAX_PATTERNS, RAISE
 from crawlproject.frontier.orders import MAX_NAMES
 from crawlproject.storage.replacing import replace_file
 from crawlproject.urls.server_key import server_name
+from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sized
@@ -27,7 +32,11 @@ logger = logging.getLogger(__name__)
 VERSION = 1
 
 #: Kinds of orders.
-PAUSED, STOPPED, SESSIONS, DELAY, BLOCK, RELEASE = "paused", "stopped", "sessions", "delay", "block", "release"
+PAUSED, STOPPED, SESSIONS, LIMIT = "paused", "stopped", "sessions", "limit"
+DELAY, BLOCK, RELEASE = "delay", "block", "release"
+
+#: Actions that are shown, the last ones.
+MAX_ACTIONS = 20
 
 #: The file in the directory of the frontier.
 FILE_NAME = "orders.json"
@@ -62,12 +71,18 @@ class Orders:
     blocked: list[str] = field(default_factory=list)
     #: Servers that the guard does not judge.
     released: list[str] = field(default_factory=list)
+    #: Limit -> what replaces its setting (``frontier.live_limits``).
+    limits: dict[str, int] = field(default_factory=dict)
+    #: Kind -> patterns of URLs.
+    patterns: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
     def given(self) -> dict[str, str]:
         """Names and values, of which ``of`` makes these orders."""
         found = {PAUSED: "1"} if self.paused else {}
         if self.sessions is not None:
             found[SESSIONS] = str(self.sessions[0])
+        found |= {f"{LIMIT} {name}": str(limit) for name, limit in self.limits.items()}
+        found |= {f"{kind} {each}": "1" for kind, patterns in self.patterns.items() for each in patterns}
         found |= {f"{DELAY} {name}": str(seconds) for name, seconds in self.delays.items()}
         return (
             found
@@ -96,9 +111,9 @@ class Orders:
     def check(self, order: str) -> None:
         """Raise ValueError if there are too many orders of its kind. O(orders)."""
         kind, name = split_order(order)
-        table = {DELAY: self.delays, BLOCK: self.blocked, RELEASE: self.released}.get(kind, ())
+        table = {DELAY: self.delays, BLOCK: self.blocked, RELEASE: self.released, **self.patterns}.get(kind, ())
         if name not in table:
-            _fitting(table)
+            _fitting(table, MAX_PATTERNS if kind in KINDS else MAX_NAMES)
 
     def change(self, order: str, value: str | None, setting: int) -> None:
         """Note the ``value`` of an order. O(orders). Raises ValueError for what is no order."""
@@ -110,17 +125,23 @@ class Orders:
         elif kind == SESSIONS:
             limit = setting if value is None else checked_limit(int(value))
             self.sessions = None if limit == setting else (limit, setting)
+        elif kind == LIMIT and value is not None:
+            self.limits[name] = checked_count(int(value))
+        elif kind == LIMIT:
+            self.limits.pop(name, None)
         elif kind == DELAY and value is not None and (seconds := checked_delay(float(value))):
             self.check(order)
             self.delays[name] = seconds
         elif kind == DELAY:
             self.delays.pop(name, None)
         else:
-            names = self.blocked if kind == BLOCK else self.released
+            names = self.patterns.get(kind) if kind in KINDS else self.blocked if kind == BLOCK else self.released
+            assert names is not None
             if value is None:
                 names[:] = [each for each in names if each != name]
             elif name not in names:
-                _fitting(names).append(name)
+                self.check(order)
+                names.append(name)
 
     def __bool__(self) -> bool:
         return self != type(self)()
@@ -133,6 +154,10 @@ def split_order(order: str) -> tuple[str, str]:
         return kind, name
     if order in (PAUSED, STOPPED, SESSIONS):
         return order, ""
+    if kind == LIMIT and name in LIMITS:
+        return kind, name
+    if kind in KINDS and UrlPatterns([name]):
+        return kind, name
     raise ValueError("not an order of this version")
 
 
@@ -143,11 +168,18 @@ def in_words(order: str, value: str | None) -> str:
         seconds = float(value or 0)
         return f"{name}: at least {seconds:g} s between two requests" if seconds else f"{name}: no delay is ordered"
     if kind == SESSIONS:
-        return f"at most {value} sessions"
+        return "as many connections as the settings allow" if value is None else f"at most {value} connections"
+    if kind == LIMIT:
+        limit = "as the settings say" if value is None else value if int(value) else "no limit"
+        return f"{LIMITS.get(name, name)}: {limit}"
     words = {
         PAUSED: ("the crawl continues", "the crawl is paused"),
         STOPPED: ("the crawl ends", "the crawl ends"),
         BLOCK: (f"{name} is not blocked", f"{name} is blocked"),
+        EXCLUDE: (f"{name} is fetched again, if it is found", f"nothing is fetched of {name}"),
+        INCLUDE: (f"links need not match {name}", f"links are only followed to {name}"),
+        RAISE: (f"{name} is not fetched first", f"{name} is fetched first"),
+        LOWER: (f"{name} is not fetched last", f"{name} is fetched last"),
         RELEASE: (f"{name} is not released from the guard", f"{name} is released from the guard"),
     }
     return words.get(kind, (order, order))[value is not None]
@@ -159,11 +191,17 @@ class OrderBook:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.orders = Orders()
+        #: The last actions of this run: when (seconds since the epoch), and what.
+        self.actions: deque[dict[str, Any]] = deque(maxlen=MAX_ACTIONS)
 
     @property
     def is_kept(self) -> bool:
         """Whether orders outlive the process."""
         return self._path is not None
+
+    def done(self, words: str) -> None:
+        """Note an action."""
+        self.actions.append({"at": time.time(), "what": words})
 
     def load(self) -> None:
         """Read the file, if there is one. A damaged one is renamed and logged, and no order is in force."""
@@ -221,7 +259,14 @@ def checked_limit(value: Any) -> int:
     return value
 
 
-def _fitting(names: T) -> T:
-    if len(names) >= MAX_NAMES:
-        raise ValueError(f"at most {MAX_NAMES} names")
+def checked_count(value: Any) -> int:
+    """A limit, 0: none; raises ValueError for anything else."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_LIMIT:
+        raise ValueError(f"value: must be a whole number from 0 to {MAX_LIMIT}")
+    return value
+
+
+def _fitting(names: T, most: int = MAX_NAMES) -> T:
+    if len(names) >= most:
+        raise ValueError(f"at most {most} of a kind")
     return names

@@ -146,6 +146,7 @@ def row(server: Server, now: float) -> dict[str, Any]:
         "urls": len(server.urls),
         "quality": server.urls.best_quality if server.urls else 0.0,
         "pages": server.fetched,
+        "measured": server.answered,
         "response_time": estimates.response_time,
         "failures": server.failures,
         "next": wait_of(server, now),

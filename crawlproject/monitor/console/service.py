@@ -11,7 +11,7 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket
 from crawlproject.monitor.console.api import TICK, Hub, application
-from crawlproject.monitor.console.live import AnswerLog, History, LineLog
+from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.options.console import ConsoleOptions
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between the first points of a chart.
-INTERVAL = 2.0
+#: Figures that other workers' consoles show of this one.
+TOLD = ("held_back", "pages_per_second")
 
 #: Seconds that open requests may take when the crawl has ended: streams tell their pages so, on a busy machine as well.
 SHUTDOWN = 5.0
@@ -37,8 +37,8 @@ class ConsoleService:
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
-        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), History(INTERVAL)
-        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, self._lines)
+        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), Charts()
+        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, Charts(), self._lines)
         self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
@@ -95,7 +95,10 @@ class ConsoleService:
     async def _tick(self) -> None:
         while True:
             try:
-                self._charts.add(self._room.figures())
+                self._charts.add(figures := self._room.figures())
+                self._crawl.told.update((name, figures[name]) for name in TOLD)
+                if self._crawl.shared_orders is not None:
+                    await self._room.whole.look()
                 self._hub.publish()
             except Exception:
                 logger.exception("The console's figures failed")

@@ -43,7 +43,7 @@ def topics(figures: Figures) -> list[Topic]:
             (
                 f"{figures.sessions} of {figures.session_limit}",
                 f"{servers.known:,} servers: {servers.ready:,} ready, {servers.resting:,} resting, {waiting}"
-                f"{servers.leased:,} leased, {servers.given_up:,} given up",
+                f"{servers.leased:,} in use, {servers.given_up:,} given up",
             ),
         ),
         Topic("URLs", (queued_words(figures), f"{figures.seen:,} seen")),

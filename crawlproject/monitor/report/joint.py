@@ -184,6 +184,9 @@ def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
         **_times(found),
         "shortest_wait": min(shortest, default=None),
         "longest_wait": max(longest, default=None),
+        "name": found[0].get("name"),
+        "spider": found[0].get("spider"),
+        "examples": {name: urls for each in found for name, urls in _dict(each, "examples").items()},
         "stats": joint_stats([_dict(each, "stats") for each in found]),
         "settings": _common([_dict(each, "settings") for each in found]),
     }

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
 from crawlproject.monitor.console.page_files import one_script, page_file
-from crawlproject.monitor.quantities import counted, duration
-from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row
+from crawlproject.monitor.quantities import counted, duration, exact_duration
+from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row, written_time
 from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories, worker_facts
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
 from crawlproject.monitor.spider_rows import rows_of_stats
+from crawlproject.options.monitor import REPORT_FOLDER
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
-from crawlproject.urls.fates import STATS, Reason, Stage
+from crawlproject.urls.fates import EXAMPLES, STATS, Reason, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,8 +38,11 @@ if TYPE_CHECKING:
 #: Longest text; most rows of a table; points of a curve.
 MAX_TEXT, MAX_ROWS, POINTS = 200, 1000, 400
 
+#: Examples of a reason that are shown.
+MAX_EXAMPLES = 3
+
 #: Modules of the page, those first that others need.
-SCRIPTS = ("format.js", "tables.js", "charts.js", "report.js")
+SCRIPTS = ("format.js", "overview.js", "tables.js", "charts.js", "report.js")
 
 #: Columns of a server.
 TEXTS = ("server", "state", "error")
@@ -62,30 +66,40 @@ def page(
     whole, run = (f" ({scope})" if scope else "" for scope in facts.scopes)
     rows = snapshot.get("servers")
     known = rows if isinstance(rows, list) else []
+    name = name_of(snapshot)
     data = {
+        "title": f"Report of {name}" if name else "Report of a crawl",
+        "about": _about(facts),
+        "overview": _overview(facts),
+        "lost": [
+            part(f"What was lost, and why{run}", (), _lost(facts, of_links=False)),
+            part(f"Links that were not followed{run}", (), _lost(facts, of_links=True)),
+        ],
         "charts": f"Over time{whole}",
         "servers_title": f"Servers{whole}",
         "history": _history(facts),
-        "parts": [*_workers(workers), *([_part("Runs", (), _table(runs_rows(facts)))] if facts.runs > 1 else [])],
+        "parts": [*_workers(workers), *([part("Runs", (), table(runs_rows(facts)))] if facts.runs > 1 else [])],
         "after": [
-            _part(f"What held the crawl back{whole}", (), _pairs("Limit", "Share of the time", _shares(facts))),
-            *([_part(f"Spiders{run}", (), _table(spiders))] if (spiders := rows_of_stats(facts.stats)) else []),
-            _part(f"Times{run}", (), _times(facts)),
+            part(f"What held the crawl back{whole}", (), _pairs("Limit", "Share of the time", _shares(facts))),
+            *([part(f"Spiders{run}", (), table(spiders))] if (spiders := rows_of_stats(facts.stats)) else []),
+            part(f"Times{run}", (), _times(facts)),
             _answers(facts, run),
-            _part(f"Politeness{run}", _politeness(facts)),
-            _part(f"Duplicates, mirrors, traps{run}", (), _pairs("What", "Count", _copies(facts))),
+            part(f"Politeness{run}", _politeness(facts)),
+            part(f"Duplicates, mirrors, traps{run}", (), _pairs("What", "Count", _copies(facts))),
             _settings(snapshot, run),
-            *([_part(f"The other servers{whole}", [_rest(snapshot.get("rest"))])] if known else []),
+            *([part(f"The other servers{whole}", [_rest(snapshot.get("rest"))])] if known else []),
         ],
         "servers": [_server(row) for row in known[:MAX_ROWS] if isinstance(row, dict) and "server" in row],
     }
-    told = "".join(f'<p class="note" role="note">{text(problem)}</p>' for problem in problems)
-    told += f"<section><h2>Summary</h2><p>{' '.join(map(text, summary(facts)))}</p></section>"
+    told = f"<section><h2>Summary</h2><p>{' '.join(map(text, summary(facts)))}</p></section>"
     told += f"<section><h2>What to change</h2><ul>{''.join(f'<li>{text(each)}</li>' for each in advice(facts))}</ul>"
-    return _document(page_file("report.html").replace("<!-- summary -->", f"{told}</section>"), data)
+    return document(f"{told}</section>", data, problems)
 
 
-def _document(body: str, data: Mapping[str, Any]) -> str:
+def document(told: str, data: Mapping[str, Any], problems: Sequence[str] = ()) -> str:
+    """The page with what is ``told`` in HTML, and ``data`` for its script."""
+    notes = "".join(f'<p class="note" role="note">{text(problem)}</p>' for problem in problems)
+    body = page_file("report.html").replace("<!-- notes -->", notes).replace("<!-- summary -->", told)
     styles, library = page_file("uPlot.css") + page_file("console.css"), page_file("uPlot.js")
     script = one_script(*SCRIPTS)
     policy = f"default-src 'none'; style-src '{_hash(styles)}'; script-src '{_hash(library)}' '{_hash(script)}'"
@@ -95,7 +109,7 @@ def _document(body: str, data: Mapping[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}; base-uri \'none\'">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>Report of a crawl</title><style>{styles}</style></head>{body}"
+        f"<title>{text(data['title'])}</title><style>{styles}</style></head>{body}"
         f'<script type="application/json" id="data">{written}</script>'
         f'<script>{library}</script><script type="module">{script}</script></html>\n'
     )
@@ -111,17 +125,74 @@ def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _part(title: str, sentences: Iterable[str], *tables: dict[str, Any]) -> dict[str, Any]:
+def part(title: str, sentences: Iterable[str], *tables: dict[str, Any]) -> dict[str, Any]:
     return {"title": title, "sentences": [str(each)[: MAX_TEXT * 5] for each in sentences], "tables": tables}
 
 
-def _table(rows: Sequence[Mapping[str, object]], none: str = "None.") -> dict[str, Any]:
-    cells = [[str(each)[:MAX_TEXT] for each in row.values()] for row in rows[:MAX_ROWS]]
+def table(rows: Sequence[Mapping[str, object]], none: str = "None.", most: int = MAX_TEXT) -> dict[str, Any]:
+    cells = [[str(each)[:most] for each in row.values()] for row in rows[:MAX_ROWS]]
     return {"names": list(rows[0]) if rows else [], "rows": cells, "none": none}
 
 
 def _pairs(name: str, value: str, rows: Mapping[str, object], none: str = "None.") -> dict[str, Any]:
-    return _table([{name: key, value: each} for key, each in rows.items()], none)
+    return table([{name: key, value: each} for key, each in rows.items()], none)
+
+
+def name_of(snapshot: Mapping[str, Any]) -> str:
+    """Of the crawl; empty if it is not known."""
+    return str(snapshot.get("name") or "")[:MAX_TEXT]
+
+
+def _about(facts: Facts) -> list[str]:
+    """State and sentence of the header."""
+    reason = facts.stats.get("finish_reason")
+    state = f"ended: {str(reason)[:MAX_TEXT].replace('_', ' ')}" if reason else "not ended"
+    spider = facts.snapshot.get("spider")
+    parts = [f"spider {str(spider)[:MAX_TEXT]}"] if spider else []
+    parts.append(f"started {written_time(facts.began, '%Y-%m-%d %H:%M')} UTC")
+    parts.append(f"ran {exact_duration(facts.end['elapsed'])}")
+    parts.append(f"last sign of life {written_time(facts.last, '%Y-%m-%d %H:%M')} UTC")
+    return [state, " · ".join(parts)]
+
+
+def _overview(facts: Facts) -> dict[str, Any]:
+    """The figures of the first screen, by their names in the console's API."""
+    end, held = facts.end, next(iter(facts.held_back().items()), None)
+    seen = end["seen"]
+    return {
+        "ended": True,
+        "scope": facts.scopes[0] or "this run",
+        "pages": end["pages"],
+        "mean_pages_per_second": _finite(end["pages"] / max(1.0, end["elapsed"])),
+        "quality_share": facts.quality_share(end),
+        "quality_gathered": _finite(end["gathered"]),
+        "seen": seen,
+        "progress": {"what": "queue", "done": max(0.0, seen - end["queued"]), "of": seen},
+        "queued": end["queued"],
+        "blocked": end["blocked"],
+        "bytes": end["bytes"],
+        "failures": {"all": end["failures"]},
+        "servers/known": end["servers"],
+        "servers/given_up": end["given_up"],
+        "items": facts.stats.get("item_scraped_count") if is_number(facts.stats.get("item_scraped_count")) else None,
+        "relevant": end["relevant"],
+        "held_back": f"{held[0]} ({held[1]:.0%} of the time)" if held is not None else "",
+    }
+
+
+def _lost(facts: Facts, *, of_links: bool) -> dict[str, Any]:
+    """URLs that are no pages, by what became of them, most first, with examples."""
+    found = facts.snapshot.get("examples")
+    examples = found if isinstance(found, dict) else {}
+    places = [(stage, reason) for stage, reason in STATS if (stage is Stage.LINK) == of_links and not reason.is_page]
+    counts = {place: count for place in places if (count := facts.stat(STATS[place]))}
+    rows = []
+    for (stage, reason), count in sorted(counts.items(), key=lambda each: -each[1]):
+        urls = examples.get(f"{stage}/{reason}")
+        some = [str(url)[:MAX_TEXT] for url in urls[:EXAMPLES]] if isinstance(urls, list) else []
+        row = {"Reason": reason.words, "URLs": f"{count:,.0f}", "What to change": reason.change or "nothing need be"}
+        rows.append(row | {"Examples": " ".join(some[:MAX_EXAMPLES]) or "none kept"})
+    return table(rows, "Nothing." if of_links else "Nothing was lost.", EXAMPLES * MAX_TEXT)
 
 
 def _history(facts: Facts) -> dict[str, Any]:
@@ -163,7 +234,7 @@ def _workers(workers: Sequence[tuple[str, Facts]]) -> list[dict[str, Any]]:
     if not workers:
         return []
     told = f"{counted(len(workers), 'worker')}; the rest of this report has the sums of all."
-    return [_part("Workers", [told], _table([{"Worker": name, **worker_row(facts)} for name, facts in workers]))]
+    return [part("Workers", [told], table([{"Worker": name, **worker_row(facts)} for name, facts in workers]))]
 
 
 def _shares(facts: Facts) -> dict[str, str]:
@@ -180,7 +251,7 @@ def _times(facts: Facts) -> dict[str, Any]:
             found = {title: quantile(counts, share) for title, share in (("Median", 0.5), ("90%", 0.9), ("99%", 0.99))}
             written = {title: "–" if time is None else _time(time) for title, time in found.items()}
             rows.append({"What": name, "Number": f"{sum(counts):,.0f}", **written})
-    return _table(rows, "None yet.")
+    return table(rows, "None yet.")
 
 
 def _time(seconds: float) -> str:
@@ -195,13 +266,11 @@ def _answers(facts: Facts, run: str) -> dict[str, Any]:
         for name, count in sorted(facts.stats.items())
         if name.startswith("downloader/response_status_count/") and is_number(count)
     }
-    failures = {kind: f"{count:,}" for kind, count in facts.failures.items()}
     requests = f"{facts.stat('downloader/request_count'):,.0f} requests, robots.txt files among them"
-    return _part(
-        f"Answers, failures, refusals{run}",
+    return part(
+        f"Answers{run}",
         [f"Of the last run{facts.as_of}: {requests}."],
         _pairs("Status", "Answers", statuses, "No answer."),
-        _pairs("Failure, refusal, retry", "Count", failures, "No failure."),
     )
 
 
@@ -244,7 +313,8 @@ def _copies(facts: Facts) -> dict[str, str]:
 
 def _server(row: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str(row.get(name))[:MAX_TEXT] for name in TEXTS}
-    return texts | {name: number_of(row.get(name)) for name in NUMBERS}
+    measured = row.get("measured", bool(number_of(row.get("pages"))))
+    return texts | {"measured": bool(measured)} | {name: number_of(row.get(name)) for name in NUMBERS}
 
 
 def _rest(rest: object) -> str:
@@ -262,7 +332,7 @@ def _settings(snapshot: Mapping[str, Any], run: str) -> dict[str, Any]:
     settings = snapshot.get("settings")
     order = "Those of the command line first, then the spider's, then the project's."
     known = settings if isinstance(settings, dict) else {}
-    return _part(f"Settings that differ from their defaults{run}", [order], _pairs("Setting", "Value", known))
+    return part(f"Settings that differ from their defaults{run}", [order], _pairs("Setting", "Value", known))
 
 
 REPORT_NAME = "report.html"
@@ -276,6 +346,23 @@ class Made:
     problems: tuple[str, ...]
 
 
+def crawl_of(directory: Path, problems: list[str]) -> Facts:
+    """The crawl whose figures are in ``directory``, or in its JOBDIR, by one process or several. Raises OSError,
+    ValueError if there is none."""
+    if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
+        directory /= REPORT_FOLDER
+    if (directory / FILE_NAME).exists():
+        facts = Facts.of(*_read(directory, problems))
+    else:
+        workers = _workers_below(directory, problems)
+        facts = Facts.of(joint_series(workers), joint_snapshot(workers), worker_facts(workers))
+    if not facts.samples:
+        raise ValueError(
+            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
+        )
+    return facts
+
+
 def write_report(directory: Path, target: Path | None = None) -> Made:
     """Make the report of the series in ``directory``, and write it to ``target`` or beside them.
 
@@ -287,7 +374,7 @@ def write_report(directory: Path, target: Path | None = None) -> Made:
         raise ValueError(
             f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
         )
-    return _write(page(series, snapshot, problems), directory if target is None else target, problems)
+    return write(page(series, snapshot, problems), directory if target is None else target, problems)
 
 
 def write_joint_report(directory: Path, target: Path | None = None) -> Made:
@@ -296,6 +383,17 @@ def write_joint_report(directory: Path, target: Path | None = None) -> Made:
     Raises OSError, ValueError if no worker has a series that can be read.
     """
     problems: list[str] = []
+    workers = _workers_below(directory, problems)
+    series = joint_series(workers)
+    if not len(series):
+        raise ValueError(
+            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
+        )
+    content = page(series, joint_snapshot(workers), problems, worker_facts(workers))
+    return write(content, directory if target is None else target, problems)
+
+
+def _workers_below(directory: Path, problems: list[str]) -> list[Worker]:
     workers = []
     for place in worker_directories(directory):
         name = place.name if place.parent == directory else place.parent.name
@@ -303,13 +401,7 @@ def write_joint_report(directory: Path, target: Path | None = None) -> Made:
             workers.append(Worker(name, *_read(place, problems)))
         except (OSError, ValueError) as error:
             problems.append(f"{name} is missing in the report: {plain_message(error)}")
-    series = joint_series(workers)
-    if not len(series):
-        raise ValueError(
-            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
-        )
-    content = page(series, joint_snapshot(workers), problems, worker_facts(workers))
-    return _write(content, directory if target is None else target, problems)
+    return workers
 
 
 def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]:
@@ -324,7 +416,7 @@ def _read(directory: Path, problems: list[str]) -> tuple[Series, dict[str, Any]]
         return series, {}
 
 
-def _write(content: str, target: Path, problems: Sequence[str]) -> Made:
+def write(content: str, target: Path, problems: Sequence[str]) -> Made:
     path = target / REPORT_NAME if target.is_dir() else target
     if path.is_symlink() or (path.exists() and not path.is_file()):  # to a pipe or a file: /dev/stdout; a device
         path.write_text(content, encoding="utf-8")

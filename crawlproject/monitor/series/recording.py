@@ -16,7 +16,6 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.engine import stats_of
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
 from crawlproject.monitor.series.snapshot import changed_settings, run_part, sample_of, snapshot_of
@@ -106,7 +105,7 @@ class Series:
         if snapshot is None and crawl is not None:
             snapshot = snapshot_of(crawl, figures_of(self._crawler).survey)
         if snapshot is not None:
-            run = run_part(stats_of(self._crawler).get_stats(), self._settings)
+            run = run_part(self._crawler, self._settings)
             write_snapshot(self._directory / SNAPSHOT_NAME, snapshot | run)
 
     def _closing(self) -> None:

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
 
+from crawlproject.engine import stats_of
 from crawlproject.frontier.observed_times import TIME_BOUNDS
 from crawlproject.monitor.forecast import TOP
-from crawlproject.monitor.quantities import budget_words
+from crawlproject.monitor.quantities import budget_words, crawl_name
 from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.options.all_settings import DEFAULTS
+from crawlproject.options.console import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.frontier.frontier import Frontier
@@ -70,6 +74,7 @@ def server_row(server: Server, frontier: Frontier) -> dict[str, Any]:
     return {
         "server": server.key[:MAX_TEXT],
         "pages": server.fetched,
+        "measured": server.answered,
         "gathered": _short(server.gathered),
         "urls": len(urls),
         "rank": _short(frontier.policy.rank(server)) if urls else 0,
@@ -121,12 +126,16 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "shortest_wait": times.shortest_wait if times.waits.total else None,
         "longest_wait": times.waits.longest,
         "too_early": times.too_early,
+        "examples": crawl.fates.to_state()["examples"],
     }
 
 
-def run_part(stats: Mapping[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """Time, stats and settings of the run, as plain values. O(stats)."""
+def run_part(crawler: Crawler, settings: Mapping[str, str]) -> dict[str, Any]:
+    """Name, time, stats and settings of the run, as plain values. O(stats)."""
+    stats, spider, job = stats_of(crawler).get_stats(), crawler.spider, ConsoleOptions.of(crawler).job
     return {
+        "name": crawl_name("" if spider is None else spider.name, job),
+        "spider": "" if spider is None else spider.name[:MAX_TEXT],
         "at": time.time(),
         "stats": {name[:MAX_TEXT]: _plain(value) for name, value in stats.items()},
         "settings": dict(settings),

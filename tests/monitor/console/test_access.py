@@ -205,3 +205,12 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
         make_private(folder)
     make_private(tmp_path / "new")
     make_private(tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "status"), [("/", "navigate", 200), ("/", "cors", 403), ("/api/state", "navigate", 403)]
+)
+def test_a_link_to_the_page_may_be_followed(client: Client, path: str, mode: str, status: int) -> None:
+    """As from the console of another worker, which is another site to the browser; nothing else is answered so."""
+    headers = {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": mode, "Sec_Fetch_Dest": "document"}
+    assert client.send("GET", path, **headers).status == status

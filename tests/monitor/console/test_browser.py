@@ -3,8 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.resources import files
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,10 @@ pytestmark = pytest.mark.long
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-SIZES = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")]
+SIZES = [(width, scheme) for width in (390, 1280, 1920) for scheme in ("light", "dark")]
+
+#: What is in the address of each view.
+VIEWS = ("overview", "servers", "urls", "controls")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +52,7 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.goto(f"http://127.0.0.1:{client.port}/#token={client.token}")
-    page.wait_for_selector("#servers tbody tr")
+    page.wait_for_selector("#hero strong")
     yield page
     context.close()
     # wrong arguments; asked after the crawl had ended; an action without Redis
@@ -84,20 +86,56 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield open_console(process, job, port)
 
 
+def show(page: Page, view: str) -> None:
+    """Go to a view by its address, and wait until it shows something."""
+    page.evaluate("to => { location.hash = to; }", f"#/{view}")
+    name = view.partition("?")[0]
+    page.wait_for_selector(f"#view-{name}:not([hidden])")
+    page.wait_for_selector(
+        {
+            "overview": "#charts canvas >> nth=4",
+            "servers": "#servers tbody tr",
+            "server": "#server-body h3",
+            "urls": "#urls tbody tr",
+            "url": "#url-body h3",
+            "controls": "#limits input >> nth=5",
+        }[name]
+    )
+
+
+def show_none(page: Page, search: str) -> None:
+    """Search for a URL that there is not."""
+    page.evaluate("to => { location.hash = to; }", f"#/urls?search={search}")
+    page.wait_for_selector("#urls-caption:has-text('No URL matches')")
+
+
+def check_looks(page: Page, folder: Path, name: str) -> None:
+    """Nothing is wider than the screen, no chart is blank, no text lies on another; the screenshots are kept."""
+    width, scheme = page.viewport_size["width"], page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for view in VIEWS:
+        show(page, view)
+        if view == "overview":
+            wait_in(page, INKED)
+        page.wait_for_timeout(50)
+        page.screenshot(
+            path=folder / f"{name}-{view}-{width}-{'dark' if scheme else 'light'}.png", full_page=view != "urls"
+        )
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        assert page.evaluate(OVERLAPS) == [], view
+        assert width < 1280 or page.evaluate(CUT) == [], view
+
+
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_looks(browser: Browser, crawl: Client, width: int, scheme: str, tmp_path: Path) -> None:
-    """Nothing is wider than the screen, no chart is blank, no text lies on another; the screenshots are kept."""
+    """All views, and the pages of a server and of a URL."""
     with opened(browser, crawl, width, scheme) as page:
-        wait_in(page, "document.querySelectorAll('#charts canvas').length >= 5")
-        wait_in(page, INKED)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate(OVERLAPS) == []
-        page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
-        page.click("#servers tbody button")
-        page.wait_for_selector("#server[open] table")
-        assert page.evaluate("document.querySelector('#server').scrollWidth") <= width
-        page.screenshot(path=tmp_path / f"{width}-{scheme}-server.png")
-        assert page.evaluate("getComputedStyle(document.body).colorScheme") in ("normal", "light dark")
+        check_looks(page, tmp_path, "running")
+        for view in ("server", "url"):
+            show(page, f"{view}s")
+            page.click(f"#{view}s tbody a")
+            page.wait_for_selector(f"#{view}-body h3")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.screenshot(path=tmp_path / f"running-{view}-{width}-{scheme}.png", full_page=True)
 
 
 #: Whether each canvas has pixels of more than two colours.
@@ -106,6 +144,17 @@ INKED = """() => [...document.querySelectorAll('#charts canvas')].every((canvas)
   return new Set(pixels).size > 3;
 })"""
 
+#: What is red of what is visible.
+RED = """() => {
+  const red = getComputedStyle(document.documentElement).getPropertyValue('--danger').trim();
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.color = red;
+  const shown = getComputedStyle(probe).color;
+  probe.remove();
+  return [...document.querySelectorAll('header *, main *')]
+    .filter((each) => each.offsetParent && getComputedStyle(each).color === shown).map((each) => each.outerHTML);
+}"""
+
 #: Tables of which a part can only be seen by scrolling sideways.
 CUT = """() => [...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)
   .map((each) => each.getAttribute('aria-label') || each.innerText.slice(0, 50))"""
@@ -113,7 +162,8 @@ CUT = """() => [...document.querySelectorAll('.scroll')].filter((each) => each.s
 #: Pairs of neighbouring blocks that overlap.
 OVERLAPS = """(() => {
   const found = [];
-  for (const group of ['main > section', '#figures > div', '#charts > figure', '.actions > *', 'header > *']) {
+  for (const group of ['main > section', '#figures > div', '#hero > div', '#charts > figure', '#parts > *',
+    '.actions > *', 'header > *', '.pair']) {
     const boxes = [...document.querySelectorAll(group)].map((each) => each.getBoundingClientRect())
       .filter((box) => box.width && box.height);
     boxes.forEach((one, at) => boxes.slice(at + 1).forEach((two) => {
@@ -126,26 +176,102 @@ OVERLAPS = """(() => {
 })()"""
 
 
+def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> None:
+    """What holds it back is the pause; an ended crawl is not red, and has no requests in progress; figures of a resumed
+    one say of what they are."""
+    job, port = tmp_path / "job", free_port()
+    spec = WebSpec(servers=20, pages=4_000, time_scale=0.3)
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
+    spider = "crawlproject.spiders.web.WebSpider"
+    for run in ("first", "resumed"):
+        with (
+            running_web(spec) as web,
+            crawling(spider, tmp_path, settings=settings, seeds=",".join(web.seeds)) as process,
+            ExitStack() as stack,
+        ):
+            client = open_console(process, job, port)
+            until(lambda client=client: client.get("state")["figures"]["pages"] >= 50)
+            pages = [stack.enter_context(opened(browser, client, *size)) for size in SIZES]
+            client.post("pause")
+            for page in pages:
+                page.wait_for_selector("#state[data-state=paused]")
+                page.wait_for_selector("#held button:has-text('Resume')")
+                if run == "resumed":
+                    page.wait_for_selector("#hero:has-text('in all runs')")
+                check_looks(page, tmp_path, f"{run}-paused")
+                show(page, "overview")
+            client.post("resume")
+            client.post("stop")
+            for page in pages:
+                page.wait_for_selector("#state[data-state=ended]")
+                page.wait_for_selector("#hero:has-text('mean')")
+                assert page.evaluate(RED) == []
+                assert page.evaluate(OVERLAPS) == []
+                scheme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
+                name = f"{run}-ended-{page.viewport_size['width']}-{scheme}.png"
+                page.screenshot(path=tmp_path / name, full_page=True)
+
+
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_accessibility(browser: Browser, crawl: Client, width: int, scheme: str) -> None:
-    """axe-core finds nothing serious, neither in the page nor in a server's."""
-    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
-    rules = next(path for path in files("axe_playwright_python").iterdir() if path.name == "axe.min.js")
+    """axe-core finds nothing serious in any view."""
     with opened(browser, crawl, width, scheme) as page:
-        page.wait_for_selector("#charts canvas")
-        for opener in (None, "#servers tbody button"):
-            if opener:
-                page.click(opener)
-                page.wait_for_selector("#server[open] table")
-            page.evaluate(rules.read_text(encoding="utf-8"))
-            found = page.evaluate("axe.run()")["violations"]
-            serious = [each for each in found if each["impact"] in ("serious", "critical")]
-            assert not serious, json.dumps(serious, indent=1)[:3000]
+        for view in VIEWS:
+            show(page, f"{view}?limit=10" if view == "servers" else view)
+            assert faults(page) == [], view
+        for view in ("server", "url"):
+            show(page, f"{view}s")
+            page.click(f"#{view}s tbody a")
+            page.wait_for_selector(f"#{view}-body h3")
+            assert faults(page, f"#view-{view}") == []
+
+
+def test_addresses_and_the_keyboard(browser: Browser, crawl: Client) -> None:
+    """Each view has its own; back and forward go through them; Tab and Enter suffice."""
+    with opened(browser, crawl) as page:
+        page.focus("nav a >> nth=1")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#view-servers:not([hidden]) tbody tr")
+        assert page.url.endswith("#/servers")
+        assert page.evaluate("document.activeElement.id") == "servers-title"
+        key = page.locator("#servers tbody a").first.inner_text()
+        page.focus("#servers tbody a >> nth=0")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#server-body h3")
+        assert page.locator("#server-title").inner_text() == key
+        assert page.title().startswith(key)
+        page.go_back()
+        page.wait_for_selector("#view-servers:not([hidden])")
+        page.go_forward()
+        page.wait_for_selector("#view-server:not([hidden])")
+        page.reload()
+        page.wait_for_selector("#server-body h3")
+        assert page.locator("nav a[aria-current]").inner_text() == "Servers"
+
+
+def test_charts(browser: Browser, crawl: Client) -> None:
+    """The pointer tells the values of a moment in all charts; a range, and a stretch that is drawn, hold for all."""
+    with opened(browser, crawl) as page:
+        wait_in(page, "document.querySelectorAll('#charts canvas').length >= 5")
+        wait_in(page, "document.querySelector('#charts figure p').textContent.includes('now')")
+        page.hover("#charts .u-over >> nth=0")
+        wait_in(page, "/^\\d\\d:\\d\\d:\\d\\d: /.test(document.querySelectorAll('#charts figure p')[2].textContent)")
+        box = page.locator("#charts .u-over").first.bounding_box()
+        page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 30)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 30)
+        page.mouse.up()
+        page.click("#unzoom")
+        assert not page.is_visible("#unzoom")
+        for value in ("3600", "all", "300"):
+            page.click(f"#range button[value='{value}']")
+            page.wait_for_selector(f"#range button[value='{value}'][aria-pressed=true]")
 
 
 def test_sort_search_and_turn_pages(browser: Browser, crawl: Client) -> None:
     """The server sorts, searches and pages."""
     with opened(browser, crawl) as page:
+        show(page, "servers")
         wait_in(page, "document.querySelectorAll('#servers tbody tr').length >= 40")
         page.click("th >> text=server")
         page.wait_for_selector("th[aria-sort=ascending]")
@@ -161,18 +287,56 @@ def test_sort_search_and_turn_pages(browser: Browser, crawl: Client) -> None:
         wait_in(page, "document.querySelector('#servers-caption').textContent.startsWith('No server')")
 
 
+def test_urls(browser: Browser, crawl: Client, tmp_path: Path) -> None:
+    """Searched, exported; one with its history; those of a pattern counted, deleted and ordered."""
+    with opened(browser, crawl) as page:
+        show(page, "urls?search=%2Fp*1&state=queued")
+        assert page.input_value("#url-text") == "/p*1"
+        found = page.locator("#urls tbody a").all_inner_texts()
+        assert found
+        assert all("/p" in url and "1" in url.rpartition("/")[2] for url in found)
+        with page.expect_download() as download:
+            page.click("#urls-csv")
+        text = Path(download.value.path()).read_text()
+        assert text.startswith('"url","state"')
+        page.fill("#pattern", "/p*1")
+        page.click("#pattern-form button[value=exclude]")
+        page.wait_for_selector("#confirm[open]:has-text('Delete the')")
+        page.click("#confirm button[value=no]")
+        assert crawl.get("state")["orders"]["patterns"] == []
+        page.click("#pattern-form button[value=exclude]")
+        page.click("#confirm button[value=yes]")
+        page.wait_for_selector("#message:has-text('nothing is fetched of /p*1')")
+        until(lambda: crawl.get("urls?search=/p*1&state=queued&count=1")["count"] == 0)
+        show(page, "urls?state=lost&reason=excluded")
+        page.click("#urls tbody a")
+        page.wait_for_selector("#url-body:has-text('those of the settings or the operator')")
+        page.click("#url-body button:has-text('Fetch now')")
+        page.wait_for_selector("#message:has-text('is fetched next of its server')")
+        show(page, "controls")
+        page.click("#orders button:has-text('Undo')")
+        page.wait_for_selector("#orders li:has-text('none')")
+        show_none(page, "nothing+like+this")
+
+
 def test_every_action(browser: Browser, crawl: Client) -> None:
     """Each does what it says; two open pages see it; stopping asks first, and ends both."""
     with opened(browser, crawl) as page, opened(browser, crawl, 390) as other:
         page.click("#pause")
         other.wait_for_selector("#state[data-state=paused]")
-        wait_in(other, "document.querySelector('#figures').textContent.includes('Endsunknown: the crawl is paused')")
-        other.click("#resume")
+        wait_in(other, "document.querySelector('#progress').textContent.includes('the crawl is paused')")
+        other.click("#held button")  # what holds it back, and what changes that
         page.wait_for_selector("#state[data-state=running]")
-        page.fill("#sessions-limit", "5")
-        page.click("#sessions-form button")
-        wait_in(other, "document.querySelector('#sessions-limit').value === '5'")
-        key = page.locator("#servers tbody button").first.inner_text()
+        show(page, "servers")
+        key = page.locator("#servers tbody a").first.inner_text()
+        show(page, "controls")
+        show(other, "controls")
+        page.fill("#limit-sessions", "5")
+        page.fill("#limit-pages", "100000")
+        page.click("#limits-form button")
+        other.wait_for_selector("#orders li:has-text('Connections at once: 5 instead of 64')")
+        other.wait_for_selector("#orders li:has-text('Pages of this run: 100,000 instead of no limit')")
+        wait_in(other, "document.querySelector('#limit-sessions').value === '5'")
         page.fill("#server-name", key)
         page.fill("#delay-seconds", "7.5")
         for action, words in (
@@ -182,14 +346,20 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
         ):
             page.click(f"#server-form button[value={action}]")
             other.wait_for_selector(f"#orders li:has-text('{words}')")
-        other.click("#orders button:has-text('Unblock')")
+        other.click("#orders li:has-text('is blocked') button")
         page.wait_for_selector("#orders li:has-text('is blocked')", state="detached")
         page.fill("#server-name", "not a name")
         page.click("#server-form button[value=block]")
         page.wait_for_selector("#message.wrong:has-text('not a server')")
+        page.fill("#link-pattern", "*")
+        page.click("#links-form button[value=exclude]")
+        page.click("#confirm button[value=yes]")
+        page.wait_for_selector("#message.wrong:has-text('matches every URL')")
         page.fill("#seeds", "http://127.1.0.3:1/one\nnot a URL")
         page.click("#seeds-form button")
         page.wait_for_selector("#message:has-text('1 new, 1 refused')")
+        page.wait_for_selector("#seeds-told td:has-text('not a URL')")
+        assert page.input_value("#seeds") == "not a URL"
         page.fill("#seeds", "\n".join(f"http://127.1.0.3:1/{number}?{'x' * 100}" for number in range(1_000)))
         page.click("#seeds-form button")  # more than one request takes
         page.wait_for_selector("#message:text-is('1000 new')")
@@ -200,8 +370,9 @@ def test_every_action(browser: Browser, crawl: Client) -> None:
         page.click("#stop")
         page.click("#confirm button[value=yes]")
         for each in (page, other):
-            each.wait_for_selector("#state[data-state=ended]")
-            assert each.is_disabled("#pause")
+            each.wait_for_selector("#state[data-state=ended]:has-text('ended: stopped by operator')")
+            assert not each.is_visible("#pause")
+        assert "in progress" not in other.inner_text("main")
 
 
 @contextmanager
@@ -230,13 +401,14 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
         opened(browser, one) as page,
         opened(browser, two, 390) as other,
     ):
+        for each in (page, other):
+            show(each, "controls")
         page.click("#pause")
         other.wait_for_selector("#state[data-state=paused]")
         for each in (page, other):
             each.wait_for_selector("#applied:has-text('(the crawl is paused) is applied by 2 of 2 workers')")
             assert each.locator("#actions-list tbody tr").count() == 1
             assert each.evaluate("document.documentElement.scrollWidth") <= each.viewport_size["width"]
-        assert page.locator("#workers tbody tr:has-text('(this page)')").count() == 1
         assert faults(page) == []
         assert faults(other) == []
         other.click("#resume")
@@ -249,29 +421,30 @@ def test_an_action_on_one_page_is_seen_on_that_of_another_worker(
 
 
 def test_the_room_of_several_workers(browser: Browser, tmp_path: Path, redis_server: RunningRedis) -> None:
-    """The workers' section, and a server's page over it: nothing serious, too wide or overlapping, at each size."""
-    with consoles(tmp_path, redis_server, count=3, servers=40, pages=200) as clients:
+    """The first figures are the crawl's; a click shows one worker's, another leads to the next worker's console."""
+    with consoles(tmp_path, redis_server, count=4, servers=40, pages=200) as clients:
         until(lambda: len(clients[0].get("workers")["workers"]) == len(clients))
+        until(lambda: (clients[0].get("state")["whole"] or {}).get("pages", 0) >= 200)
         clients[0].post("pause")
         clients[0].post("delay", name="127.1.0.7", seconds=30)
         clients[1].post("block", name=clients[1].get("servers")["rows"][0]["server"])
+        until(lambda: clients[0].get("workers")["actions"][0]["applied"] == 4)
+        whole = sum(client.get("state")["figures"]["pages"] for client in clients)
+        until(lambda: clients[0].get("state")["whole"]["pages"] == whole)
         for width, scheme in SIZES:
             with opened(browser, clients[0], width, scheme) as page:
-                page.wait_for_selector("#actions-list tbody tr:nth-child(3):has-text('3 of 3')")
-                page.wait_for_selector("#workers tbody tr:nth-child(3)")
-                wait_in(page, INKED)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width
-                assert page.evaluate(OVERLAPS) == []
-                assert faults(page, "#workers-section") == []
-                assert "the crawl is paused" in page.locator("#workers caption").inner_text()
-                assert width < 1280 or page.evaluate(CUT) == []
-                page.screenshot(path=tmp_path / f"{width}-{scheme}.png", full_page=True)
-                page.locator("#workers-section").screenshot(path=tmp_path / f"{width}-{scheme}-workers.png")
-                page.click("#servers tbody button")
-                page.wait_for_selector("#server[open] table")
-                assert page.evaluate("document.querySelector('#server').scrollWidth") <= width
-                assert faults(page, "#server") == []
-                page.screenshot(path=tmp_path / f"{width}-{scheme}-server.png")
+                page.wait_for_selector("#workers tbody tr:nth-child(4)")
+                page.wait_for_selector("#hero:has-text('whole crawl')")
+                check_looks(page, tmp_path, "workers")
+                show(page, "overview")
+                assert faults(page) == []
+                assert page.locator("#workers tbody tr:has-text('(this page)')").count() == 1
+                assert page.locator("#workers tbody a").count() == 3
+                page.click("#scope button[value=worker]")
+                page.wait_for_selector("#hero:has-text('this worker')")
+                if (width, scheme) == SIZES[-1]:
+                    page.click("#workers tbody a >> nth=0")
+                    page.wait_for_selector("#hero:has-text('whole crawl')")
 
 
 def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> None:
@@ -285,7 +458,7 @@ def test_without_a_token_nothing_is_shown(browser: Browser, tmp_path: Path) -> N
         )
         page.fill("#token", client.token)
         page.click("#login button")
-        page.wait_for_selector("#servers tbody tr")
+        page.wait_for_selector("#hero strong")
         assert "token" not in page.url
         page.close()
 
@@ -312,12 +485,20 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
                 client.post("pause")
                 for bad in (evil, "x" * 5000):
                     client.send("POST", "/api/block", json.dumps({"name": bad}).encode())
-                page.click("#servers tbody button")
-                page.wait_for_selector("#server[open] pre")
-                text = page.inner_text("#server")
+                show(page, "servers")
+                page.click("#servers tbody a")
+                page.wait_for_selector("#server-body pre")
+                text = page.inner_text("#view-server")
                 assert "onerror" in text
+                show(page, "urls")
+                text += page.inner_text("#view-urls")
+                page.click("#urls tbody a")
+                page.wait_for_selector("#url-body h3")
+                text += page.inner_text("#view-url")
+                show(page, f"url?url={site.origins[0]}/%3Cimg%20src=x%20onerror=alert(1)%3E")
+                show_none(page, "%3Cscript%3E")
                 assert "\u202e" not in text
-                assert page.evaluate("document.querySelectorAll('#server img, #server script').length") == 0
+                assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
                 assert page.evaluate("document.documentElement.scrollWidth") <= 1280
                 assert "broken" not in page.title()
 
@@ -331,5 +512,7 @@ def test_a_page_whose_other_requests_fail_sees_the_end(browser: Browser, tmp_pat
         page.wait_for_selector("#state[data-state=running]")
         client.post("stop")
         page.wait_for_selector("#state[data-state=ended]")
-        assert page.locator("button:enabled").count() == 1  # the one that closes a server's page
+        assert {each.get_attribute("value") for each in page.locator("main button:enabled:visible").all()} == {
+            *("300", "3600", "all")
+        }
         page.close()

@@ -7,7 +7,15 @@ import pytest
 
 from crawlproject.monitor.console.order_book import OrderBook, Orders
 
-ORDERS = Orders(True, (8, 64), {"a.example": 2.5}, ["http://b.example"], ["c.example"])
+ORDERS = Orders(
+    True,
+    (8, 64),
+    {"a.example": 2.5},
+    ["http://b.example"],
+    ["c.example"],
+    {"pages": 100, "depth": 0},
+    {"exclude": ["*a b*"], "include": ["/docs/"], "raise": ["*.html$"], "lower": []},
+)
 
 
 def test_orders_come_back(tmp_path: Path) -> None:
@@ -64,6 +72,11 @@ SHARED = {
     "delay a.example": "2.5",
     "block http://b.example": "1",
     "release c.example": "1",
+    "limit pages": "100",
+    "limit depth": "0",
+    "exclude *a b*": "1",
+    "include /docs/": "1",
+    "raise *.html$": "1",
 }
 
 
@@ -93,6 +106,10 @@ def test_shared_orders_that_are_wrong(caplog: pytest.LogCaptureFixture) -> None:
         "delay b.example": "1e400",
         "sessions": "0",
         "release " + "x" * 1_000: "1",
+        "limit speed": "1",
+        "limit pages": "-1",
+        "exclude re:(": "1",
+        "exclude x": "1",
     }
     assert Orders.of({**wrong, "paused": "1"}, 64) == Orders(paused=True)
     assert caplog.text.count("An order of the console is ignored") == len(wrong)
@@ -104,6 +121,6 @@ def test_too_many_names() -> None:
     orders = Orders.of({f"block h{number}.example": "1" for number in range(10_001)}, 64)
     assert len(orders.blocked) == 10_000
     orders.check("block h5.example")
-    with pytest.raises(ValueError, match="at most 10000 names"):
+    with pytest.raises(ValueError, match="at most 10000 of a kind"):
         orders.check("block new.example")
     orders.check("delay new.example")

@@ -16,7 +16,7 @@ from crawlproject.monitor.forecast import Forecast
 @pytest.mark.parametrize(
     ("forecast", "told"),
     [
-        (Forecast(3.0, is_limit=True), (3.0, "", True)),
+        (Forecast(3.0, limit="time"), (3.0, "", True)),
         (Forecast(None, "too few pages yet"), (None, "too few pages yet", False)),
     ],
 )
@@ -25,7 +25,7 @@ def test_the_estimate_of_the_end(forecast: Forecast, told: Any) -> None:
     sampler = SimpleNamespace(now=lambda: Figures(at=0.0, elapsed=1.0, forecast=forecast))
     anything: Any = mock.Mock()
     with mock.patch.object(room, "figures_of", return_value=sampler):
-        found = room.CrawlRoom(anything, anything, anything, anything, anything, anything).figures()
+        found = room.CrawlRoom(*(anything,) * 7).figures()
     assert (found["end"], found["why_no_end"], found["is_limit"]) == told
 
 

@@ -2,19 +2,23 @@
 import { bytes, count, el, moment, number, percent, stretch } from "./format.js";
 import { table } from "./tables.js";
 
+const perSecond = (value) => `${bytes(value)}/s`;
 const CHARTS = [
   { title: "Share of the known quality", series: [["share", "this crawl", "one"], ["expected", "breadth-first, expected", "two"]], show: percent },
   { title: "Pages per second", series: [["pages_per_second", "pages/s", "one"]], show: number },
-  { title: "Connections", series: [["sessions", "open", "one"], ["session_limit", "allowed", "two"]], show: count },
   { title: "URLs queued and pages fetched", series: [["queued", "queued", "one"], ["pages", "fetched", "two"]], show: count },
-  { title: "Quality gathered", series: [["quality_gathered", "quality", "one"]], show: number },
+  { title: "Connections", series: [["sessions", "in use", "one"], ["session_limit", "allowed", "two"]], show: count },
+  { title: "Quality of the pages fetched", series: [["quality_gathered", "quality", "one"]], show: number },
   { title: "Servers", series: [["servers/ready", "ready", "one"], ["servers/resting", "resting", "two"]], show: count },
-  { title: "Bytes per second", series: [["bytes_per_second", "received", "one"]], show: bytes },
+  { title: "Received per second", series: [["bytes_per_second", "received", "one"]], show: perSecond },
   { title: "Pages on the topic", series: [["relevant", "on the topic", "one"]], show: count },
   { title: "CPU of the process", series: [["cpu", "of one CPU", "one"]], show: percent },
 ];
+/** How values are shown in charts that the data define. */
+const SHOWN = { percent, number, count, perSecond };
 const MOST = 700;
-const HEIGHT = 190;
+/** On the screen, and on paper. */
+const [HEIGHT, PRINTED] = [190, 120];
 /** Distances of ticks where there are only whole numbers. */
 const WHOLE = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 /** The same of stretches of time: seconds, minutes, hours, days. */
@@ -23,15 +27,23 @@ const TIMES = [[1, [1, 2, 5, 10, 15, 30]], [60, [1, 2, 5, 10, 15, 30]], [3600, [
 /** Rows of the table beside a chart. */
 const VALUES = 12;
 
+/** Number of objects made: the charts of each show the same moment under the pointer. */
+let made = 0;
+
 export class Charts {
-  /** `last`: what the last point is called in the text of a chart. */
-  constructor(place, last = "now") {
+  /** `last`: what the last point is called in the text of a chart; `zoomed` is called when a stretch of time is chosen. */
+  constructor(place, last = "now", zoomed = () => {}) {
     this.place = place;
     this.last = last;
-    this.isElapsed = false;
+    this.zoomed = zoomed;
+    this.isElapsed = this.isOfPages = false;
+    this.defined = CHARTS;
     this.names = [];
     this.columns = [];
     this.interval = 1;
+    this.most = MOST;
+    this.zoom = null;
+    this.key = `charts ${(made += 1)}`;
     this.charts = [];
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.build());
     window.matchMedia("print").addEventListener("change", () => this.build());
@@ -41,10 +53,20 @@ export class Charts {
   /** Begin with the points that the server has kept. */
   load(history) {
     this.names = history.names;
+    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show] })) : CHARTS;
     this.isElapsed = Boolean(history.elapsed);
+    this.isOfPages = Boolean(history.of_pages);
     this.interval = history.interval;
+    this.most = history.most ?? MOST;
     this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
-    if (this.charts.length) this.draw(); else this.build();
+    if (this.charts.length && this.charts.length === this.shown().length) this.draw(); else this.build();
+  }
+
+  /** Show only what is between two times, in all charts; null: all that is there. */
+  zoomTo(stretch) {
+    this.zoom = stretch;
+    this.draw();
+    this.zoomed(stretch);
   }
 
   /** Add a point; returns whether there are so many that they should be loaded again. */
@@ -54,15 +76,18 @@ export class Charts {
     if (times.length && figures.at - times[times.length - 1] < this.interval * 0.9) return false;
     this.names.forEach((name, column) => this.columns[column].push(name === "at" ? figures.at : figures[name] ?? null));
     this.draw();
-    return times.length > MOST;
+    return times.length > this.most;
+  }
+
+  shown() {
+    return this.defined.filter((chart) => chart.series.some(([name]) => this.has(name)));
   }
 
   build() {
     for (const chart of this.charts) chart.plot.destroy();
     const style = getComputedStyle(document.documentElement);
     const color = (name) => style.getPropertyValue(`--${name}`).trim();
-    const shown = CHARTS.filter((chart) => chart.series.some(([name]) => this.has(name)));
-    this.charts = shown.map((chart) => {
+    this.charts = this.shown().map((chart) => {
       const text = el("p", {});
       const plotted = el("div", { class: "plot", "aria-hidden": "true" });
       const keys = chart.series.length < 2 ? [] : chart.series.map(([, label, name]) => el("span", { class: "line" }, el("span", { class: `key ${name}` }), label));
@@ -71,20 +96,42 @@ export class Charts {
       const figure = el("figure", {}, el("figcaption", {}, chart.title, ...keys), text, plotted, values);
       const axis = { stroke: color("quiet"), grid: { stroke: color("chart-grid") }, ticks: { stroke: color("chart-grid") } };
       const series = chart.series.map(([, label, name]) => ({ label, stroke: color(name), width: 2, points: { show: (plot) => plot.data[0].length === 1 } }));
+      const one = { ...chart, figure, text, plotted };
       const options = {
-        width: 300, height: HEIGHT, cursor: { show: false }, legend: { show: false },
-        scales: { x: { range: span, time: !this.isElapsed }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
-        axes: [{ ...axis, space: 74, incrs: this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 62, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map(chart.show) }],
+        width: 300, height: HEIGHT, legend: { show: false },
+        cursor: { y: false, sync: { key: this.key }, drag: { x: true, y: false, setScale: false } },
+        hooks: { setCursor: [(plot) => this.tell(one, plot.cursor.idx)], setSelect: [(plot) => this.select(plot)] },
+        scales: { x: { range: (plot, from, to) => this.zoom ?? span(plot, from, to), time: !this.isElapsed && !this.isOfPages }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.05 : 1] } },
+        axes: [{ ...axis, space: 74, incrs: this.isOfPages ? WHOLE : this.isElapsed ? TIMES : undefined, values: (_, ticks) => ticks.map((at) => this.time(at, ticks[ticks.length - 1] - ticks[0])) }, { ...axis, size: 74, incrs: chart.show === count ? WHOLE : undefined, values: (_, ticks) => ticks.map((tick) => chart.show(tick).replace(/\.0+(?= |$)/, "")) }],
         series: [{}, ...series],
       };
-      return { ...chart, figure, text, plotted, plot: new uPlot(options, this.data(chart), plotted) };
+      one.plot = new uPlot(options, this.data(chart), plotted);
+      return one;
     });
     this.place.replaceChildren(...this.charts.map((chart) => chart.figure));
     this.resize();
     this.draw();
   }
 
+  /** A stretch that was drawn with the pointer in one chart is shown in all. */
+  select(plot) {
+    if (plot.select.width < 8) return;
+    const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((at) => plot.posToVal(at, "x"));
+    for (const chart of this.charts) chart.plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.zoomTo([from, to]);
+  }
+
+  /** What the chart shows at the point under the pointer; without one, its last values. */
+  tell(chart, at) {
+    const [times, ...columns] = this.data(chart);
+    const said = at === null || at === undefined || at >= times.length
+      ? columns.map((values, place) => tell(chart.series[place][1], values, chart.show, this.last)).join("; ")
+      : `${this.time(times[at], 0)}: ${columns.map((values, place) => `${chart.series[place][1]} ${chart.show(values[at])}`).join(", ")}`;
+    if (chart.text.textContent !== said) chart.text.textContent = said;
+  }
+
   time(at, span) {
+    if (this.isOfPages) return count(at);
     return this.isElapsed ? stretch(at) : moment(at, span);
   }
 
@@ -93,8 +140,9 @@ export class Charts {
     const [times, ...columns] = this.data(chart);
     const last = times.length - 1;
     const places = [...new Set(Array.from({ length: VALUES + 1 }, (_, place) => Math.max(0, Math.round((place * last) / VALUES))))];
-    const names = ["time", ...chart.series.map(([, label]) => label)];
-    const rows = places.map((place) => Object.fromEntries([["time", this.time(times[place], times[last] - times[0])], ...chart.series.map(([, label], at) => [label, chart.show(columns[at][place])])]));
+    const x = this.isOfPages ? "pages" : "time";
+    const names = [x, ...chart.series.map(([, label]) => label)];
+    const rows = places.map((place) => Object.fromEntries([[x, this.time(times[place], times[last] - times[0])], ...chart.series.map(([, label], at) => [label, chart.show(columns[at][place])])]));
     return table(names, rows, {}, "nothing yet", `Values: ${chart.title}`);
   }
 
@@ -108,17 +156,18 @@ export class Charts {
   }
 
   draw() {
+    if (this.place.offsetParent === null) return; // another view is open
     for (const chart of this.charts) {
-      const data = this.data(chart);
-      chart.plot.setData(data);
-      chart.text.textContent = chart.series.map(([, label], place) => tell(label, data[place + 1], chart.show, this.last)).join("; ");
+      chart.plot.setData(this.data(chart));
+      this.tell(chart, chart.plot.cursor.idx);
     }
   }
 
   resize() {
     for (const chart of this.charts) {
       const width = Math.floor(chart.plotted.clientWidth);
-      if (width > 0) chart.plot.setSize({ width, height: HEIGHT });
+      const height = matchMedia("print").matches ? PRINTED : HEIGHT;
+      if (width > 0 && (width !== chart.plot.width || height !== chart.plot.height)) chart.plot.setSize({ width, height });
     }
   }
 }

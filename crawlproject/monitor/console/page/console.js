@@ -1,26 +1,37 @@
-// The control room's page. All data comes from the JSON API below /api/; see docs/watch.md.
+// The console's page: access, the stream, and the four views. All data comes from the JSON API below /api/; see docs/watch.md.
 import { Charts } from "./charts.js";
-import { ago, alien, bytes, clean, clock, count, el, number, percent, seconds } from "./format.js";
-import { ServerTable, rankTerms, showDialog, table, tiles } from "./tables.js";
+import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, wait } from "./format.js";
+import { address, bars, fill, held, hero, progress, smallTiles } from "./overview.js";
+import { ServerTable, rankTerms, table, tiles, timeline } from "./tables.js";
+import { UrlView } from "./urls.js";
 
 const $ = (id) => document.getElementById(id);
 const REFRESH = 5000;
 /** Bytes of the URLs of one request: the console refuses longer bodies. */
 const SEED_BYTES = 90000;
-const charts = new Charts($("charts"));
-/** Name in the API, heading, and how a value is shown; names are strangers' text. */
+const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
+/** The view that is marked in the navigation while another, of one thing, is open. */
+const PARENTS = { server: "servers", url: "urls" };
+/** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
 const WORKERS = [
-  ["worker", "worker", null], ["pages", "pages", count], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
-  ["sent", "links sent", count], ["received", "links received", count], ["partitions", "partitions", count],
-  ["lag", "saved", ago], ["lease", "lease ends in", seconds], ["actions", "last action", count],
+  ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
+  ["sent", "links sent", count, true], ["received", "links received", count, true], ["partitions", "partitions", count, true],
+  ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
+const charts = new Charts($("charts"), "now", (stretch) => { $("unzoom").hidden = stretch === null; });
+const view = { name: "overview", given: new URLSearchParams() };
+/** What /api/state said of the crawl. */
+let crawl = {};
 let token = "";
 let ended = false;
 let lines = -1;
 let stream = null;
 /** Number of the last action that all workers have applied. */
 let applied = 0;
-let isPaused = false;
+let hasWorkers = false;
+/** Whose figures the overview shows, of what stretch of time. */
+let whose = "crawl";
+let range = "300";
 
 // Access
 
@@ -84,75 +95,70 @@ function setState(state, words) {
 
 // Figures
 
-function showFigures(figures) {
-  const state = figures.closing ? "closing" : figures.paused ? "paused" : "running";
-  setState(state, state);
-  isPaused = Boolean(figures.paused);
-  $("pause").hidden = figures.paused;
-  $("resume").hidden = !figures.paused;
-  for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(figures.closing);
-  $("held").hidden = !figures.held_back;
-  $("held").textContent = figures.held_back ? `What holds the crawl back: ${clean(figures.held_back)}` : "";
-  const inState = (name) => figures[`servers/${name}`];
-  const shown = [
-    ["Pages of this run", count(figures.pages)],
-    ["Pages/s now", number(figures.pages_per_second)],
-    ["Pages/s mean", number(figures.mean_pages_per_second)],
-    ["Received/s", bytes(figures.bytes_per_second)],
-    ["Connections", `${count(figures.sessions)} of ${count(figures.session_limit)}`],
-    ["URLs queued", count(figures.queued)],
-    ["Of these blocked", figures.blocked ? count(figures.blocked) : undefined],
-    ["URLs seen", count(figures.seen)],
-    ["Quality gathered", number(figures.quality_gathered)],
-    ["Of what is known", percent(figures.quality_share)],
-    [figures.is_limit ? "Limit reached" : "Queue fetched", ends(figures)],
-    ["Failures", failures(figures.failures)],
-    ["Servers", count(inState("known"))],
-    ["Ready", count(inState("ready"))],
-    ["Resting", count(inState("resting"))],
-    ["Waiting", inState("waiting") ? count(inState("waiting")) : undefined],
-    ["Leased", count(inState("leased"))],
-    ["Given up", count(inState("given_up"))],
-    ["Loop lag", seconds(figures.lag).replace("now", "0 ms")],
-    ["Memory", bytes(figures.memory)],
-  ].filter(([, value]) => value !== undefined && value !== "–");
-  fill($("figures"), shown.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: String(value).length > 24 ? "words" : null }, clean(value)))));
+function showFigures(event) {
+  const own = event.figures;
+  const shown = hasWorkers && whose === "crawl" && event.whole ? { ...event.whole, scope: "whole crawl" } : { ...own, scope: hasWorkers ? "this worker" : "this run" };
+  const state = ended ? "ended" : own.closing ? "closing" : own.paused ? "paused" : "running";
+  setState(state, ended ? `ended${event.reason ? `: ${clean(event.reason).replaceAll("_", " ")}` : ""}` : state);
+  $("pause").hidden = ended || own.paused;
+  $("resume").hidden = ended || !own.paused;
+  $("stop").hidden = ended;
+  for (const name of ["pause", "resume", "stop"]) $(name).disabled = Boolean(own.closing);
+  const about = [crawl.spider && crawl.spider !== crawl.name ? `spider ${crawl.spider}` : null, crawl.job ? `in ${crawl.job}` : hasWorkers ? "kept in Redis" : "kept in memory only", `started ${day(crawl.began)}`, `${ended ? "ran" : "running for"} ${elapsed(own.elapsed)}`];
+  const told = about.filter(Boolean).map(clean).join(" · ");
+  if ($("about").textContent !== told) $("about").textContent = told;
+  const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
+  Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
+  const since = shown.scope === "whole crawl" ? " since this worker began" : "";
+  for (const [id, words] of [["charts-title", `Over time, ${shown.scope}${since}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
+  fill($("progress"), [progress(shown)]);
+  fill($("hero"), hero(shown));
+  fill($("held"), held(shown, act));
+  fill($("figures"), smallTiles(shown, true));
 }
 
-function ends(figures) {
-  if (figures.end !== null && figures.end !== undefined) return `in about ${seconds(figures.end).replace("now", "0 s")}`;
-  return figures.why_no_end ? `unknown: ${figures.why_no_end}` : undefined;
-}
-
-function failures(found) {
-  const kinds = Object.entries(found || {});
-  return kinds.length ? kinds.map(([kind, times]) => `${kind}: ${count(times)}`).join(", ") : undefined;
-}
-
-/** Replace the children only where the text differs, so that a selection survives. */
-function fill(place, made) {
-  if (place.children.length !== made.length) { place.replaceChildren(...made); return; }
-  made.forEach((one, at) => {
-    if (place.children[at].textContent !== one.textContent) place.children[at].replaceWith(one);
-  });
+/** Undo an override. */
+function undo(path, body) {
+  return el("button", { type: "button", onclick: () => act(path, body), "aria-label": `Undo: ${clean(body.name ?? body.pattern ?? path)}` }, "Undo");
 }
 
 function showOrders(orders) {
-  const undo = (text, path, body) => el("button", { type: "button", onclick: () => act(path, body), "aria-label": `${text} ${clean(body.name)}` }, text);
-  const limit = $("sessions-limit");
-  if (document.activeElement !== limit && !limit.dataset.touched) limit.value = orders.sessions;
+  showLimits(orders.limits);
   const items = [
-    ...(orders.paused ? [el("li", {}, "the crawl is paused")] : []),
-    ...Object.entries(orders.delays).map(([name, wait]) => el("li", {}, alien(name), `: ${wait} s between two requests `, undo("Undo", "delay", { name, seconds: 0 }))),
-    ...orders.blocked.map((name) => el("li", {}, alien(name), " is blocked ", undo("Unblock", "unblock", { name }))),
+    ...(orders.paused ? [el("li", {}, "the crawl is paused ", undo("resume", {}))] : []),
+    ...orders.limits.filter((limit) => limit.override !== null).map((limit) => el("li", {}, `${limit.words}: ${limitWords(limit, limit.override)} instead of ${limitWords(limit, limit.setting)} `, undo("limit", { name: limit.name, value: null }))),
+    ...Object.entries(orders.delays).map(([name, pause]) => el("li", {}, alien(name), `: ${pause} s between two requests `, undo("delay", { name, seconds: 0 }))),
+    ...orders.blocked.map((name) => el("li", {}, alien(name), " is blocked ", undo("unblock", { name }))),
     ...orders.released.map((name) => el("li", {}, alien(name), " is released from the guard")),
+    ...orders.patterns.map(({ kind, pattern }) => el("li", {}, `${PATTERN_WORDS[kind]} `, alien(pattern), " ", undo("pattern", { kind, pattern, on: false }))),
   ];
   if (!items.length) items.push(el("li", {}, "none"));
-  if (!orders.kept) items.push(el("li", {}, "Orders end with this process: the frontier is not on disk."));
+  if (!orders.kept) items.push(el("li", {}, "Overrides end with this process: the frontier is not on disk."));
   const key = items.map((item) => item.textContent).join("\n");
   if ($("orders").dataset.key !== key) {
     $("orders").dataset.key = key;
     $("orders").replaceChildren(...items);
+  }
+}
+
+const PATTERN_WORDS = { exclude: "nothing is fetched of", include: "links are only followed to", raise: "fetched first:", lower: "fetched last:" };
+const limitWords = (limit, value) => (value ? (limit.name === "time" ? elapsed(value) : exact(value)) : "no limit");
+
+/** The form of limits; what somebody is typing stays. */
+function showLimits(limits) {
+  const place = $("limits");
+  if (place.children.length !== limits.length) {
+    place.replaceChildren(...limits.map(({ name, words }) => {
+      const least = name === "sessions" ? 1 : 0;
+      const input = el("input", { id: `limit-${name}`, type: "number", min: least, max: 1e12, step: 1 });
+      input.addEventListener("input", () => { input.dataset.touched = "1"; });
+      return el("p", {}, el("label", { for: `limit-${name}` }, words), input);
+    }));
+  }
+  for (const limit of limits) {
+    const input = $(`limit-${limit.name}`);
+    input.placeholder = limitWords(limit, limit.setting);
+    if (document.activeElement !== input && !input.dataset.touched) input.value = limit.override ?? "";
   }
 }
 
@@ -172,11 +178,9 @@ function beside(load) {
 const showLog = beside(async (last) => {
   const found = await ask("log");
   const made = found.lines.reverse().map((line) => el("li", { class: line.level }, `${clock(line.at)} ${line.level} `, alien(line.text)));
-  $("log").replaceChildren(...made);
+  $("log").replaceChildren(...(made.length ? made : [el("li", {}, "nothing yet")]));
   lines = last;
 });
-
-const loadCharts = beside(async () => charts.load(await ask("history")));
 
 // Stream
 
@@ -189,7 +193,7 @@ async function follow() {
     }
     stream = new AbortController();
     try {
-      charts.load(await ask("history"));
+      await loadCharts();
       const answer = await call("stream", undefined, stream.signal);
       if (!answer.ok) throw new Error((await answer.json()).error);
       wait = 1000;
@@ -222,34 +226,80 @@ async function read(reader) {
 }
 
 function take(name, event) {
-  showFigures(event.figures);
-  const isLong = charts.add(event.figures);
   if (name === "end") {
     ended = true;
-    setState("ended", "the crawl has ended");
-    for (const button of document.querySelectorAll("button")) button.disabled = true;
-    $("server-close").disabled = false;
-    return;
+    for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (!button.closest("#range, #scope") && button.id !== "unzoom") button.disabled = true;
   }
+  showFigures(event);
+  const isLong = charts.add(hasWorkers && whose === "crawl" && event.whole ? event.whole : event.figures);
+  if (ended) return;
   showOrders(event.orders);
   if (isLong) loadCharts();
   if (event.lines !== lines) showLog(event.lines);
 }
 
-// Servers
+const loadCharts = beside(async () => charts.load(await ask(`history?${new URLSearchParams({ range, of: whose })}`)));
 
+// Views
+
+/** Show the view that the address names. */
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  view.name = VIEWS.includes(path) ? path : "overview";
+  view.given = new URLSearchParams(query);
+  for (const name of VIEWS) $(`view-${name}`).hidden = name !== view.name;
+  const marked = PARENTS[view.name] ?? view.name;
+  for (const each of document.querySelectorAll("nav a")) {
+    if (each.getAttribute("href") === `#/${marked}`) each.setAttribute("aria-current", "page"); else each.removeAttribute("aria-current");
+  }
+  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls" }[view.name]} – ${crawl.name ?? "crawl"}`;
+  window.scrollTo(0, 0);
+  if (ended) return;
+  if (view.name === "overview") { charts.resize(); loadCharts(); }
+  if (view.name === "servers") servers.open(view.given);
+  if (view.name === "server") showServer(view.given.get("key") ?? "");
+  if (view.name === "urls") urls.open(view.given);
+  if (view.name === "url") urls.show(view.given.get("url") ?? "");
+  if (view.name === "controls") document.querySelector(`[data-at="${view.given.get("at")?.replace(/[^a-z]/g, "")}"]`)?.querySelector("input, textarea, h3")?.focus();
+  refresh();
+}
+
+/** What the open view shows besides the stream, now and every few seconds. */
+const refresh = beside(async () => {
+  if (ended || document.hidden) return;
+  if (view.name === "servers") await servers.show();
+  if (view.name === "overview") await showParts();
+  await showWorkers();
+});
+
+const failed = (error) => { if (!(error instanceof Refused) && !ended) tell(error.message, true); };
 const servers = new ServerTable(
   (query) => ask(`servers?${new URLSearchParams(query)}`),
-  (server) => showServer(server.server),
-  (error) => { if (!(error instanceof Refused) && !ended) tell(error.message, true); },
+  (query) => { location.hash = address("servers", query); },
+  failed,
 );
+const urls = new UrlView(ask, (path, body) => act(path, body), failed, (text) => confirm(text));
+
+async function showParts() {
+  const found = await ask(`parts?${new URLSearchParams({ of: whose })}`);
+  const to = (name) => ([value, times]) => [value, times, address("urls", { [name]: value })];
+  const lost = found.reasons.filter((row) => !row.is_page);
+  const rows = (name) => Object.entries(found[name] ?? {}).sort((one, other) => other[1] - one[1]);
+  fill($("parts"), [
+    bars("Lost or refused, by reason", lost.map((row) => [row.title, row.count, address("urls", { state: "lost", reason: row.reason })])),
+    bars("Answers by status", rows("status").map(to("status"))),
+    bars("Answers by media type", rows("type")),
+    bars("URLs done by depth", Object.entries(found.depth ?? {}).map(([depth, times]) => [`depth ${depth}`, times, address("urls", { depth })])),
+    bars("Pages by spider", rows("spider")),
+  ].filter(Boolean));
+}
 
 async function showServer(key) {
+  $("server-title").replaceChildren(alien(key));
   try {
-    const found = await ask(`server?${new URLSearchParams({ key })}`);
-    showDialog(key, serverParts(found));
+    $("server-body").replaceChildren(...serverParts(await ask(`server?${new URLSearchParams({ key })}`)));
   } catch (error) {
-    if (!(error instanceof Refused)) tell(error.message, true);
+    $("server-body").replaceChildren(el("p", {}, clean(error.message)));
   }
 }
 
@@ -257,56 +307,82 @@ function serverParts(server) {
   const name = server.server;
   const again = (path, body) => async () => { await act(path, body); await showServer(name); };
   const button = (text, path, body, kind) => el("button", { type: "button", class: kind, onclick: again(path, body) }, text);
+  const at = (state) => address("urls", { host: name, state });
   const terms = [
-    ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", seconds(server.wait)],
-    ["URLs queued", count(server.urls)], ["Pages fetched", count(server.fetched)], ["Failures in a row", count(server.failures)],
+    ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", server.urls ? wait(server.wait) : "–"],
+    ["URLs queued", count(server.urls), at("queued")], ["Pages fetched", count(server.fetched), at("fetched")], ["Failures in a row", count(server.failures), at("lost")],
     ["Last error", server.last_error || "none"], ["Guarded because", server.guarded || "not guarded"],
     ["URLs that come last", server.doubted ? `${server.doubted}: nothing new on pages like theirs` : "none"],
     ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
     ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],
   ];
+  const url = (value) => el("a", { href: address("url", { url: value }) }, clean(value));
   return [
     el("div", { class: "buttons" },
       server.blocked_by === name ? button("Unblock", "unblock", { name }) : button("Block", "block", { name }, "danger"),
       button("Delay 60 s", "delay", { name, seconds: 60 }),
       server.delayed_by === name ? button("No delay", "delay", { name, seconds: 0 }) : null,
       button("Release from guard", "release", { name })),
-    el("h3", {}, "State"), tiles(terms), el("h3", {}, "Rank, term by term"), rankTerms(server),
+    tiles(terms), timeline(server.answers),
+    el("h3", {}, "Rank, term by term"), rankTerms(server),
     el("h3", {}, "Best URLs"),
-    table(["quality", "priority", "depth", "url"], server.best, { quality: number }, "no URL is queued"),
+    table(["quality", "priority", "depth", "url"], server.best, { quality: number, url }, "no URL is queued", "Best URLs"),
     el("h3", {}, "Last answers"),
-    table(["at", "status", "seconds", "error", "url"], server.answers, { at: clock, seconds }, "none since this console runs"),
+    table(["at", "status", "seconds", "url", "error"], server.answers, { at: clock, seconds, url }, "none since this console runs", "Last answers"),
     el("h3", {}, "robots.txt"),
     server.robots === null ? el("p", {}, "not known: not asked for yet, or unavailable")
-      : el("pre", { tabindex: "0" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
-  ];
+      : el("pre", { tabindex: "0", role: "region", "aria-label": "robots.txt" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
+  ].filter(Boolean);
 }
 
 // Workers
 
 async function showWorkers() {
   const found = await ask("workers");
-  $("workers-section").hidden = found.workers === null;
-  if (found.workers === null) return false;
-  const crawl = found.state === "running" && isPaused ? "paused" : found.state;
-  $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${count(found.workers.length)} workers, ${count(found.pages)} pages in all; the crawl is ${clean(crawl)}`;
-  const kind = (show) => (show ? null : "text");
-  const cell = (worker, name, show) => (show ? alien(show(worker[name])) : [alien(worker[name] ?? "–"), worker[name] === found.own ? " (this page)" : ""]);
-  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show]) => el("th", { scope: "col", class: kind(show) }, title)));
-  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map(([name, , show]) => el("td", { class: kind(show) }, ...[cell(worker, name, show)].flat())))));
-  if (!found.error) showActions(found.actions, found.workers.length);
-  return true;
+  const is = found.workers !== null;
+  $("workers-section").hidden = $("scope").hidden = !is;
+  for (const note of document.querySelectorAll(".of-worker")) note.hidden = !is;
+  if (is && !hasWorkers) { hasWorkers = true; loadCharts(); }
+  showActions(found.actions ?? [], is ? found.workers.length : null);
+  if (!is) return;
+  $("workers").caption.textContent = found.error ? clean(`Redis does not answer: ${found.error}`) : `${exact(found.workers.length)} workers, ${exact(found.pages)} pages in all runs`;
+  const kind = (show, isMinor) => (show ? (isMinor ? "minor" : null) : "text");
+  const own = (worker, port) => {
+    const text = alien(worker.worker ?? "–");
+    if (worker.worker === found.own) return [text, " (this page)"];
+    return [port ? el("a", { href: `http://${location.hostname}:${port}/#token=${token}` }, text) : text];
+  };
+  const cell = (worker, name, show) => (show ? [alien(show(worker[name]))] : own(worker, worker.console));
+  $("workers").tHead.rows[0].replaceChildren(...WORKERS.map(([, title, show, isMinor]) => el("th", { scope: "col", class: kind(show, isMinor) }, title)));
+  $("workers").tBodies[0].replaceChildren(...found.workers.map((worker) => el("tr", {}, ...WORKERS.map(([name, , show, isMinor]) => el("td", { class: kind(show, isMinor) }, ...cell(worker, name, show))))));
 }
 
 function showActions(actions, workers) {
   const by = (action) => `${count(action.applied)} of ${count(workers)}`;
   const [last] = actions;
-  $("applied").hidden = !last;
-  $("applied").textContent = last ? `Action ${last.number} (${clean(last.what)}) is applied by ${by(last)} workers.` : "";
-  const rows = actions.map((action) => ({ ...action, "applied by": by(action), worker: action.by }));
-  $("actions-list").replaceChildren(table(["number", "at", "what", "applied by", "worker"], rows, { at: clock }, "none yet"));
-  const done = actions.find((action) => action.applied >= workers);
+  $("applied").hidden = !last || workers === null;
+  $("applied").textContent = last && workers !== null ? `Action ${last.number} (${clean(last.what)}) is applied by ${by(last)} workers.` : "";
+  const rows = actions.map((action) => ({ ...action, "applied by": workers === null ? "" : by(action), worker: action.by }));
+  const names = workers === null ? ["at", "what"] : ["number", "at", "what", "applied by", "worker"];
+  const made = table(names, rows, { at: clock }, "Nothing was changed yet.", "History");
+  if ($("actions-list").textContent !== made.textContent) $("actions-list").replaceChildren(made);
+  const done = workers !== null && actions.find((action) => action.applied >= workers);
   if (done) applied = done.number;
+}
+
+// Actions
+
+async function act(path, body) {
+  try {
+    const done = await ask(path, body);
+    tell(done.done + (done.kept ? "" : " (until this process ends)"));
+    refresh();
+    if (done.number) watchApplied(done.number);
+    return done;
+  } catch (error) {
+    tell(error.message, true);
+    return null;
+  }
 }
 
 /** Show soon how many workers have applied what was just done. */
@@ -318,25 +394,10 @@ async function watchApplied(number) {
   }
 }
 
-// Actions
-
-async function act(path, body) {
-  try {
-    const done = await ask(path, body);
-    tell(done.done + (done.kept ? "" : " (until this process ends)"));
-    servers.show();
-    if (done.number) watchApplied(done.number);
-    return done;
-  } catch (error) {
-    tell(error.message, true);
-    return null;
-  }
-}
-
 /** Send `urls` in as many requests as they need, and remove those that were sent. */
 async function addSeeds(urls) {
   const sum = { new: 0, seen: 0, sent: 0, refused: 0 };
-  const isSplit = size(urls) > SEED_BYTES;
+  const refused = [];
   while (urls.length) {
     let some = 1;
     for (let left = SEED_BYTES - size(urls[0]); some < urls.length; some += 1) {
@@ -347,8 +408,11 @@ async function addSeeds(urls) {
     if (!done) return;
     urls.splice(0, some);
     for (const what of Object.keys(sum)) sum[what] += done[what];
+    refused.push(...done.others);
   }
-  if (isSplit) tell(Object.entries(sum).filter(([, of]) => of).map(([what, of]) => `${of} ${what}`).join(", "));
+  tell(Object.entries(sum).filter(([, of]) => of).map(([what, of]) => `${of} ${what}`).join(", "));
+  $("seeds-told").replaceChildren(...(refused.length ? [table(["url", "reason"], refused, {}, "", "Seeds that were not queued")] : []));
+  urls.push(...refused.filter((one) => !one.reason.startsWith("seen")).map((one) => one.url)); // to be corrected
 }
 
 function confirm(text) {
@@ -362,12 +426,13 @@ function confirm(text) {
 function connect() {
   $("pause").addEventListener("click", () => act("pause", {}));
   $("resume").addEventListener("click", () => act("resume", {}));
-  $("stop").addEventListener("click", async () => { if (await confirm("Stop the crawl? Requests in flight will end first.")) act("stop", {}); });
-  $("sessions-limit").addEventListener("input", (event) => { event.target.dataset.touched = "1"; });
+  $("stop").addEventListener("click", async () => { if (await confirm("Stop the crawl? Requests in progress will end first.")) act("stop", {}); });
   const on = (id, act_) => $(id).addEventListener("submit", (event) => { event.preventDefault(); act_(event); });
-  on("sessions-form", async () => {
-    await act("sessions", { limit: Number($("sessions-limit").value) });
-    delete $("sessions-limit").dataset.touched;
+  on("limits-form", async () => {
+    for (const input of $("limits").querySelectorAll("[data-touched]")) {
+      if (!await act("limit", { name: input.id.replace("limit-", ""), value: input.value === "" ? null : Number(input.value) })) return;
+      delete input.dataset.touched;
+    }
   });
   on("server-form", (event) => {
     const action = event.submitter ? event.submitter.value : "delay";
@@ -375,16 +440,38 @@ function connect() {
     if (action === "delay") body.seconds = Number($("delay-seconds").value);
     act(action, body);
   });
+  on("links-form", (event) => urls.change(event.submitter ? event.submitter.value : "include", $("link-pattern").value));
+  on("pattern-form", (event) => urls.change(event.submitter ? event.submitter.value : "lower", $("pattern").value));
   on("seeds-form", async () => {
-    const urls = $("seeds").value.split("\n").map((line) => line.trim()).filter(Boolean);
-    await addSeeds(urls);
-    $("seeds").value = urls.join("\n"); // those that were not sent
+    const given = $("seeds").value.split("\n").map((line) => line.trim()).filter(Boolean);
+    await addSeeds(given);
+    $("seeds").value = given.join("\n"); // those that were not sent, or are wrong
   });
   on("login", () => {
     sessionStorage.setItem("token", $("token").value.trim());
     location.reload();
   });
+  const choose = (id, set) => {
+    for (const button of $(id).querySelectorAll("button")) {
+      button.addEventListener("click", () => { set(button.value); choice(id, button.value); charts.zoomTo(null); loadCharts(); refresh(); });
+    }
+  };
+  choose("range", (value) => { range = value; });
+  choose("scope", (value) => { whose = value; });
+  choice("range", range);
+  choice("scope", whose);
+  $("unzoom").addEventListener("click", () => charts.zoomTo(null));
   document.addEventListener("visibilitychange", () => { if (document.hidden && stream) stream.abort(); });
+  window.addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) location.reload(); // the same page, opened by its link again
+    route();
+    $(`${view.name}-title`)?.focus({ preventScroll: true });
+  });
+}
+
+/** Mark the chosen one of some buttons. */
+function choice(id, value) {
+  for (const button of $(id).querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === value));
 }
 
 async function start() {
@@ -397,19 +484,17 @@ async function start() {
     if (!(error instanceof Refused)) { tell(error.message, true); setState("lost", "connection lost"); setTimeout(() => location.reload(), REFRESH); }
     return;
   }
-  $("spider").textContent = clean(state.spider);
-  document.title = `Crawl ${clean(state.spider)}`;
+  crawl = state.crawl;
+  hasWorkers = state.has_workers;
+  if (!hasWorkers) whose = "worker";
+  $("name").textContent = clean(crawl.name);
   servers.states(state.states);
-  showFigures(state.figures);
+  urls.reasons(state.reasons);
+  showFigures(state);
   showOrders(state.orders);
+  route();
   follow();
-  servers.show();
-  let hasWorkers = await showWorkers().catch(() => false);
-  setInterval(async () => {
-    if (ended || document.hidden) return;
-    if ($("refresh").checked) servers.show();
-    if (hasWorkers) hasWorkers = await showWorkers().catch(() => true);
-  }, REFRESH);
+  setInterval(refresh, REFRESH);
 }
 
 start();

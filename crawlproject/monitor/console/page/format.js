@@ -25,37 +25,60 @@ export function el(name, attributes, ...children) {
 /** A stranger's text in an element of its own direction. */
 export const alien = (text) => el("bdi", {}, clean(text));
 
-export function count(value) {
-  return value === null || value === undefined ? "–" : Math.round(value).toLocaleString("en");
+/** What was not measured. */
+const NONE = "–";
+const isMissing = (value) => value === null || value === undefined || !Number.isFinite(value);
+const UNITS = ["", " k", " M", " G", " T"];
+
+/** At most three digits, and a unit: `1.54 k`. */
+function short(value, units, base = 1000) {
+  let unit = 0;
+  while (Math.abs(value) >= (unit ? 999.5 : base - 0.5) && unit < units.length - 1) { value /= 1000; unit += 1; }
+  const digits = Math.abs(value) >= 99.95 || (unit === 0 && Number.isInteger(value)) ? 0 : Math.abs(value) >= 9.995 ? 1 : 2;
+  return `${value.toFixed(digits)}${units[unit]}`;
 }
+
+export const count = (value) => (isMissing(value) ? NONE : short(Math.round(value), UNITS));
+
+/** All digits: where somebody counts. */
+export const exact = (value) => (isMissing(value) ? NONE : Math.round(value).toLocaleString("en"));
 
 export function number(value) {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (isMissing(value)) return NONE;
   const size = Math.abs(value);
-  if (size >= 100) return Math.round(value).toLocaleString("en");
-  if (size >= 1) return value.toFixed(1);
-  return size === 0 ? "0" : value.toPrecision(2);
+  if (size >= 1 || value === 0) return short(value, UNITS);
+  return size < 0.001 ? "< 0.001" : String(+value.toPrecision(2));
 }
 
-export function bytes(value) {
-  if (value === null || value === undefined) return "–";
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
-  return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
-}
+export const bytes = (value) => (isMissing(value) ? NONE : short(Math.round(value), [" B", " kB", " MB", " GB", " TB"]));
 
 export function seconds(value) {
-  if (value === null || value === undefined) return "–";
-  if (value < 1) return value <= 0 ? "now" : `${Math.round(value * 1000)} ms`;
-  if (value < 120) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  if (isMissing(value)) return NONE;
+  if (value < 0.9995) return value <= 0 ? "0 s" : `${+(value * 1000).toPrecision(value < 0.01 ? 2 : 3)} ms`;
+  if (value < 120) return `${value.toFixed(value < 9.95 ? 1 : 0)} s`;
   if (value < 7200) return `${Math.round(value / 60)} min`;
-  return value < 172800 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(1)} d`;
+  return value < 172800 ? `${(value / 3600).toFixed(1)} h` : `${(value / 86400).toFixed(value < 864000 ? 1 : 0)} d`;
 }
 
-export const ago = (value) => (value === null || value === undefined ? "–" : `${seconds(value).replace("now", "0 s")} ago`);
+/** The time until something may happen. */
+export const wait = (value) => (isMissing(value) ? NONE : value <= 0 ? "now" : seconds(value));
 
-export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(0)}%`);
+export const ago = (value) => (isMissing(value) ? NONE : `${seconds(value)} ago`);
+
+/** `45 s`, `12 min 5 s`, `3 h 20 min`, `5 d 3 h`. */
+export function elapsed(value) {
+  if (isMissing(value)) return NONE;
+  const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  let left = Math.floor(value);
+  const first = Math.max(0, units.findIndex(([size]) => left >= size));
+  if (left < 1) return "0 s";
+  return units.slice(first, first + 2).map(([size, unit]) => { const whole = Math.floor(left / size); left -= whole * size; return whole ? `${whole} ${unit}` : ""; }).filter(Boolean).join(" ");
+}
+
+export function percent(value) {
+  if (isMissing(value)) return NONE;
+  return value > 0 && value < 0.0995 ? `${(100 * value).toFixed(1)}%` : `${(100 * value).toFixed(0)}%`;
+}
 
 /** A stretch of time beside an axis: `30 s`, `1:30 min`, `2 h`. */
 export function stretch(value) {
@@ -75,4 +98,7 @@ export function moment(at, stretch) {
   return stretch > 172800 ? date.toLocaleDateString("en", day) : date.toLocaleTimeString("en-GB", time);
 }
 
-export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
+export const clock = (at) => (isMissing(at) ? NONE : new Date(at * 1000).toLocaleTimeString("en-GB"));
+
+/** Day and time, to the minute. */
+export const day = (at) => (isMissing(at) || !at ? NONE : new Date(at * 1000).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }));

@@ -1,33 +1,68 @@
-// The report: the console's charts and tables, of data that stand in the page.
+// The report: the console's first screen, charts and tables, of data that stand in the page.
 import { Charts } from "./charts.js";
 import { alien, clean, el } from "./format.js";
-import { SERVER_COLUMNS, ServerTable, rankTerms, showDialog, table, tiles } from "./tables.js";
+import { fill, held, hero, progress, smallTiles } from "./overview.js";
+import { SERVER_COLUMNS, ServerTable, rankTerms, table, tiles } from "./tables.js";
 
 const told = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
 const section = (title, ...parts) => el("section", {}, el("h2", {}, title), ...parts);
 const paragraphs = (sentences) => sentences.map((sentence) => el("p", {}, alien(sentence)));
-const tables = (found) => found.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none));
-const part = ({ title, sentences, tables: found }) => section(title, ...paragraphs(sentences), ...tables(found));
+const tables = (title, found) => found.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none, title));
+const part = ({ title, sentences, tables: found }) => section(title, ...paragraphs(sentences), ...tables(title, found));
 
 /** The rows of a query, as the console's API finds them. */
 async function find({ search, state, sort, order, offset, limit }) {
   const known = told.servers.length;
   const text = search.trim().toLowerCase();
-  const rows = told.servers.filter((server) => server.server.toLowerCase().includes(text) && (!state || server.state === state));
+  const rows = told.servers.filter((server) => server.server.toLowerCase().includes(text) && (!state || (state === "failing" ? server.failures > 0 : server.state === state)));
   const value = (server) => server[sort] ?? -1;
   rows.sort((one, other) => (sort === "server" ? one.server.localeCompare(other.server) : value(one) - value(other)) * (order === "desc" ? -1 : 1));
   return { rows: rows.slice(offset, offset + limit), total: rows.length, known, offset };
 }
 
 const state = (server) => [["State", server.state], ["Why", server.error || "–"], ["URLs queued", server.urls], ["Pages fetched", server.pages], ["Their quality", server.gathered], ["Copies", server.copies], ["Failures in a row", server.failures]];
-const open = (server) => showDialog(server.server, [el("h3", {}, "State"), tiles(state(server)), el("h3", {}, "Rank, term by term"), rankTerms(server)]);
 
-document.getElementById("charts-title").textContent = told.charts;
-document.getElementById("servers-title").textContent = told.servers_title;
-document.getElementById("parts").append(...told.parts.map(part));
-document.getElementById("after").append(...told.after.map(part));
-new Charts(document.getElementById("charts"), "in the end").load(told.history);
-const servers = new ServerTable(find, open, (error) => { throw error; }, SERVER_COLUMNS.filter(([name]) => name !== "next"));
-servers.states([...new Set(told.servers.map((server) => clean(server.state)))].sort());
-servers.query.sort = "pages";
-servers.show();
+/** Show the server of an address ``#/server?key=…`` below the table; any other address hides it. */
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const key = new URLSearchParams(query).get("key");
+  const server = path === "server" ? told.servers.find((each) => each.server === key) : undefined;
+  at("view-server").hidden = !server;
+  if (!server) return;
+  at("server-title").replaceChildren(alien(server.server));
+  at("server-body").replaceChildren(tiles(state(server)), el("h3", {}, "Rank, term by term"), rankTerms(server));
+  at("server-title").focus();
+}
+
+at("name").textContent = clean(told.title);
+at("charts-title").textContent = told.charts;
+const [ended, about] = told.about;
+at("state").textContent = clean(ended);
+at("state").hidden = !ended;
+at("about").textContent = clean(about);
+if (told.overview) {
+  fill(at("progress"), [progress(told.overview)]);
+  fill(at("hero"), hero(told.overview));
+  fill(at("held"), held(told.overview));
+  at("held").hidden = !told.overview.held_back;
+  fill(at("figures"), smallTiles(told.overview, false));
+}
+at("lost").append(...told.lost.map(part));
+at("parts").append(...told.parts.map(part));
+at("after").append(...told.after.map(part));
+const charts = new Charts(at("charts"), "in the end", (stretch) => { at("unzoom").hidden = stretch === null; });
+at("unzoom").addEventListener("click", () => charts.zoomTo(null));
+charts.load(told.history);
+if (told.by_pages) new Charts(at("charts-by-pages"), "in the end").load(told.by_pages);
+if (told.servers) {
+  at("servers-title").textContent = told.servers_title;
+  let servers;
+  const go = (query) => { servers.query = query; servers.show(); };
+  servers = new ServerTable(find, go, (error) => { throw error; }, SERVER_COLUMNS.filter(([name]) => name !== "next"));
+  servers.states([...new Set(told.servers.map((server) => clean(server.state)))].sort());
+  servers.query.sort = "pages";
+  servers.show();
+  window.addEventListener("hashchange", route);
+  route();
+} else at("view-servers").hidden = true;
