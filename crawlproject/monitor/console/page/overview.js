@@ -41,7 +41,7 @@ export function progress(figures) {
     ? `, ${figures.is_limit ? "reached" : "fetched"} in about ${seconds(figures.end)}${figures.is_limit ? "" : " if no more are found"}`
     : figures.why_no_end && !figures.ended ? `, time not known: ${clean(figures.why_no_end)}` : "";
   const words = `${percent(share)}: ${show(done)} of ${show(of)}${what === "time" ? "" : ` ${noun}`}${what === "queue" ? " done" : what === "time" ? " allowed" : " allowed"}${left}`;
-  return el("div", { class: "progress" }, el("progress", { max: 1, value: share.toFixed(3), "aria-label": `Progress: ${noun}` }), el("p", {}, words));
+  return el("div", { class: "progress" }, el("progress", { max: 1, value: share.toFixed(3), "aria-label": `Progress: ${noun}` }), el("p", {}, words, figures.budget && !figures.ended ? `; ${clean(figures.budget)}` : ""));
 }
 
 export function hero(figures) {
