@@ -64,8 +64,7 @@ class LimitOptions(Options):
 
     def budgets(self) -> Budgets:
         """What the crawl may spend."""
-        pages = min(self.max_pages or inf, self.close_at_pages)
-        return Budgets(Limits(pages, self.ends_at_time, self.ends_at_bytes), self.choosiness)
+        return Budgets(Limits(self.max_pages or inf, self.ends_at_time, self.ends_at_bytes), self.choosiness)
 
 
 def _names(reader: Reader) -> frozenset[str]:
