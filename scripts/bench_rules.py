@@ -52,7 +52,7 @@ async def times(site: SiteSpider, web: WebSpider, url: str, body: bytes) -> tupl
     for _output in web.parse(for_web):
         pass
     between = time.process_time()
-    outputs = [output async for output in site.parse(for_site)]
+    outputs = [output async for output in site._parse(for_site)]
     return time.process_time() - between, between - started, sum(isinstance(each, dict) for each in outputs)
 
 

@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 import time
-from math import inf
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -97,7 +96,7 @@ class RedisBackend(StoringBackend):
         nothing is left behind.
         """
         super().__init__(crawler, frontier, seen, host)
-        self._page_share = PageShare(frontier.budgets.limits.pages)
+        self._page_share = PageShare()
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
@@ -423,12 +422,10 @@ class RedisBackend(StoringBackend):
 
     def share_pages(self, own: int, total: int, workers: int) -> None:
         crawl = frontier_of(self._crawler)
-        if crawl is not None:  # the operator may have changed it
-            self._page_share.most = crawl.limits["pages"] or inf
-        if self._page_share.most < inf:
+        if crawl is not None and (most := crawl.limits["pages"]):  # the operator may have changed it
             budgets = self._frontier.budgets
-            budgets.allow(budgets.limits._replace(pages=self._page_share.limit(own, total, workers)))
-            if total >= self._page_share.most:
+            budgets.allow(budgets.limits._replace(pages=self._page_share.limit(most, own, total, workers)))
+            if total >= most:
                 self.fail("closespider_pagecount")
 
     def acted(self, mark: str) -> None:

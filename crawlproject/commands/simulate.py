@@ -65,9 +65,10 @@ class Command(Described, ScrapyCommand):
 def _add_experiment(group: _ArgumentGroup) -> None:
     from crawlproject.frontier.policy import POLICIES
     from crawlproject.simulation.experiment import COLLECTED, ESTIMATES
+    from crawlproject.simulation.trial import COMPARED
 
     names = ", ".join(POLICIES)
-    group.add_argument("--policy", metavar="A,B", default=",".join(POLICIES), help=f"{names}, or paths of classes")
+    group.add_argument("--policy", metavar="A,B", default=",".join(COMPARED), help=f"{names}, or paths of classes")
     group.add_argument(
         "--quality", metavar="A,B", default="pagerank", help=f"page quality: {', '.join(COLLECTED)}, scores:FILE"
     )

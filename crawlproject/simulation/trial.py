@@ -29,6 +29,10 @@ class Knowledge:
     error: float = 0.0
 
 
+#: Policies that are compared by default: depth-first orders URLs, and ranks servers as ``quality`` does.
+COMPARED = tuple(name for name in POLICIES if name != "depth-first")
+
+
 @dataclass(frozen=True)
 class Experiment:
     """Parameters of an experiment: every policy crawls the same webs under the same conditions."""
@@ -36,7 +40,7 @@ class Experiment:
     webs: tuple[WebSpec, ...]
     qualities: tuple[str, ...] = ("pagerank",)
     #: Names of ``POLICIES`` or paths of classes.
-    policies: tuple[str, ...] = tuple(POLICIES)
+    policies: tuple[str, ...] = COMPARED
     options: CrawlOptions = field(default_factory=CrawlOptions)
     knowledge: Knowledge = field(default_factory=Knowledge)
 

@@ -11,14 +11,13 @@ class PageShare:
     most by what the slower ones fetch within one beat.
     """
 
-    def __init__(self, most: float) -> None:
-        self.most = most
+    def __init__(self) -> None:
         self._last = 0.0, 0.0  # own pages and those of all, at the last beat
 
-    def limit(self, own: float, total: float, workers: int) -> float:
-        """The limit of this worker's pages: it has fetched ``own``, all ``workers`` together ``total``. O(1)."""
+    def limit(self, most: float, own: float, total: float, workers: int) -> float:
+        """The limit of this worker's pages: ``own`` of ``total``, which all ``workers`` have fetched, of at most ``most``."""
         own_before, total_before = self._last
         self._last = own, total
         since = total - total_before
         part = (own - own_before) / since if since > 0 else 0.0
-        return own + max(0.0, self.most - total) * min(1.0, max(part, 1.0 / max(1, workers)))
+        return own + max(0.0, most - total) * min(1.0, max(part, 1.0 / max(1, workers)))

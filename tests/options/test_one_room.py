@@ -16,6 +16,7 @@ FIELDS = {family.__name__: {field.name for field in fields(family)} for family i
 
 #: Fields read in two rooms, and why.
 TWO_ROOMS = {
+    "ConsoleOptions.port": "the console listens there; ``scrapy workers`` prints its address",
     "FrontierOptions.backend": "backends open it; middlewares, built earlier, switch themselves off without a store",
     "FrontierOptions.directory": "backends keep the store there; the middleware for duplicates adds its file",
     "FrontierOptions.fast_lane": "the scheduler opens the lane; the downloader's middlewares are called by it, too",
@@ -23,7 +24,6 @@ TWO_ROOMS = {
     "FrontierOptions.max_sessions": "as max_parked",
     "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",
     "LimitOptions.denied": "refused as links in discovery, and as requests from elsewhere in a middleware",
-    "LimitOptions.max_pages_per_server": "as max_pages_per_domain",
     "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
     "LinkOptions.exclude": "discovery refuses links by it; ``scrapy frontier --url`` tells what is refused",
     "LinkOptions.include": "as exclude",

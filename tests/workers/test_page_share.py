@@ -8,10 +8,10 @@ from crawlproject.workers.page_share import PageShare
 @pytest.mark.parametrize("speeds", [(10,), (10, 10), (50, 1), (20, 0, 0, 0), (5, 5, 100, 0)])
 def test_workers_spend_the_budget_together(speeds: tuple[int, ...]) -> None:
     """Pages per beat; one with nothing to fetch leaves its part to the others, within a few beats."""
-    shares, own = [PageShare(1000) for _ in speeds], [0.0 for _ in speeds]
+    shares, own = [PageShare() for _ in speeds], [0.0 for _ in speeds]
     beats = 0
     while (total := sum(own)) < 1000:
-        limits = [share.limit(pages, total, len(speeds)) for share, pages in zip(shares, own, strict=True)]
+        limits = [share.limit(1000, pages, total, len(speeds)) for share, pages in zip(shares, own, strict=True)]
         for worker, speed in enumerate(speeds):
             while speed and own[worker] < limits[worker] and speed > 0:
                 own[worker] += 1
@@ -23,6 +23,6 @@ def test_workers_spend_the_budget_together(speeds: tuple[int, ...]) -> None:
 
 def test_a_spent_budget_leaves_nothing() -> None:
     """Also if it is lowered, or was exceeded."""
-    share = PageShare(100)
-    assert share.limit(30, 100, 2) == 30
-    assert share.limit(30, 120, 2) == 30
+    share = PageShare()
+    assert share.limit(100, 30, 100, 2) == 30
+    assert share.limit(100, 30, 120, 2) == 30
