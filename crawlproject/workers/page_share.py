@@ -15,7 +15,7 @@ class PageShare:
         self._last = 0.0, 0.0  # own pages and those of all, at the last beat
 
     def limit(self, most: float, own: float, total: float, workers: int) -> float:
-        """The limit of this worker's pages: ``own`` of ``total``, which all ``workers`` have fetched, of at most ``most``."""
+        """The limit of this worker's pages, of ``most``: it has fetched ``own`` of the ``total`` of all ``workers``."""
         own_before, total_before = self._last
         self._last = own, total
         since = total - total_before
