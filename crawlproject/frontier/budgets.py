@@ -132,7 +132,7 @@ class Budgets:
             self.prices.usual_size += (m.size - self.prices.usual_size) * rate
 
     def page_fetched(self, now: float, queued: int, quality: float) -> None:
-        """Count a page while so many URLs are ``queued``, and set the prices anew. O(1)."""
+        """Count a page while so many URLs are ``queued``, and adjust the prices. O(1)."""
         self.pages += 1
         self._gathered += quality
         if self.pages >= self._curve[-1][0] * CURVE_STEP:

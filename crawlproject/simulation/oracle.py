@@ -156,7 +156,7 @@ class _Oracle:
             self._rank(server)
 
     def _rank(self, server: int) -> None:
-        """Rank a server anew: the best ratio of any number of its best pages, connection included."""
+        """Update the rank of a server: the best ratio of any number of its best pages, connection included."""
         self._version[server] += 1
         if self._busy[server] or not self._queues[server]:
             return
