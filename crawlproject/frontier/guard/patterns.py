@@ -33,8 +33,8 @@ MAX_OTHERS = 128
 #: Marks that a page must have more than another one to be new: two neighbours change with each word.
 MIN_NEW = 5
 
-#: Pages in a row that count as new unread, after pages with ``CLEARLY_NEW`` marks: reading a page's text costs twice as
-#: much as all else that is done with it.
+#: Pages in a row that count as new unread (a power of two less one), after pages with ``CLEARLY_NEW`` marks: reading a
+#: page's text costs twice as much as all else that is done with it.
 MAX_UNREAD_PAGES, CLEARLY_NEW = 15, 40
 
 #: Elements with text that none of the pages of an endless folder had.
@@ -216,7 +216,7 @@ class Pattern:
     def passes(self) -> bool:
         """Whether its next page counts as new unread: after 1, 2, 3, … clearly new ones in a row 0, 1, 3, … pages."""
         self.passed += 1
-        if self.passed < min(1 << max(self.clear - 1, 0), MAX_UNREAD_PAGES + 1):
+        if self.passed < 1 << min(max(self.clear - 1, 0), MAX_UNREAD_PAGES.bit_length()):
             return True
         self.passed = 0
         return False
