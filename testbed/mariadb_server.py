@@ -1,33 +1,23 @@
-"""A private MariaDB server for a test: in a temporary folder, on a free port."""
+"""A private MariaDB server for a test."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
-import subprocess
-import tempfile
-import time
+import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from testbed.children import free_port
+from testbed.database_server import DatabaseServer, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NO_SERVER = "MariaDB's mariadbd is neither on the PATH nor in /usr/sbin"
 
-#: Seconds after which a server that does not answer is taken to hang, on a machine that is very busy.
-TIMEOUT = 120.0
-POLL = 0.05
-
 #: In the package's folder share/mysql: they make the server's own tables.
 _TABLES = ("mysql_system_tables.sql", "mysql_performance_tables.sql", "mysql_system_tables_data.sql")
-
-
-class MariadbError(RuntimeError):
-    """The server did not start; the message ends with its log."""
 
 
 def find_mariadb() -> Path | None:
@@ -36,69 +26,40 @@ def find_mariadb() -> Path | None:
     return None if found is None else Path(found)
 
 
-class RunningMariadb:
-    """A server from the start to the end of a ``with`` block. Raises MariadbError if it does not start."""
+class RunningMariadb(DatabaseServer):
+    """See ``DatabaseServer``."""
+
+    STOP = signal.SIGKILL
 
     def __init__(self) -> None:
         program = find_mariadb()
         if program is None:
-            raise MariadbError(NO_SERVER)
+            raise ServerError(NO_SERVER)
+        super().__init__("mariadb")
         self._program, self._base = program, program.parents[1]
-        self._folder = Path(tempfile.mkdtemp(prefix="mariadb-", dir="/tmp"))
-        self._data = self._folder / "data"
+        self._data = self.folder / "data"
         self._data.mkdir()
         self._user = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-        if os.geteuid() == 0:
-            for folder in (self._folder, self._data):
+        if os.geteuid() == 0:  # it is started as root, and changes its user
+            for folder in (self.folder, self._data):
                 os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
-        self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
         """For ``FRONTIER_RECORDS_DB``."""
         return f"mysql://root@127.0.0.1:{self.port}/crawl"
 
-    def __enter__(self) -> Self:
+    def prepare(self) -> None:
         share = self._base / "share" / "mysql"
         tables = "".join((share / name).read_text(encoding="utf-8") for name in _TABLES)
         login = "REPLACE INTO global_priv VALUES ('localhost', 'root', '{\"access\": 18446744073709551615}'), "
         login += "('127.0.0.1', 'root', '{\"access\": 18446744073709551615}');"
         script = f"CREATE DATABASE mysql;\nUSE mysql;\n{tables}\n{login}\nCREATE DATABASE crawl CHARSET utf8mb4;\n"
-        done = subprocess.run(
-            self._command("--bootstrap"), input=script, capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
-        if done.returncode:
-            raise MariadbError(done.stderr)
-        self.start()
-        return self
+        self.run(self._server("--bootstrap"), script)
 
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def start(self) -> None:
-        """Start it on its data and its port; returns when it answers."""
+    def command(self) -> list[str]:
         place = ("--port", str(self.port), "--bind-address", "127.0.0.1", "--skip-name-resolve")
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command(*place, "--socket", str(self._folder / "socket")),
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-            )
-        deadline = time.monotonic() + TIMEOUT
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise MariadbError(f"MariaDB did not start: {(self._folder / 'log').read_text(errors='replace')}")
-            time.sleep(POLL)
-
-    def stop(self) -> None:
-        """Stop it; connections are broken."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait(TIMEOUT)
-            self._process = None
+        return self._server(*place, "--socket", str(self.folder / "socket"))
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement in ANSI's SQL."""
@@ -114,7 +75,7 @@ class RunningMariadb:
     def _login(self) -> Mapping[str, Any]:
         return {"host": "127.0.0.1", "port": self.port, "user": "root", "database": "crawl", "charset": "utf8mb4"}
 
-    def _answers(self) -> bool:
+    def can_connect(self) -> bool:
         import pymysql
 
         try:
@@ -123,7 +84,7 @@ class RunningMariadb:
             return False
         return True
 
-    def _command(self, *more: str) -> list[str]:
+    def _server(self, *more: str) -> list[str]:
         quick = ("--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=8M", "--innodb-log-file-size=8M")
         places = (f"--basedir={self._base}", f"--datadir={self._data}", f"--user={self._user}")
         return [str(self._program), "--no-defaults", *places, *quick, *more]

@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for a test: in a temporary folder, on a free port, by an unprivileged user."""
+"""A private PostgreSQL server for a test."""
 
 from __future__ import annotations
 
@@ -6,26 +6,12 @@ import os
 import pwd
 import shutil
 import signal
-import subprocess
-import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
-from testbed.children import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from testbed.database_server import DatabaseServer, ServerError
 
 NO_SERVER = "PostgreSQL's initdb and postgres are neither on the PATH nor in /usr/lib/postgresql"
-
-#: Seconds after which a server that does not answer is taken to hang, on a machine that is very busy.
-TIMEOUT = 120.0
-POLL = 0.02
-
-
-class PostgresError(RuntimeError):
-    """The server did not start; the message ends with its log."""
 
 
 def find_postgres() -> Path | None:
@@ -35,62 +21,36 @@ def find_postgres() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
 
 
-class RunningPostgres:
-    """A server from the start to the end of a ``with`` block. Raises PostgresError if it does not start."""
+class RunningPostgres(DatabaseServer):
+    """See ``DatabaseServer``."""
+
+    STOP = signal.SIGINT
 
     def __init__(self) -> None:
         programs = find_postgres()
         if programs is None:
-            raise PostgresError(NO_SERVER)
+            raise ServerError(NO_SERVER)
+        super().__init__("postgres")
         self._programs = programs
-        self._folder = Path(tempfile.mkdtemp(prefix="postgres-", dir="/tmp"))
-        self._as: dict[str, Any] = {}
         if os.geteuid() == 0:  # the server refuses to run as root
             user = pwd.getpwnam("nobody")
-            os.chown(self._folder, user.pw_uid, user.pw_gid)
-            self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+            self.run_as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
     @property
     def url(self) -> str:
         """For ``FRONTIER_RECORDS_DB``."""
         return f"postgresql://crawl@127.0.0.1:{self.port}/postgres"
 
-    def __enter__(self) -> Self:
-        data = str(self._folder / "data")
-        self._run(["initdb", "-D", data, "-U", "crawl", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"])
-        self.start()
-        return self
+    def prepare(self) -> None:
+        data = ["-D", str(self.folder / "data")]
+        options = ["-U", "crawl", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        self.run([str(self._programs / "initdb"), *data, *options])
 
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def start(self) -> None:
-        """Start it on its data and its port; returns when it answers."""
-        options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", str(self._folder)]
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [str(self._programs / "postgres"), "-D", str(self._folder / "data"), "-p", str(self.port), *options],
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                cwd=self._folder,
-                **self._as,
-            )
-        deadline = time.monotonic() + TIMEOUT
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise PostgresError(f"PostgreSQL did not start: {(self._folder / 'log').read_text(errors='replace')}")
-            time.sleep(POLL)
-
-    def stop(self) -> None:
-        """Stop it at once; connections are broken."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(TIMEOUT)
-            self._process = None
+    def command(self) -> list[str]:
+        options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-k", str(self.folder)]
+        place = ["-D", str(self.folder / "data"), "-p", str(self.port)]
+        return [str(self._programs / "postgres"), *place, *options]
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
@@ -100,7 +60,7 @@ class RunningPostgres:
             cursor.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
-    def _answers(self) -> bool:
+    def can_connect(self) -> bool:
         import psycopg
 
         try:
@@ -108,16 +68,3 @@ class RunningPostgres:
         except psycopg.OperationalError:
             return False
         return True
-
-    def _run(self, command: Sequence[str]) -> None:
-        done = subprocess.run(
-            [str(self._programs / command[0]), *command[1:]],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            check=False,
-            cwd=self._folder,
-            **self._as,
-        )
-        if done.returncode:
-            raise PostgresError(f"{command[0]}: {done.stderr}")
