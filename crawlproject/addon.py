@@ -18,6 +18,7 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
@@ -80,6 +81,7 @@ REPLACED = {
     OffsiteMiddleware: "crawlproject.middlewares.offsite.TolerantOffsiteMiddleware",
     RetryMiddleware: "crawlproject.middlewares.retries.ServerRetryMiddleware",
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
+    DownloaderStats: "crawlproject.middlewares.traffic.QuickDownloaderStats",
 }
 
 #: The same for a middleware that is imported only with ``COOKIES_ENABLED``: its path, and its replacement.

@@ -96,6 +96,8 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     def _result(self, request: Request, response: Response) -> Request | Response:
         refreshed = self._refreshed(request, response)
         chain = request.meta.get("redirect_urls", ())
+        if refreshed is None and not chain:
+            return response
         times = _times_at_end(chain, request.url)
         if refreshed is None or not _is_same(refreshed.url, request.url):
             if times:

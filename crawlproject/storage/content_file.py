@@ -63,17 +63,16 @@ class ContentFile:
     def first(self, key: int, url: str) -> str | None:
         """URL of the first page with the content ``key`` (64 bits); None if ``url`` is the first.
 
-        O(log contents): about 10 us for a new content, 3 us for a known one.
+        O(log contents): about 3 us for a new content, 6 us for a known one.
         """
         assert self._database is not None
         key -= 1 << 63  # SQLite's integers have a sign
+        execute = self._database.execute
         try:
-            found = self._database.execute("SELECT url FROM contents WHERE hash = ?", (key,)).fetchone()
-            if found is None:
-                self._database.execute(
-                    "INSERT INTO contents VALUES (?, ?)", (key, url.encode("utf-8", "surrogatepass"))
-                )
+            row = key, url.encode("utf-8", "surrogatepass")
+            if execute("INSERT INTO contents VALUES (?, ?) ON CONFLICT DO NOTHING", row).rowcount:
                 return None
+            found = execute("SELECT url FROM contents WHERE hash = ?", (key,)).fetchone()
             first: str = found[0].decode("utf-8", "surrogatepass")
             server_key(first)
         except (sqlite3.Error, ValueError, AttributeError) as error:

@@ -82,12 +82,12 @@ def with_pauses(steps: Coroutine[Any, Any, Any], paused: Callable[[], None]) -> 
 
 
 def quick_process(middleware: Any) -> Callable[[Request, Response], Request | None] | None:
-    """A faster equivalent of ``get_processed_request`` of a known spider middleware; None if there is none."""
-    return _refers(middleware) if type(middleware) is RefererMiddleware else None
+    """A faster equivalent of ``get_processed_request`` of a known spider middleware; None if there is none.
 
-
-def _refers(middleware: RefererMiddleware) -> Callable[[Request, Response], Request | None]:
-    """All requests of a page get the same referrer, unless its policy looks at more of them than their scheme."""
+    All requests of a page get the same referrer, unless its policy looks at more of them than their scheme.
+    """
+    if type(middleware) is not RefererMiddleware:
+        return None
 
     @lru_cache(maxsize=16)
     def referrer(policy: type[ReferrerPolicy], url: str, scheme: str) -> bytes | None:

@@ -88,7 +88,7 @@ class Items:
                 for method in methods:
                     output = method(output)
                     if isawaitable(output):
-                        return self._process(item, response, method, output, methods)
+                        return self._ended_by(self._process(item, response, (method, output), methods))
             except Exception as error:  # noqa: BLE001 - any pipeline
                 told = self._failed(item, response, error)
             else:
@@ -111,38 +111,31 @@ class Items:
     def _end(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, None] | None:
         """Tell the receivers; what has to be awaited."""
         if (rest := self._receivers[signal].start(**values)) is not None:
-            return self._await(rest)
+            return self._ended_by(rest)
         self._under_way.item_ends()
         return None
 
-    async def _await(self, rest: Coroutine[Any, Any, object]) -> None:
+    async def _ended_by(self, rest: Awaitable[object]) -> None:
         try:
             await rest
         finally:
             self._under_way.item_ends()
 
     async def _process(
-        self,
-        item: Any,
-        response: Any,
-        method: Callable[[Any], Any],
-        output: Awaitable[Any],
-        methods: Iterator[Callable[[Any], Any]],
+        self, item: Any, response: Any, waits: tuple[Callable[..., Any], Any], methods: Iterator[Callable[..., Any]]
     ) -> None:
-        """``method`` has returned ``output``, which must be awaited; ``methods``: those after it."""
+        """``waits``: a pipeline, and its output, which must be awaited; ``methods``: those after it."""
+        method, output = waits
         try:
-            try:
-                result = await ensure_awaitable(output, _warn=_name_of(method))
-                for each in methods:
-                    result = await ensure_awaitable(each(result), _warn=_name_of(each))
-            except Exception as error:  # noqa: BLE001 - any pipeline
-                signal, values = self._failed(item, response, error)
-            else:
-                signal, values = self._scraped(result, response)
-            if (rest := self._receivers[signal].start(**values)) is not None:
-                await rest
-        finally:
-            self._under_way.item_ends()
+            result = await ensure_awaitable(output, _warn=_name_of(method))
+            for each in methods:
+                result = await ensure_awaitable(each(result), _warn=_name_of(each))
+        except Exception as error:  # noqa: BLE001 - any pipeline
+            signal, values = self._failed(item, response, error)
+        else:
+            signal, values = self._scraped(result, response)
+        if (rest := self._receivers[signal].start(**values)) is not None:
+            await rest
 
     def _scraped(self, item: Any, response: Any) -> tuple[object, dict[str, Any]]:
         log_line(self._crawler, logger, "scraped", item, response, item=item)
