@@ -8,7 +8,7 @@ neighbours' addresses, dates, years, and the days of a month's grid.
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -63,6 +63,7 @@ poniedziałek wtorek środa czwartek piątek sobota niedziela
 понедельник вторник среда четверг пятница суббота воскресенье
 """
 DATE_WORDS = frozenset(_DATE_WORDS.split())
+_DATE_AND_YEARS = DATE_WORDS.union(map(str, _YEARS))
 
 _in_token = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+").findall
 _digits = re.compile(r"\d+").findall
@@ -159,7 +160,7 @@ class PageContent:
         text = self._page.text
         if len(text) <= HEAD:
             return None
-        return _least(_pairs(["", *(word for _, words in self._read(text[:HEAD]) for word in words)]))
+        return _least(_pairs(["", *chain.from_iterable(self._left(self._words_of(text[:HEAD])))]))
 
     def marks(self, noise: AbstractSet[int] = frozenset()) -> Marks:
         """Its marks, without what stands at the places in ``noise``. O(words)."""
@@ -218,22 +219,30 @@ class PageContent:
         self._hidden = list(islice((each for each in words if each[1] not in explained), MAX_HIDDEN))
 
     def _read(self, text: str) -> list[tuple[int, list[str]]]:
+        pieces = self._words_of(text)
+        shapes = [_mark(" ".join(word for word in words if not word[0].isdecimal())) for words in pieces]
+        return [(shape, words) for shape, words in zip(shapes, self._left(pieces), strict=True) if words]
+
+    def _words_of(self, text: str) -> list[list[str]]:
+        """The words of each piece of the page's title and ``text``."""
         data = _full_date.sub(" ", f"{self._page.title or ''}{SEPARATOR}{text}"[:MAX_TEXT].lower())
         if not data.isascii():
             data = _east_asian_date.sub(" ", data)
         data = _without(self._ids, data, " ")  # the link is judged, not the id of its page
-        pieces: list[tuple[int, list[str]]] = []
+        pieces: list[list[str]] = []
         count = 0
         for piece in data.split(SEPARATOR):
-            words = _words(piece)[: MAX_WORDS - count]
-            if not words:
-                continue
-            pieces.append((_mark(" ".join(word for word in words if not word[0].isdecimal())), words))
-            count += len(words)
-            if count >= MAX_WORDS:
-                break
+            if words := _words(piece)[: MAX_WORDS - count]:
+                pieces.append(words)
+                count += len(words)
+                if count >= MAX_WORDS:
+                    break
+        return pieces
+
+    def _left(self, pieces: list[list[str]]) -> Iterator[list[str]]:
+        """What of the words of each piece is not left out; changes ``pieces``."""
         _leave_out_grids(pieces)
-        return [(shape, left) for shape, words in pieces if (left := _without_dates(words, self._explained))]
+        return (_without_dates(words, self._explained) for words in pieces)
 
 
 #: Places of noise kept, and pieces of noise in a row.
@@ -280,8 +289,11 @@ def _without(ids: AbstractSet[str], text: str, instead: str) -> str:
 
 def _words(text: str) -> list[str]:
     """Its words and numbers. O(length)."""
+    tokens = text.split()
+    if all(map(str.isalpha, tokens)):
+        return tokens
     found: list[str] = []
-    for token in text.split():
+    for token in tokens:
         if token.isalpha():  # most are: a fifth of the time of the expression
             found.append(token)
         else:
@@ -313,12 +325,14 @@ def _near_numbers(address: str) -> frozenset[str]:
     return frozenset(str(number + step) for number in numbers for step in (-1, 0, 1))
 
 
-def _leave_out_grids(pieces: list[tuple[int, list[str]]]) -> None:
+def _leave_out_grids(pieces: list[list[str]]) -> None:
     """Remove rows of consecutive numbers, which may begin again after the last day of a month."""
     row: list[tuple[int, int]] = []  # piece, word
     last = -1
     ends: list[tuple[int, int]] = []
-    for at, (_, words) in enumerate(pieces):
+    for at, words in enumerate(pieces):
+        if last < 0 and not any(map(str.isdecimal, words)):
+            continue  # most: a tenth of the time of the loop
         for place, word in enumerate(words):
             if len(word) > 2 or not word.isdecimal():
                 if last >= 0:
@@ -335,13 +349,14 @@ def _leave_out_grids(pieces: list[tuple[int, list[str]]]) -> None:
     if len(row) >= MIN_GRID:
         ends += row
     for at, place in reversed(ends):
-        del pieces[at][1][place]
+        del pieces[at][place]
 
 
 def _without_dates(words: list[str], explained: AbstractSet[str]) -> list[str]:
     """``words`` without years, names of months and days, and the numbers of days beside them."""
     unique = set(words)
-    if unique.isdisjoint(DATE_WORDS) and unique.isdisjoint(explained) and not any(map(_is_year, unique)):
+    has_none = unique.isdisjoint(_DATE_AND_YEARS) and unique.isdisjoint(explained)
+    if has_none and (all(map(str.isascii, unique)) or not any(map(_is_year, unique))):
         return words
     kept: list[str] = []
     after_date = False
