@@ -345,10 +345,10 @@ def test_links_are_remembered_without_their_urls() -> None:
     judged = THREADS.relevance("", "thread")
     url = "http://a.example/" + "x" * 2_000
     assert len([*focus.rate(judged, [(url, None), (url, None)])]) == 2
-    assert all(isinstance(key, int) for key in focus._rater._followed)
+    assert all(isinstance(key, int) for key in focus._rated)
     focus.judge(url, "thread", "thread thread", "en")
     assert focus.model.learned == 1
-    assert not focus._rater._followed
+    assert not focus._rated
 
 
 def test_terms_with_the_same_stem_are_found_together() -> None:

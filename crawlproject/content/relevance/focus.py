@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 #: these are kept. The oldest are forgotten: nothing is learned.
 MAX_REMEMBERED = 50_000
 
-
 #: Factor of a link's quality for each step below the threshold, and the least quality.
 DISCOUNT, MIN_QUALITY = 0.5, 1e-6
 
@@ -32,29 +31,6 @@ def discounted(probability: float, steps: int, discount: float = DISCOUNT) -> fl
     return max(MIN_QUALITY, probability * discount**steps)
 
 
-class LinkRater:
-    """Rates links by ``model``, which learns from the pages that followed links led to. O(1) for each."""
-
-    def __init__(self, model: LinkModel) -> None:
-        self.model = model
-        self._followed: dict[int, Features] = {}
-
-    def rate(self, url: str, features: Features) -> float:
-        """The probability that the link leads to a relevant page; its first features are remembered."""
-        key = hash(url)
-        if key not in self._followed:
-            if len(self._followed) >= MAX_REMEMBERED:
-                del self._followed[next(iter(self._followed))]
-            self._followed[key] = features
-        return self.model.predict(features)
-
-    def learn(self, url: str, *, is_relevant: bool) -> None:
-        """Learn from the page that a link has led to, if it was rated."""
-        features = self._followed.pop(hash(url), None)
-        if features is not None:
-            self.model.learn(features, float(is_relevant))
-
-
 class Focus:
     """Judges pages by ``topic``, rates their links by ``model``, which learns from the pages that they lead to."""
 
@@ -64,13 +40,16 @@ class Focus:
         #: Terms of the topic that were on a page.
         self.found: set[str] = set()
         self._reader = LinkReader(topic)
-        self._rater = LinkRater(model)
+        #: Hash of the URL of a rated link -> its features, when it was rated first.
+        self._rated: dict[int, Features] = {}
 
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
         self.found.update(judged.found)
-        self._rater.learn(url, is_relevant=self.is_relevant(judged))
+        features = self._rated.pop(hash(url), None)
+        if features is not None:
+            self.model.learn(features, float(self.is_relevant(judged)))
         return judged
 
     def is_relevant(self, judged: Relevance) -> bool:
@@ -83,7 +62,12 @@ class Focus:
         0.1 ms each, 1 ms if all its words are new.  ``judged``: its page.
         """
         for url, anchor in links:
-            yield self._rater.rate(url, self._reader.features(url, anchor, judged.value, judged.language))
+            features = self._reader.features(url, anchor, judged.value, judged.language)
+            if hash(url) not in self._rated:
+                if len(self._rated) >= MAX_REMEMBERED:
+                    del self._rated[next(iter(self._rated))]
+                self._rated[hash(url)] = features
+            yield self.model.predict(features)
 
     def rate_any(self, url: str, judged: Relevance) -> float:
         """The same for a link of the page at ``url`` of which nothing else is known."""
