@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.content import plain_shingles
-from crawlproject.content.plain_shingles import LONGEST, PIECE
+from crawlproject.content.plain_shingles import LONGEST
 from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.native import compiled
 from tests.cpu import cpu_seconds
@@ -46,7 +46,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "not ASCII": lambda: "é1 " * (SIZE // 3),
     "tabs": lambda: "\t".join(words(20_000)),
     "mixed": lambda: "".join(Random(1).choices(TOKENS, k=SIZE // 8)),
-    "long words": lambda: " ".join("y" * length for length in range(0, 2 * PIECE, PIECE // 8)),
+    "long words": lambda: " ".join("y" * length for length in range(0, 1 << 17, 1 << 13)),
 }
 
 
