@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from crawlproject.storage.rocks import row_key
 from crawlproject.urls.fates import decoded, encoded
 from crawlproject.urls.url_rows import End
 
@@ -20,7 +21,6 @@ TABLE = "ended"
 #: Ends kept of a URL.
 MAX_ENDS = 8
 
-_number = struct.Struct(">I")
 _end = struct.Struct(">IBHH")
 
 #: Bytes of an end: time, number of stage and reason, status, depth.
@@ -61,7 +61,3 @@ class DiskEndedUrls:
 
     def written(self) -> None:
         self._changes.clear()
-
-
-def row_key(server: int, path: str) -> bytes:
-    return _number.pack(server) + path.encode("utf-8", "surrogatepass")

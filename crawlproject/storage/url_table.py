@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
-from crawlproject.storage.ended import LENGTH, decode_ends, row_key
+from crawlproject.storage.ended import LENGTH, decode_ends
 from crawlproject.storage.ended import TABLE as ENDED
 from crawlproject.storage.fetched import TABLE as FETCHED
 from crawlproject.storage.fetched import FetchedPage
-from crawlproject.storage.rocks import number_range
+from crawlproject.storage.rocks import number_range, row_key
 from crawlproject.urls.fates import STATS, Reason, Stage, encoded
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.url_rows import FETCHED_STATE, LOST, QUEUED, STEP, UrlQuery, UrlRow, row_of
