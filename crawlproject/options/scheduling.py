@@ -233,7 +233,7 @@ class FrontierOptions(Options):
     #: Of the sessions, for the servers of one registered domain.
     # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
     # (1757b206:scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
-    domain_share: float = setting(Reader.positive_share, "FRONTIER_DOMAIN_SHARE", 0.125)
+    domain_share: float = setting(Reader.positive, "FRONTIER_DOMAIN_SHARE", 0.125, 1.0)
     max_parked: int = setting(_max_parked)
     # What most servers allow on a connection (Cao 2003, figure 3).
     max_batch: int = setting(Reader.count, "FRONTIER_MAX_BATCH", 100, least=1)

@@ -36,7 +36,7 @@ class SeenOptions(Options):
     # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
     cache_size: int = setting(Reader.count, "FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
     # One new URL in a thousand is lost.
-    bloom_error: float = setting(Reader.positive_share, "FRONTIER_SEEN_BLOOM_ERROR", 0.001)
+    bloom_error: float = setting(Reader.positive, "FRONTIER_SEEN_BLOOM_ERROR", 0.001, 1.0)
     #: Where Scrapy's own scheduler keeps its requests, and we the keys; None: nothing is kept.
     directory: Path | None = setting(Reader.path, "JOBDIR")
 
