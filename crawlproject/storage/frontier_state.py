@@ -18,8 +18,8 @@ from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
-from crawlproject.storage.ended import DiskEndedUrls
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.fates import DiskEndedUrls
 from crawlproject.storage.rocks import number_key, number_range
 from crawlproject.storage.url_table import StoredUrls
 from crawlproject.storage.urls import DiskUrlRows

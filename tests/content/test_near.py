@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from crawlproject.content import NearDuplicates, PageSketch, similarity
 from crawlproject.content import near as near_module
 from crawlproject.content.near import _keys
-from crawlproject.content.plain_shingles import BINS
+from crawlproject.content.sketch import BINS
 
 from .texts import page_sketch, text
 

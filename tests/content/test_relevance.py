@@ -12,12 +12,10 @@ import pytest
 
 from crawlproject.content.relevance import words
 from crawlproject.content.relevance.anchors import Anchor, anchors
-from crawlproject.content.relevance.background import idf_of
-from crawlproject.content.relevance.features import LinkReader
-from crawlproject.content.relevance.focus import Focus
+from crawlproject.content.relevance.focus import Focus, LinkReader
 from crawlproject.content.relevance.language import declared_language, language_of
 from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
-from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold, own_lines
+from crawlproject.content.relevance.topic import Example, Topic, idf_of, learned, learned_threshold, own_lines
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, stemmer_of, terms_of, words_of
 

@@ -5,7 +5,7 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.content.plain_shingles import LONGEST, hashes_of, summary
+from crawlproject.content.sketch import LONGEST, hashes_of, summary
 from tests.cpu import cpu_seconds
 
 from .texts import words

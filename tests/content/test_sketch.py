@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.content import PageSketch, similarity
-from crawlproject.content.plain_shingles import summary
-from crawlproject.content.sketch import FEW_WORDS, MIN_SHINGLES
+from crawlproject.content.sketch import FEW_WORDS, MIN_SHINGLES, summary
 
 from .texts import jaccard, page_sketch, shingles, text, words
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from crawlproject.content import PageSketch
-from crawlproject.content.plain_shingles import hashes_of
+from crawlproject.content.sketch import hashes_of
 
 
 def words(count: int, seed: int = 0) -> list[str]:

@@ -2,24 +2,34 @@
 
 Weight of a term on a page: (1 + log of its frequency there) x its inverse document frequency.  Relevance: the mean of
 the cosines between the topic's vector and those of title and visible text, weighted.
+
+Document frequencies of English and Chinese are in gzip files of lines ``term<TAB>documents``; the first has an empty
+term and the number of all documents.  They were made by ``1757b206:scripts/topic_background.py`` from documentation and
+texts that Debian packages.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.relevance.background import TABLES, idf_of
-from crawlproject.content.relevance.language import SNOWBALL, language_of
+from crawlproject.content.relevance.language import FUNCTION_WORDS, SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
-from crawlproject.content.relevance.words import folded, has_han, stemmed, stemmer_of, terms_of, words_of
+from crawlproject.content.relevance.words import folded, has_han, make_room, stemmed, stemmer_of, terms_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+#: Languages with a table.
+TABLES = ("en", "zh")
+#: Inverse document frequency of the words of other languages, where only frequent words are known.
+_USUAL, _FREQUENT = 5.0, 0.5
 #: Relevance at which a page is relevant, unless the topic says otherwise.
 THRESHOLD = 0.1
 #: Terms kept of example pages, unless the topic says otherwise.
@@ -44,6 +54,39 @@ class Relevance(NamedTuple):
     language: str
     #: Terms of the topic, as written, that are on the page.
     found: tuple[str, ...] = ()
+
+
+@cache
+def _documents(language: str) -> dict[str, int]:
+    """Term -> number of documents with it, from the table of one of ``TABLES``; "" -> that of all. 10 ms."""
+    data = files(__package__).joinpath(f"documents.{language}.tsv.gz").read_bytes()
+    rows = (line.split("\t") for line in gzip.decompress(data).decode().splitlines())
+    return {term: int(count) for term, count in rows}
+
+
+class Idf(dict[str, float]):
+    """Term -> inverse document frequency on pages of one language, on which Chinese may occur, too."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, term: str) -> float:
+        """log((documents + 1) / (documents with the term + 1)). O(1)."""
+        make_room(self)
+        language = "zh" if has_han(term) else self._language
+        if language in TABLES:
+            documents = _documents(language)
+            self[term] = value = max(0.0, log((documents[""] + 1) / (documents.get(term, 0) + 1)))
+        else:
+            self[term] = value = _FREQUENT if term in FUNCTION_WORDS else _USUAL
+        return value
+
+
+@cache
+def idf_of(language: str) -> Idf:
+    """The inverse document frequencies of terms on pages of a language."""
+    return Idf(language)
 
 
 def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:

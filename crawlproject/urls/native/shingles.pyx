@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=True, wraparound=False
 # Every index is checked, so that no page can make it read or write other memory.
-"""``crawlproject/content/plain_shingles.py`` in C."""
+"""The shingles of ``crawlproject/content/sketch.py`` in C."""
 
 from cpython cimport array
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -71,7 +71,7 @@ cdef class _Shingles:
 
 
 def summary(str text not None):
-    """As ``plain_shingles.summary``, for a text of any length. O(length)."""
+    """As ``sketch.summary``, for a text of any length. O(length)."""
     data = text.encode("utf-8", "surrogatepass") + b" "  # so that the last word ends like all others
     cdef const uint8_t[::1] codes = data
     cdef Py_ssize_t place
