@@ -100,7 +100,6 @@ class DiskBackend(StoringBackend):
         self._crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def _recall_spiders(self) -> None:
-        """Note the spiders of earlier runs, and keep those of this one."""
         file = self._directory / SPIDERS
         try:
             known = file.read_text(encoding="utf-8") if file.exists() else ""

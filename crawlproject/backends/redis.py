@@ -140,7 +140,6 @@ class RedisBackend(StoringBackend):
         self._orders = self.orders = SharedOrders()
 
     def _fields(self) -> dict[str, str]:
-        """The properties that must be equal in all workers of a crawl."""
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,

@@ -58,7 +58,6 @@ class DuplicatesMiddleware(CrawlerMiddleware):
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     def _opened(self) -> None:
-        """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
             logger.info(
                 "FRONTIER_DUPLICATES_NEAR takes twenty times the CPU without its part in C, which needs a C compiler"

@@ -117,7 +117,6 @@ class RepositoryMiddleware(CrawlerMiddleware):
         return response
 
     async def _rendered(self, request: Request, response: Response, html: bytes) -> None:
-        """Write the DOM of a page whose response was written before."""
         record = request.meta.get(RECORD)
         if record is None:  # it came from a cache
             return
@@ -187,7 +186,6 @@ async def _truncated(response: Response) -> str | None:
 
 
 def _capture(request: Request, response: Response, sent: float, truncated: str | None) -> Capture:
-    """The data of a response to store."""
     timing: Timing | None = request.meta.get(TIMING)
     exchange = timing.exchange if timing is not None else None
     if timing is not None and timing.started:
@@ -243,7 +241,6 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
 
 
 def _rounded(seconds: float | None) -> float | None:
-    """Rounded to microseconds, the resolution of records."""
     return None if seconds is None else round(seconds, 6)
 
 

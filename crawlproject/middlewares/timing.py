@@ -134,7 +134,6 @@ def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
 
 
 def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
-    """The measurement of a response."""
     headers = response.headers
     words = (header(headers, b"Connection") or b"").lower()
     keep_alive = _keep_alive(header(headers, b"Keep-Alive") or b"")

@@ -273,7 +273,6 @@ def _is_of_table(error: exc.SQLAlchemyError) -> bool:
 
 
 def _is_of_row(error: exc.DBAPIError) -> bool:
-    """Whether an error concerns some row of those sent."""
     number = next(iter(getattr(error.orig, "args", ())), None)
     is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or number in _ROW_NUMBERS
     return is_told and not error.connection_invalidated

@@ -203,8 +203,6 @@ class _Clock:
 
 
 class _Reader:
-    """Reads the records of one kind from a page."""
-
     def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float) -> None:
         self._source = source
         self._reading = reading
@@ -303,7 +301,6 @@ class _Reader:
 
 
 def _with_defaults(record: dict[str, Any], fields: tuple[FieldRule, ...]) -> dict[str, Any]:
-    """``record``, after what is missing was filled in."""
     for field in fields:
         if record[field.name] in (None, []) and field.default is not None:
             record[field.name] = field.default

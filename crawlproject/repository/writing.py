@@ -93,7 +93,6 @@ class Repository:
             raise RepositoryError(self._options.directory, error) from error
 
     def _repair(self, file: OpenFile) -> None:
-        """Cut off an incomplete record, index the missing pages, finish the file."""
         self._index.cut(file.name, file.size)
         with self._warc.path(file.name).open("rb") as opened:
             scan = Scan(opened, file.name, self._index.end(file.name))

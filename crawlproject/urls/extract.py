@@ -147,8 +147,6 @@ class _Element(NamedTuple):
 
 
 class _Found:
-    """Collects the results from a document's trees."""
-
     def __init__(self, max_links: int, *, with_text: bool) -> None:
         self._max_links = max_links
         self._hrefs: dict[str, str] = {}
@@ -278,7 +276,6 @@ def _refreshes(head: list[_Element]) -> Iterator[Refresh]:
 
 
 def _bases(head: list[_Element]) -> list[str]:
-    """The URL of the first base element; it is used only if it is http(s)."""
     return [_href(attributes) for _, tag, attributes in head if tag == "base"][:1]
 
 
