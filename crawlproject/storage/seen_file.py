@@ -1,7 +1,7 @@
 """The keys of URLs seen, kept in JOBDIR over the runs of a crawl without a frontier store.
 
 ``seen.keys``, version 1, all numbers little-endian: 8 bytes ``seenkeys``, 4 bytes version, 4 zero bytes, then 8 bytes
-for each key (``crawlproject.seen.url_fingerprint``), in the order in which they were seen.  A key cut short by a crash
+for each key (``seen.fingerprint.url_fingerprint``), in the order in which they were seen.  A key cut short by a crash
 is removed when the file is opened next.
 """
 

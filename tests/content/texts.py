@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from crawlproject.content import PageSketch
-from crawlproject.content.sketch import hashes_of
+from crawlproject.content.sketch import PageSketch, hashes_of
 
 
 def words(count: int, seed: int = 0) -> list[str]:

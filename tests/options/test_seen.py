@@ -5,7 +5,9 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import BloomSeenSet, MemorySeenSet, SeenSet
+from crawlproject.seen.bloom import BloomSeenSet
+from crawlproject.seen.exact import MemorySeenSet
+from crawlproject.seen.seen_set import SeenSet
 
 
 def options(**settings: object) -> SeenOptions:

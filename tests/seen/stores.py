@@ -5,7 +5,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from crawlproject.seen import ExactStore, MemorySeenSet
+from crawlproject.seen.exact import MemorySeenSet
+from crawlproject.seen.seen_set import ExactStore
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.seen import DiskSeenStore

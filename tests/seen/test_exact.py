@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import MemorySeenSet
-from crawlproject.seen.exact import TABLES, room_in
+from crawlproject.seen.exact import TABLES, MemorySeenSet, room_in
 
 from .conftest import BATCHES, PROPERTY, hashed
 

@@ -6,7 +6,7 @@ from itertools import chain
 import pytest
 from hypothesis import given, settings
 
-from crawlproject.seen import ExactStore
+from crawlproject.seen.seen_set import ExactStore
 
 from .conftest import BATCHES, PROPERTY, hashed, model_answers
 from .stores import STORES

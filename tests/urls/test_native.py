@@ -73,9 +73,7 @@ def test_without_a_compiler_the_rest_is_built(tmp_path: Path) -> None:
 def test_without_it_all_is_python() -> None:
     """Every function has its own in Python."""
     program = (
-        "from crawlproject.content import sketch, IS_FAST\n"
-        "assert not IS_FAST\n"
-        "assert sketch._summary is sketch.summary\n"
+        "from crawlproject.content import sketch\nassert not sketch.IS_FAST\nassert sketch._summary is sketch.summary\n"
     )
     blocked = f"import sys; sys.modules |= dict.fromkeys({[f'crawlproject.urls.native.{part}' for part in PARTS]})\n"
     done = subprocess.run([sys.executable, "-c", blocked + program], capture_output=True, text=True, check=False)
