@@ -24,7 +24,6 @@ class ConsoleOptions(Options):
     FRONTIER_CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
     """
 
-    #: Port 0: there is none.
     port: int = setting(Reader.count, "FRONTIER_CONSOLE_PORT", 0, most=65_535)
     host: str = setting(lambda reader: str(reader.value("FRONTIER_CONSOLE_HOST", "127.0.0.1")).strip())
     #: The token set by hand; empty: one is made at the start.

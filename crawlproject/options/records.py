@@ -40,14 +40,11 @@ class RecordOptions(Options):
 
     #: SQLAlchemy's URL with its driver; None: no database.
     database: str | None
-    #: Records wait here until the database has them.
     journal: Path | None
     #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
     # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
     patience: ClassVar[float] = 10.0
-    #: Kind of record (class of an item) -> fields that identify one.
     keys: Mapping[str, tuple[str, ...]]
-    #: Modules and packages with page objects.
     pages: tuple[str, ...]
 
     @classmethod

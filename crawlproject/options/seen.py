@@ -32,7 +32,6 @@ class SeenOptions(Options):
     """
 
     kind: Kind = setting(Reader.choice, "FRONTIER_SEEN_SET", "exact", get_args(Kind))
-    #: Keys in the cache; 0 = none.
     # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
     cache_size: int = setting(Reader.count, "FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
     # One new URL in a thousand is lost.

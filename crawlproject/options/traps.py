@@ -49,7 +49,6 @@ class TrapOptions(Options):
         )
     )
     is_guarded: bool = setting(Reader.switch, "FRONTIER_GUARD_ENABLED", True)
-    #: Hosts or server keys that are not judged.
     released: frozenset[str] = setting(lambda reader: frozenset(reader.strings("FRONTIER_GUARD_RELEASED")))
 
     def is_released(self, key: str) -> bool:
