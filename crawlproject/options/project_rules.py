@@ -18,13 +18,7 @@ _DELAY, _PER_DOMAIN = "DOWNLOAD_DELAY", "CONCURRENT_REQUESTS_PER_DOMAIN"
 RULES = {_DELAY: "download_delay", _PER_DOMAIN: "max_concurrent_requests"}
 
 #: Settings of the frontier's rests: with any of them the project has chosen these.
-RESTS = (
-    "FRONTIER_POLITENESS",
-    "FRONTIER_PRESET",
-    "FRONTIER_DELAY_FACTOR",
-    "FRONTIER_MIN_DELAY",
-    "FRONTIER_MAX_DELAY",
-)
+RESTS = ("FRONTIER_POLITENESS", "FRONTIER_PRESET", "FRONTIER_DELAY_FACTOR", "FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
 
 _PROJECT = SETTINGS_PRIORITIES["project"]
 

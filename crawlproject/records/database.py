@@ -154,10 +154,7 @@ class Database:
         self._refused_by_constraints = 0
         columns = self._fit(name, [values for _, values in fitting])
         table = sa.Table(
-            name,
-            sa.MetaData(),
-            *_own_columns(),
-            *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items()),
+            name, sa.MetaData(), *_own_columns(), *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items())
         )
         return refused + self._upsert(table, columns, fitting)
 

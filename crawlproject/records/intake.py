@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 #: Problem -> its stat.
-STATS = {
-    "selector": "records/selector_errors",
-    "value": "records/bad_values",
-    "required": "records/missing_required",
-}
+STATS = {"selector": "records/selector_errors", "value": "records/bad_values", "required": "records/missing_required"}
 
 #: Fields whose problems are logged, at most; each once.
 MAX_LOGGED = 1_000

@@ -54,12 +54,7 @@ class DatabasePipeline:
         with suppress(OSError):  # the next crawl tries again
             self._journal.absorb(self._aside)  # their table may take them now
         self._writer = Writer(
-            Database(options.database),
-            self._journal,
-            BATCH,
-            self._count,
-            patience=options.patience,
-            aside=self._aside,
+            Database(options.database), self._journal, BATCH, self._count, patience=options.patience, aside=self._aside
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._logged: set[str] = set()

@@ -60,14 +60,7 @@ class OutOfTimeError(Exception):
 class Source:
     """A page to read: its text, parsed at the first use. One of them per page."""
 
-    def __init__(
-        self,
-        text: str,
-        url: str,
-        *,
-        kind: str = "html",
-        base: str | None = None,
-    ) -> None:
+    def __init__(self, text: str, url: str, *, kind: str = "html", base: str | None = None) -> None:
         self.url = url
         self._text = text
         #: html, xml or json.

@@ -107,12 +107,7 @@ def first_refresh(start: str, ignored: Iterable[str] = ()) -> tuple[Refresh, str
 
 
 def extract(
-    body: str | bytes,
-    url: str,
-    *,
-    max_links: int = MAX_LINKS,
-    with_text: bool = False,
-    encoding: str = "utf-8",
+    body: str | bytes, url: str, *, max_links: int = MAX_LINKS, with_text: bool = False, encoding: str = "utf-8"
 ) -> PageLinks:
     """Parse the page *body* fetched from *url* in *encoding*.  Never raises for any body.
 
