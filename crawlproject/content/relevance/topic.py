@@ -14,14 +14,23 @@ import gzip
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.content.relevance.language import FUNCTION_WORDS, SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
-from crawlproject.content.relevance.words import folded, has_han, make_room, stemmed, stemmer_of, terms_of, words_of
+from crawlproject.content.relevance.words import (
+    LANGUAGES,
+    Cached,
+    folded,
+    has_han,
+    stemmed,
+    stemmer_of,
+    terms_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,29 +73,18 @@ def _documents(language: str) -> dict[str, int]:
     return {term: int(count) for term, count in rows}
 
 
-class Idf(dict[str, float]):
-    """Term -> inverse document frequency on pages of one language, on which Chinese may occur, too."""
+@lru_cache(LANGUAGES)
+def idf_of(language: str) -> Cached[float]:
+    """Term -> its inverse document frequency on pages of a language, on which Chinese may occur, too."""
 
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._language = language
+    def idf(term: str) -> float:
+        place = "zh" if has_han(term) else language
+        if place in TABLES:
+            documents = _documents(place)
+            return max(0.0, log((documents[""] + 1) / (documents.get(term, 0) + 1)))
+        return _FREQUENT if term in FUNCTION_WORDS else _USUAL
 
-    def __missing__(self, term: str) -> float:
-        """log((documents + 1) / (documents with the term + 1)). O(1)."""
-        make_room(self)
-        language = "zh" if has_han(term) else self._language
-        if language in TABLES:
-            documents = _documents(language)
-            self[term] = value = max(0.0, log((documents[""] + 1) / (documents.get(term, 0) + 1)))
-        else:
-            self[term] = value = _FREQUENT if term in FUNCTION_WORDS else _USUAL
-        return value
-
-
-@cache
-def idf_of(language: str) -> Idf:
-    """The inverse document frequencies of terms on pages of a language."""
-    return Idf(language)
+    return Cached(idf)
 
 
 def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:
@@ -143,11 +141,10 @@ class Topic:
 
     def _vector(self, language: str) -> dict[str, float]:
         """A term of several words gives each of them an equal part of its square."""
-        stem = stemmer_of(language)
         written = self._written[language] = dict[str, list[str]]()
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
-            parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
+            parts = stemmed(words_of(folded(term)), language)
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
                 written.setdefault(part, []).append(term)
