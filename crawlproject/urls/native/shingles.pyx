@@ -7,12 +7,6 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import array
 
-cdef extern from *:
-    const unsigned int SOURCE_CHECKSUM
-
-#: Checksum of this file when it was compiled (setup.py).
-SOURCE = SOURCE_CHECKSUM
-
 cdef enum:
     SPACE = 32  # the largest byte that separates words
     BINS = 256
