@@ -14,7 +14,7 @@ from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.options.monitor import MonitorOptions, ReportOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.options.presets import POLITE
+from crawlproject.options.project_rules import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions

@@ -10,7 +10,7 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, check_names
-from crawlproject.options.presets import PRESETS
+from crawlproject.options.project_rules import PRESETS
 from crawlproject.options.scheduling import FrontierOptions
 
 
