@@ -15,11 +15,11 @@ from crawlproject.records.selectors import (
     cost_of,
     css,
     json_path,
-    regular_expression,
     xpath,
 )
 from crawlproject.records.table import RuleError, Table
 from crawlproject.records.values import TYPES, ValueOptions, converter, reads_dates
+from crawlproject.urls.wildcards import regular_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
