@@ -6,9 +6,6 @@ import sys
 if sys.version_info < (3, 11):  # noqa: UP036 - older ones read this far
     sys.exit("crawlproject needs Python 3.11 or newer, this is %s" % sys.version.split()[0])  # noqa: UP031
 
-from pathlib import Path
-from zlib import crc32
-
 from setuptools import Extension, setup
 
 #: Without a compiler, Cython or Python's headers, Python computes the same (crawlproject/urls/native).
@@ -16,12 +13,10 @@ PARTS = ("shingles",)
 
 
 def part(name):
-    source = f"crawlproject/urls/native/{name}.pyx"
     return Extension(
         f"crawlproject.urls.native.{name}",
-        [source],
+        [f"crawlproject/urls/native/{name}.pyx"],
         optional=True,
-        define_macros=[("SOURCE_CHECKSUM", f"{crc32(Path(source).read_bytes())}u")],
         extra_compile_args=["-g0"],
     )
 

@@ -30,8 +30,7 @@ from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
-from crawlproject.options.presets import apply_preset
-from crawlproject.options.project_rules import take_over_rules
+from crawlproject.options.project_rules import apply_preset, take_over_rules
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.scrapy_values import check_log, check_scrapy_values
 from crawlproject.options.start_errors import starting

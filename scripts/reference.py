@@ -16,7 +16,7 @@ from scrapy.settings import default_settings
 
 from crawlproject.monitor.stat_names import SECTIONS
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES
-from crawlproject.options.presets import PRESETS
+from crawlproject.options.project_rules import PRESETS
 
 SETTINGS_START = """\
 # Settings

@@ -38,7 +38,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from crawlproject.seen import ClockCache
+from crawlproject.seen.cache import ClockCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import STATS, SeenDupeFilter
 from crawlproject.scheduler import FrontierScheduler
-from crawlproject.seen import url_key
+from crawlproject.seen.fingerprint import url_key
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.seen import DiskSeenStore

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from scrapy import signals
 from scrapy.utils.asyncio import call_later
 
-from crawlproject.backends.feeds import overwritten_feed
-from crawlproject.backends.held_file import HeldFile, hold_file
 from crawlproject.backends.recrawl import AGAIN, Recrawl, unpack_again
 from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
@@ -31,7 +29,6 @@ from crawlproject.storage.seen import DiskSeenStore
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
 
@@ -68,7 +65,6 @@ class DiskBackend(StoringBackend):
         self._directory = self.directory = options.directory
         self._timer: CallLaterResult | None = None
         self._has_failed = False
-        self._seen_file: HeldFile[Any] | None = None
         lock = self._directory.parent / WORKERS_LOCK
         if options.place.startswith("JOBDIR") and lock.exists() and not self._directory.exists():
             reason = "holds a crawl of several processes (scrapy workers); name another directory"
@@ -89,7 +85,7 @@ class DiskBackend(StoringBackend):
             DiskFates(self._store, self._fates)
             self._recall_spiders()
             if len(frontier) or len(stored):
-                self._check_feeds()
+                self._check_feeds(self._directory, "crawl")
             if len(frontier):
                 logger.info(
                     "Resumed from %s: URLs queued: %d, servers: %d", self._directory, len(frontier), servers.count
@@ -104,7 +100,6 @@ class DiskBackend(StoringBackend):
         self._crawler.signals.connect(self._downloaded, signals.response_downloaded)
 
     def _recall_spiders(self) -> None:
-        """Note the spiders of earlier runs, and keep those of this one."""
         file = self._directory / SPIDERS
         try:
             known = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -113,19 +108,6 @@ class DiskBackend(StoringBackend):
                 replace_file(file, names)
         except (OSError, ValueError) as error:
             raise StoreError(self._directory, f"{SPIDERS}: {error}") from error
-
-    def _check_feeds(self) -> None:
-        """Raise StoreError if a feed would overwrite the items of earlier runs of this crawl."""
-        path = overwritten_feed(self._crawler)
-        if path is not None:
-            raise StoreError(
-                self._directory,
-                f"contains an earlier crawl, and -O (overwrite in FEEDS) would delete its items in {path}: "
-                "append with -o, or use another file",
-            )
-
-    def follow(self, dupefilter: BaseDupeFilter) -> None:
-        self._seen_file = hold_file(dupefilter)
 
     def pack(self, request: Request) -> Any:
         payload = super().pack(request)

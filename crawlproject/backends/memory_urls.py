@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.urls.url_rows import QUEUED, STEP, End, UrlQuery, UrlRow, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.urls.fates import Outcome
@@ -19,17 +19,10 @@ if TYPE_CHECKING:
 MAX_ENDED = 10_000
 
 
-class HasServers(Protocol):
-    """A ``Frontier``."""
-
-    @property
-    def servers(self) -> Iterable[Any]: ...
-
-
 class MemoryUrls:
-    """``storage.url_table.UrlTable`` of a frontier in memory. A search sees what changes meanwhile, or not."""
+    """``UrlTable`` of a frontier in memory. A search sees what changes meanwhile, or not."""
 
-    def __init__(self, frontier: HasServers) -> None:
+    def __init__(self, frontier: Any) -> None:
         self._frontier = frontier
         self._ended: deque[UrlRow] = deque(maxlen=MAX_ENDED)
 

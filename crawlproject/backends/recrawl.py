@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 import time
-from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy import signals
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: First byte of the payload of an entry to refetch; then come the mark and the earlier payload.
+#: First byte of the payload of an entry to refetch; then comes its ``FetchedPage``.
 AGAIN = b"a"
 
 #: Keys of ``meta`` that describe one fetch, not how to fetch the page.
@@ -62,8 +61,6 @@ _PARTIAL = frozenset(("dataloss", "download_stopped"))
 #: it would never be fetched again.
 _etag = re.compile(rb'(?:W/)?"[\x20\x21\x23-\x7e\x80-\xff]*"').fullmatch
 
-_mark = Struct(">IHB")
-
 
 class Answer(NamedTuple):
     status: int
@@ -73,20 +70,13 @@ class Answer(NamedTuple):
 
 def pack_again(page: FetchedPage) -> bytes:
     """The payload of the entry to refetch ``page``. O(size)."""
-    head = _mark.pack(page.fetched, len(page.etag), len(page.modified))
-    return AGAIN + head + page.etag + page.modified + (page.payload or b"")
+    return AGAIN + page.encode()
 
 
 def unpack_again(payload: bytes) -> tuple[dict[str, Any], bytes | None]:
     """The mark and the earlier payload. Raises ValueError for a payload not from ``pack_again``."""
-    start = len(AGAIN) + _mark.size
-    if len(payload) < start:
-        raise ValueError(f"not the mark of a recrawl: {payload!r}")
-    fetched, etag, modified = _mark.unpack_from(payload, len(AGAIN))
-    middle = start + etag
-    end = middle + modified
-    mark = {"fetched": fetched, "etag": payload[start:middle], "modified": payload[middle:end]}
-    return mark, payload[end:] or None
+    page = FetchedPage.decode(payload.removeprefix(AGAIN))
+    return {"fetched": page.fetched, "etag": page.etag, "modified": page.modified}, page.payload
 
 
 class Recrawl:

@@ -14,8 +14,6 @@ from uuid import uuid4
 from scrapy import signals
 from scrapy.utils.asyncio import is_asyncio_available
 
-from crawlproject.backends.feeds import overwritten_feed
-from crawlproject.backends.held_file import HeldFile, hold_file
 from crawlproject.backends.joining import FORMAT, Joining
 from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
@@ -24,9 +22,9 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.common import common_settings
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.workers import common_settings
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.dupefilters import BaseDupeFilter
 
     from crawlproject.backends.protocol import Host
     from crawlproject.dupefilter import SeenDupeFilter
@@ -111,13 +108,15 @@ class RedisBackend(StoringBackend):
         key, kind = StartUrls.key_of(crawler.spider, redis), redis.start_urls_type
         self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
         found = self._joining.check()
-        self._check_feeds(found)
+        if found:  # a file that is older than the crawl does not belong to it
+            created = found.get("created", "")
+            since = int(created) - CLOCK_DIFFERENCE if created.isdecimal() else 0
+            self._check_feeds(self._connector.place, f"part of the crawl {self._keys.name!r}", since)
         self._owners.recall(found.get("spiders", ""), to_web=options.missing_to_web)
         self._had_ended = found.get("state") == "ended"
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
-        self._seen_file: HeldFile[Any] | None = None
         self._seen_cut = 0  # number of the cut with which all that its file sent is in Redis
         self._is_open = False
         self._failure = ""
@@ -141,7 +140,6 @@ class RedisBackend(StoringBackend):
         self._orders = self.orders = SharedOrders()
 
     def _fields(self) -> dict[str, str]:
-        """The properties that must be equal in all workers of a crawl."""
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,
@@ -155,21 +153,6 @@ class RedisBackend(StoringBackend):
             "spiders": json.dumps({owner.name: sorted(owner.domains) for owner in self._owners}),
             "settings": json.dumps(common_settings(self._crawler)),
         }
-
-    def _check_feeds(self, fields: Mapping[str, str]) -> None:
-        """Raise StoreError if a feed would overwrite items of an earlier run of this worker in the same crawl.
-
-        A file older than the crawl does not belong to it.
-        """
-        path = overwritten_feed(self._crawler)
-        created = fields.get("created", "")
-        since = int(created) - CLOCK_DIFFERENCE if created.isdecimal() else 0
-        if fields and path is not None and path.stat().st_mtime >= since:
-            raise StoreError(
-                self._connector.place,
-                f"contains an earlier part of the crawl {self._keys.name!r}, and -O (overwrite in FEEDS) would delete "
-                f"its items in {path}: append with -o, or use another file",
-            )
 
     # for the scheduler
 
@@ -206,9 +189,6 @@ class RedisBackend(StoringBackend):
         spiders = [self._spider, *(owner.spider for owner in self._owners if owner.spider is not None)]
         worker.start_urls = [StartUrls(self._crawler, spider, control.commands, worker, redis) for spider in spiders]
         return worker
-
-    def follow(self, dupefilter: BaseDupeFilter) -> None:
-        self._seen_file = hold_file(dupefilter)
 
     def may_start(self) -> bool:
         return self._worker is not None and self._worker.may_start() and not self._orders.is_waited_for

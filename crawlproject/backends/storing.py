@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawlproject.backends.feeds import flush_feeds
+from crawlproject.backends.feeds import flush_feeds, overwritten_feed
+from crawlproject.backends.held_file import HeldFile, hold_file
 from crawlproject.backends.protocol import Backend
 from crawlproject.engine import Crawl, stats_of, unfinished_requests
 from crawlproject.requests.codec import RequestCodec
@@ -18,13 +19,16 @@ from crawlproject.requests.meta import KEEP
 from crawlproject.requests.owners import Owners
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
 from crawlproject.requests.value_codec import NotSerializableError
+from crawlproject.storage.errors import StoreError
 from crawlproject.urls.fates import Reason, encoded
 from crawlproject.urls.url_rows import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from scrapy.crawler import Crawler
+    from scrapy.dupefilters import BaseDupeFilter
     from scrapy.http import Response
 
     from crawlproject.backends.protocol import Host
@@ -81,12 +85,26 @@ class StoringBackend(Backend):
         self._orphans = 0  # unstored requests without a page that yielded them
         self._in_memory: dict[Unstored, str] = {}  # requests that cannot be stored and are not done -> URL
         self._reasons: set[str] = set()  # logged reasons for unstored requests
+        self._seen_file: HeldFile[Any] | None = None  # of a project's own dupefilter
         self._owners = owners = Crawl.of(crawler).part(Owners)
         self._codec = RequestCodec(
             crawler.spider,
             [*crawler.settings.getlist("SPIDER_MODULES"), os.environ.get("SCRAPY_SETTINGS_MODULE", "")],
             owners,
         )
+
+    def follow(self, dupefilter: BaseDupeFilter) -> None:
+        self._seen_file = hold_file(dupefilter)
+
+    def _check_feeds(self, place: Path | str, crawl: str, since: float = 0.0) -> None:
+        """Raise StoreError if a feed would overwrite items of an earlier run of this crawl, written ``since`` then."""
+        path = overwritten_feed(self._crawler)
+        if path is not None and path.stat().st_mtime >= since:
+            raise StoreError(
+                place,
+                f"contains an earlier {crawl}, and -O (overwrite in FEEDS) would delete its items in {path}: "
+                "append with -o, or use another file",
+            )
 
     def pack(self, request: Request) -> Any:
         """Its bytes; an ``Unstored`` payload, kept in memory, if it cannot be stored."""

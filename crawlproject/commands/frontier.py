@@ -99,7 +99,7 @@ class Command(Described, ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         """Print the report; raises UsageError without JOBDIR; exit code 1 if it has no readable frontier."""
         from crawlproject.commands.frontier_report import UNKNOWN
-        from crawlproject.options.presets import apply_preset
+        from crawlproject.options.project_rules import apply_preset
         from crawlproject.options.scheduling import FrontierOptions
         from crawlproject.storage.errors import StoreError
 

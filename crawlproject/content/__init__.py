@@ -2,13 +2,3 @@
 
 Exact duplicates are found by a hash of their bytes (``storage/content_file.py``).
 """
-
-from crawlproject.content.near import NearDuplicates
-from crawlproject.content.sketch import IS_FAST, PageSketch, similarity
-
-__all__ = [
-    "IS_FAST",
-    "NearDuplicates",
-    "PageSketch",
-    "similarity",
-]

@@ -18,8 +18,7 @@ from array import array
 from operator import mod
 from typing import TYPE_CHECKING
 
-from crawlproject.content.plain_shingles import BINS
-from crawlproject.content.sketch import similarity
+from crawlproject.content.sketch import BINS, similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

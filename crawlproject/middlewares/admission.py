@@ -112,7 +112,6 @@ class AdmissionMiddleware(CrawlerMiddleware):
         return request
 
     def _check_denied(self, request: Request) -> None:
-        """Raise IgnoreRequest if the server is denied, for URLs from any source."""
         if self._denied is None:
             return
         with suppress(ValueError):  # its URL has no host: the download will report it
@@ -128,7 +127,6 @@ class AdmissionMiddleware(CrawlerMiddleware):
             return None
 
     async def _check_name(self, url: str) -> None:
-        """Raise AddressRefused if one of the server's addresses is not allowed."""
         key = server_key(url)
         with suppress(NameLookupError):
             for address in await Crawl.of(self._crawler).part(CachingResolver).addresses(host_of(key)):

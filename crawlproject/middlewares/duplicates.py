@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlproject.content import IS_FAST, NearDuplicates, PageSketch
+from crawlproject.content.near import NearDuplicates
+from crawlproject.content.sketch import IS_FAST, PageSketch
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
@@ -19,7 +20,7 @@ from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
-from crawlproject.seen import bytes_fingerprint
+from crawlproject.seen.fingerprint import bytes_fingerprint
 from crawlproject.storage.content_file import FILE_NAME, ContentFile
 from crawlproject.urls import resolve, server_key
 
@@ -58,7 +59,6 @@ class DuplicatesMiddleware(CrawlerMiddleware):
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     def _opened(self) -> None:
-        """Read the contents seen by earlier runs; log one line if the file cannot be used."""
         if self._near is not None and not IS_FAST:
             logger.info(
                 "FRONTIER_DUPLICATES_NEAR takes twenty times the CPU without its part in C, which needs a C compiler"

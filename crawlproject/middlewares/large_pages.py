@@ -164,7 +164,6 @@ def _width(text: str) -> int:
 
 
 def _guess(response: TextResponse) -> str:
-    """The encoding of a page that declares none."""
     body = response.body
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:

@@ -10,37 +10,31 @@ from scrapy.exceptions import StopDownload
 from crawlproject.crawl_frontier import note_end
 from crawlproject.download.content_types import ENDLESS, media_type
 from crawlproject.links import sitemap_callback
+from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import BY_TYPE
 from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Headers
 
 
-class PageTypes:
+class PageTypes(CrawlerMiddleware):
     """An extension that stops the download of other media types after the headers, and of those that never end.
 
     The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
     Setting: ``FRONTIER_LINKS_TYPES``.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._types = LinkOptions.of(crawler).types
-
-    @classmethod
     @starting()
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises ValueError for an invalid type."""
-        extension = cls(crawler)
-        crawler.signals.connect(extension.headers_received, signals.headers_received)
-        return extension
+    def __init__(self, crawler: Crawler) -> None:
+        """Raises ValueError for an invalid type."""
+        super().__init__(crawler)
+        self._types = LinkOptions.of(crawler).types
+        crawler.signals.connect(self.headers_received, signals.headers_received)
 
     def headers_received(self, headers: Headers, request: Request, spider: Spider) -> None:
         """Raises StopDownload to stop the download."""

@@ -184,7 +184,6 @@ def _once(redirected: Request) -> Request:
 def _note(
     middleware: BaseRedirectMiddleware, request: Request, response: Response, reason: Reason, target: str = ""
 ) -> None:
-    """Note the end of ``request``, whose ``response`` reaches no callback."""
     ending = Ending(reason, response.status, len(response.body), media_type(response.headers), time.time(), target)
     note_end(middleware.crawler, request, ending)
 

@@ -150,7 +150,6 @@ def _is_page(response: Response) -> bool:
 
 
 def _replaced(response: Response, html: bytes) -> Response:
-    """The response with another body, in UTF-8."""
     headers = response.headers.copy()
     for name in _OF_BODY:
         headers.pop(name, None)

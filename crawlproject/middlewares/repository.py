@@ -26,7 +26,7 @@ from crawlproject.engine import end_crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.start_errors import starting
 from crawlproject.options.warc import RepositorySettings
-from crawlproject.repository import Capture, Measured, Repository, RepositoryError, RepositoryOptions
+from crawlproject.repository import Capture, Repository, RepositoryError, RepositoryOptions
 from crawlproject.requests.meta import KEEP, QUALITY, RECORD, SENT_AT, TIMING
 from crawlproject.signals import page_rendered
 from crawlproject.urls.server_key import server_key
@@ -117,7 +117,6 @@ class RepositoryMiddleware(CrawlerMiddleware):
         return response
 
     async def _rendered(self, request: Request, response: Response, html: bytes) -> None:
-        """Write the DOM of a page whose response was written before."""
         record = request.meta.get(RECORD)
         if record is None:  # it came from a cache
             return
@@ -187,14 +186,15 @@ async def _truncated(response: Response) -> str | None:
 
 
 def _capture(request: Request, response: Response, sent: float, truncated: str | None) -> Capture:
-    """The data of a response to store."""
     timing: Timing | None = request.meta.get(TIMING)
     exchange = timing.exchange if timing is not None else None
     if timing is not None and timing.started:
         sent = time.time() - (CLOCK() - timing.started)
     protocol = (response.protocol or "HTTP/1.1").lower()
     request_head, response_head = _heads(request, response, exchange)
-    headers = response.headers
+    headers, meta = response.headers, request.meta
+    quality, depth = meta.get(QUALITY), meta.get("depth", 0)
+    known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
     return Capture(
         url=response.url,
         fetched_at=round(sent, 6),
@@ -208,15 +208,6 @@ def _capture(request: Request, response: Response, sent: float, truncated: str |
         ip_address=str(response.ip_address) if response.ip_address is not None else None,
         protocols=(protocol, *(exchange.tls_protocols if exchange is not None else ())),
         truncated=truncated,
-        measured=_measured(request, timing),
-    )
-
-
-def _measured(request: Request, timing: Timing | None) -> Measured:
-    meta = request.meta
-    quality, depth = meta.get(QUALITY), meta.get("depth", 0)
-    known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
-    return Measured(
         server=server_key(request.url),
         depth=depth if isinstance(depth, int) and 0 <= depth < MAX_NUMBER else None,
         quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MAX_NUMBER else None,
@@ -250,7 +241,6 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
 
 
 def _rounded(seconds: float | None) -> float | None:
-    """Rounded to microseconds, the resolution of records."""
     return None if seconds is None else round(seconds, 6)
 
 

@@ -144,7 +144,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return await asyncio.shield(fetch)
 
     async def _fetch(self, key: str, page: Request) -> RobotParser:
-        """Fetch and cache the robots.txt of the server ``key``, for its URL ``page``."""
         self._stats.inc_value("robotstxt/request_count")
         try:
             response = await self._download(f"{key}/robots.txt", page, key)
@@ -253,7 +252,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         return copy.parser.text if copy is not None and isinstance(copy.parser, CappedRobotParser) else None
 
     def _stop_long(self, data: bytes, request: Request) -> None:
-        """Stop the download of a robots.txt after ``MAX_ROBOTS_TXT`` bytes."""
         if ROBOTS_RECEIVED in request.meta:
             request.meta[ROBOTS_RECEIVED] += len(data)
             if request.meta[ROBOTS_RECEIVED] > MAX_ROBOTS_TXT:
@@ -261,7 +259,6 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
 
 def _redirect_target(response: Response) -> str | None:
-    """Target of a redirect to an http(s) URL; None for any other response."""
     location = header(response.headers, b"Location")
     if response.status not in REDIRECTS or not location:
         return None

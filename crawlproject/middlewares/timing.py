@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlproject.download.lookup import NameLookupError
     from crawlproject.download.timing import Timing
 
 logger = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if timing is not None:
             _write_meta(request.meta, timing)
             if "dataloss" in response.flags:
-                self._count_failure(Reason.TRUNCATED)
+                self._stats.inc_value(f"frontier/failures/{Reason.TRUNCATED}")
                 request.meta["dont_cache"] = True  # a cache would ask whether the page has changed
             self._record(_measure(request, timing, response))
         return response
@@ -68,7 +67,7 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         if self._is_of_one_proxy(request, exception):
             label, failed = Reason.PROXY, False
         if not is_repeated:
-            self._count_failure(label)
+            self._stats.inc_value(f"frontier/failures/{label}")
         words = in_words(exception)
         if is_repeated:
             request.meta[UNSENT] = True
@@ -88,9 +87,9 @@ class ServerTimingMiddleware(CrawlerMiddleware):
                 url=request.url,
             )
         )
-        error = name_failure(exception)
-        if error is not None and error.is_final:
-            self._name_missing(server_key(request.url), error)
+        error, key, frontier = name_failure(exception), server_key(request.url), frontier_of(self._crawler)
+        if error is not None and error.is_final and error.name == host_of(key) and frontier is not None:
+            frontier.name_missing(key, error.in_words)  # of another name, the proxy's is missing
         return request if is_repeated else None
 
     def _is_repeated(self, request: Request, cause: BaseException | None) -> bool:
@@ -110,14 +109,6 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         """
         return len(self._proxies) > 1 and bool(request.meta.get("proxy")) and is_of_proxy(exception)
 
-    def _name_missing(self, key: str, error: NameLookupError) -> None:
-        frontier = frontier_of(self._crawler)
-        if frontier is not None and error.name == host_of(key):  # else it is the proxy's
-            frontier.name_missing(key, error.in_words)
-
-    def _count_failure(self, label: Reason) -> None:
-        self._stats.inc_value(f"frontier/failures/{label}")
-
     def _record(self, measurement: Measurement) -> None:
         frontier = frontier_of(self._crawler)
         if frontier is not None:
@@ -134,7 +125,6 @@ def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
 
 
 def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
-    """The measurement of a response."""
     headers = response.headers
     words = (header(headers, b"Connection") or b"").lower()
     keep_alive = _keep_alive(header(headers, b"Keep-Alive") or b"")

@@ -219,7 +219,6 @@ records/without_key: records without a value in their key
 records/db/written, records/db/failed, records/db/away: rows written; rows refused and kept in a file; times that the
     database was away
 records/db/unreadable: damaged lines in the file of waiting records
-records/journal_errors: records that this file could not take
 records/pending, records/lost: records that wait at the end; records lost
 
 ## Topic and keyword

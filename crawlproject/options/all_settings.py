@@ -14,7 +14,7 @@ from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.options.monitor import MonitorOptions, ReportOptions
 from crawlproject.options.network import NetworkOptions
-from crawlproject.options.presets import POLITE
+from crawlproject.options.project_rules import POLITE
 from crawlproject.options.records import RecordOptions
 from crawlproject.options.redis import RedisOptions
 from crawlproject.options.rendering import RenderOptions
@@ -67,16 +67,6 @@ DEFAULTS: dict[str, Any] = {"FRONTIER_PRESET": POLITE} | {
 #: Prefix of this project's settings; those of scrapy-redis have their own.
 PREFIX = "FRONTIER_"
 
-#: Names as they were in checkouts before version 1.0, apart from those that only lacked the prefix.
-_BEFORE = {
-    "LOG_FORMAT_JSON": "FRONTIER_LOG_JSON",
-    "DOWNLOAD_MAX_ACTIVE_SIZE": "FRONTIER_MAX_ACTIVE_SIZE",
-    "ROBOTSTXT_CACHE_TIME": "FRONTIER_ROBOTS_CACHE_TIME",
-    "ROBOTSTXT_CACHE_SIZE": "FRONTIER_ROBOTS_CACHE_SIZE",
-    "ROBOTSTXT_MAX_FAILURES": "FRONTIER_ROBOTS_MAX_FAILURES",
-    "URL_DROP_PARAMETERS": "FRONTIER_DROP_PARAMETERS",
-}
-
 #: Minimum similarity of a misspelt name to the right one: with the prefix, and without.
 _SIMILAR, _VERY_SIMILAR = 0.8, 0.9
 #: Minimum similarity of the names after the prefix.
@@ -97,7 +87,6 @@ def check_names(settings: BaseSettings) -> None:
             raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {meant}?")
         if meant is None and PREFIX + name in DEFAULTS:
             meant = PREFIX + name
-        meant = meant or _BEFORE.get(name)
         if meant is not None:
             logger.warning("Setting %s is not one of crawlproject's; did you mean %s?", name, meant)
         elif is_ours:

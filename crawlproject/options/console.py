@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from crawlproject.options.values import Options
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from crawlproject.options.values import Reader
 
 #: Characters of a token set by hand, at least: nobody guesses it.
 MIN_TOKEN = 16
@@ -26,39 +24,26 @@ class ConsoleOptions(Options):
     FRONTIER_CONSOLE_TOKEN: the token, at least 16 characters; default: a new one for each run
     """
 
-    #: Port 0: there is none.
-    port: int
-    host: str
-    #: Whether only this machine can reach ``host``.
-    is_local: bool
+    port: int = setting(Reader.count, "FRONTIER_CONSOLE_PORT", 0, most=65_535)
+    host: str = setting(lambda reader: str(reader.value("FRONTIER_CONSOLE_HOST", "127.0.0.1")).strip())
     #: The token set by hand; empty: one is made at the start.
-    token: str
+    token: str = setting(lambda reader: str(reader.value("FRONTIER_CONSOLE_TOKEN", "") or ""))
     #: Directory of the crawl, where address and token are written; None: into a private directory for temporary files.
-    job: Path | None
+    job: Path | None = setting(Reader.path, "JOBDIR")
 
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        port = reader.count("FRONTIER_CONSOLE_PORT", 0, most=65_535)
-        host = str(reader.value("FRONTIER_CONSOLE_HOST", "127.0.0.1")).strip()
-        token = str(reader.value("FRONTIER_CONSOLE_TOKEN", "") or "")
+    def __post_init__(self) -> None:
+        token = self.token
         if token and (len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
             raise ValueError(f"FRONTIER_CONSOLE_TOKEN: must have at least {MIN_TOKEN} ASCII characters, and no space")
-        is_local = _is_local(host)
-        if port and not is_local and not token:
+        if self.port and not self.is_local and not token:
             raise ValueError(
-                f"FRONTIER_CONSOLE_HOST={host!r}: others can reach it, so FRONTIER_CONSOLE_TOKEN must be set"
+                f"FRONTIER_CONSOLE_HOST={self.host!r}: others can reach it, so FRONTIER_CONSOLE_TOKEN must be set"
             )
-        return cls(
-            port=port,
-            host=host,
-            is_local=is_local,
-            token=token,
-            job=reader.path("JOBDIR"),
-        )
 
-
-def _is_local(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach ``host``."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"

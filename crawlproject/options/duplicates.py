@@ -23,12 +23,9 @@ class DuplicateOptions(Options):
 
     exact: bool = setting(Reader.switch, "FRONTIER_DUPLICATES_EXACT", True)
     near: bool = setting(Reader.switch, "FRONTIER_DUPLICATES_NEAR", True)
-    #: Of which copies the links are followed.
     # A near-duplicate may have a link that no other page has.
     follow: Follow = setting(Reader.choice, "FRONTIER_DUPLICATES_FOLLOW", "near", get_args(Follow))
-    #: Least estimated Jaccard coefficient of near-duplicates.
     # Lower thresholds match pages made from one template (docs/duplicates.md).
-    threshold: float = setting(Reader.positive_share, "FRONTIER_DUPLICATES_THRESHOLD", 0.95)
-    #: Pages whose sketches are kept.
+    threshold: float = setting(Reader.positive, "FRONTIER_DUPLICATES_THRESHOLD", 0.95, 1.0)
     # 2^16 sketches: 43 MB when full, and as many URLs.
     near_pages: int = setting(Reader.count, "FRONTIER_DUPLICATES_NEAR_PAGES", 65_536, least=1, most=10**9)

@@ -89,29 +89,22 @@ class LinkOptions(Options):
     DEPTH_LIMIT: Scrapy's: links farther from the seeds are not followed; 0: no limit
     """
 
-    #: Links must match one of these patterns, if there are any.
     include: UrlPatterns = setting(_patterns, "FRONTIER_LINKS_INCLUDE")
-    #: And none of these.
     exclude: UrlPatterns = setting(_patterns, "FRONTIER_LINKS_EXCLUDE")
     canonicalizer: Canonicalizer = setting(_canonicalizer)
     #: Media types of the answers that are read; None: all.
     types: re.Pattern[str] | None = setting(_types)
     #: Media type -> what finds the links of such content, besides ``discovery.page_reading.TYPES``.
     readers: dict[str, Any] = setting(_readers)
-    #: Links with these extensions are judged by the answers of their server.
     skip_extensions: frozenset[str] = setting(
         lambda reader: frozenset(reader.strings("FRONTIER_LINKS_SKIP_EXTENSIONS", unset=NON_TEXT_EXTENSIONS))
     )
-    #: Answers needed until such links are skipped; 0: they always are.
     # One answer may be an error page; three of a kind are no accident.
     skip_after: int = setting(Reader.count, "FRONTIER_LINKS_SKIP_AFTER", 3)
-    #: Whether the sitemaps that robots.txt names are fetched.
     # Off: one file may list 50,000 pages of a server of which nothing else is known.
     sitemaps: bool = setting(Reader.switch, "FRONTIER_LINKS_SITEMAPS", False)
-    #: The file that each page's links are written to.
     # Off: the record takes as much space as the pages' links.
     record: Path | None = setting(Reader.path_in_job, "FRONTIER_LINKS_FILE")
-    #: Links further from the seeds are not followed; 0: no limit.
     max_depth: int = setting(Reader.count, "DEPTH_LIMIT", 0)
     #: Longer URLs are not followed; 0: ``LinkFilter``'s limit.
     max_length: int = setting(Reader.count, "URLLENGTH_LIMIT", 0)

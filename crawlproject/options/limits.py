@@ -44,7 +44,6 @@ class LimitOptions(Options):
     FRONTIER_DENY_FILE: file of hosts and domains that are never contacted, one per line
     """
 
-    #: Hosts and domains that are never contacted.
     denied: frozenset[str] = setting(_denied)
     max_pages: int = setting(Reader.count, "FRONTIER_MAX_PAGES", 0)
     max_pages_per_server: int = setting(Reader.count, "FRONTIER_MAX_PAGES_PER_SERVER", 0)
@@ -83,12 +82,9 @@ class RobotsOptions(Options):
 
     #: By which pages may address the crawler; of ``ROBOTSTXT_USER_AGENT``, else of ``USER_AGENT``.
     names: frozenset[str] = setting(_names)
-    #: Longest use of a copy, seconds.
     # RFC 9309 §2.4: no copy is used for longer than 24 hours.
     cache_time: float = setting(Reader.number, "FRONTIER_ROBOTS_CACHE_TIME", 86_400.0)
-    #: Copies kept; each 4 kB of a longer one counts as one more.
     # 4 kB of rules (the mean of 2,163 popular servers; the median is 0.6 kB) take 4.5 kB parsed: 90 MB.
     cache_size: int = setting(Reader.count, "FRONTIER_ROBOTS_CACHE_SIZE", 20_000, least=1)
-    #: Failures in a row after which the server is given up; 0 = never.
     # With the back-off of failing servers 5 + 10 + 20 + 40 + 80 s: a crawl waits 2.5 minutes for it.
     max_failures: int = setting(Reader.count, "FRONTIER_ROBOTS_MAX_FAILURES", 6)

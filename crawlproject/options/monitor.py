@@ -29,32 +29,25 @@ class MonitorOptions(Options):
     LOGSTATS_INTERVAL: Scrapy's: seconds between two lines of progress; 0: none
     """
 
-    #: Seconds between two measurements.
     # Long enough for a mean, short enough to act before time-outs: two bad intervals in a row lower the limit.
     interval: float = setting(Reader.positive, "FRONTIER_MONITOR_INTERVAL", 5.0)
-    #: Mean lag of the event loop (seconds) above which fewer sessions are opened; 0 = no limit.
     # A full-speed crawl of a web on loopback, with its CPU at 100%, lags by 0.1 s (docs/watch.md).
     max_lag: float = setting(Reader.number, "FRONTIER_MONITOR_MAX_LAG", 1.0)
     #: Bytes of memory above which fewer sessions are opened; 0 = no limit.
     max_memory: int = setting(lambda reader: reader.count("FRONTIER_MONITOR_MAX_MEMORY", 0) * 1024 * 1024)
-    #: Seconds between two lines in the log; 0 = none.
     log_interval: float = setting(Reader.number, "LOGSTATS_INTERVAL", 60.0)
-    #: Where Prometheus finds the metrics; port 0 = nowhere.
     metrics_host: str = setting(lambda reader: str(reader.value("FRONTIER_METRICS_HOST", "127.0.0.1")))
     metrics_port: int = setting(Reader.count, "FRONTIER_METRICS_PORT", 0, most=65_535)
-    #: Whether failed pages are counted in the log by kind, instead of a line for each.
     # Lines are what Scrapy does; this project's settings and its spider ``web`` choose counts.
     counts_failures: bool = setting(
         lambda reader: reader.choice("FRONTIER_LOG_FAILURES", "lines", ("lines", "counts")) == "counts"
     )
-    #: Whether lines of the log are JSON objects; whether it leaves out lists of components and settings.
     log_json: bool = setting(Reader.switch, "FRONTIER_LOG_JSON", False)
     log_brief: bool = setting(Reader.switch, "FRONTIER_LOG_BRIEF", False)
     #: Scrapy's: where the log goes, and how; None: to standard error.
     log_file: Path | None = setting(Reader.path, "LOG_FILE")
     log_encoding: str = setting(lambda reader: str(reader.value("LOG_ENCODING", "utf-8") or "utf-8"))
     log_level: str = setting(lambda reader: str(reader.value("LOG_LEVEL", "DEBUG")).upper())
-    #: File that gets the stats as JSON; None = no file.
     stats_file: Path | None = setting(Reader.path, "FRONTIER_MONITOR_STATS_FILE")
 
     @property
@@ -80,7 +73,6 @@ class ReportOptions(Options):
     FRONTIER_REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
     """
 
-    #: Whether the terminal shows the progress: ``auto``, ``on`` or ``off``.
     progress: str = setting(Reader.choice, "FRONTIER_PROGRESS", "auto", ("auto", "on", "off"))
     #: Directory of the series and of the report; None: neither is written.
     report_directory: Path | None = setting(_directory)

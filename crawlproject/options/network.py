@@ -84,12 +84,10 @@ class NetworkOptions(Options):
     failure_ttl: float = setting(lambda reader: 6 * reader.number("FRONTIER_MIN_BACKOFF", 5.0))
     #: Names in the cache; 0: none.
     cache_size: int = setting(_cache_size)
-    #: Servers looked up ahead; 0: none.
     prefetch: int = setting(_prefetch)
     allowed_networks: tuple[Network, ...] = setting(
         lambda reader: tuple(map(_network, reader.strings("FRONTIER_ALLOWED_NETWORKS", [])))
     )
-    #: Bytes of all bodies being received above which reading pauses.
     # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
     # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
     max_active_size: int = setting(Reader.count, "FRONTIER_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)

@@ -1,4 +1,7 @@
-"""Rules of politeness that a project gives by Scrapy's settings: they replace the frontier's rests."""
+"""Rules of politeness that a project gives by Scrapy's settings: they replace the frontier's rests. Bundles of rests.
+
+``FRONTIER_PRESET`` names a bundle; all other settings take precedence.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,7 @@ _DELAY, _PER_DOMAIN = "DOWNLOAD_DELAY", "CONCURRENT_REQUESTS_PER_DOMAIN"
 RULES = {_DELAY: "download_delay", _PER_DOMAIN: "max_concurrent_requests"}
 
 #: Settings of the frontier's rests: with any of them the project has chosen these.
-RESTS = (
-    "FRONTIER_POLITENESS",
-    "FRONTIER_PRESET",
-    "FRONTIER_DELAY_FACTOR",
-    "FRONTIER_MIN_DELAY",
-    "FRONTIER_MAX_DELAY",
-)
+RESTS = ("FRONTIER_POLITENESS", "FRONTIER_PRESET", "FRONTIER_DELAY_FACTOR", "FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
 
 _PROJECT = SETTINGS_PRIORITIES["project"]
 
@@ -72,3 +69,30 @@ def _delay(settings: BaseSettings, spider: Any) -> float:
     if of_spider is not None and (settings.getpriority(_DELAY) or 0) < SETTINGS_PRIORITIES["spider"]:
         return float(of_spider)
     return Reader(settings).number(_DELAY, 0.0)
+
+
+#: The default: the settings' own defaults.
+POLITE = "polite"
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # One connection per registered domain, open for at most an eleventh of the time (Mercator's factor); at least 5 s
+    # between sessions of at most 20 requests; failing servers are left alone for minutes.
+    "gentle": {
+        "FRONTIER_POLITENESS_GROUP": "domain",
+        "FRONTIER_DELAY_FACTOR": 10.0,
+        "FRONTIER_MIN_DELAY": 5.0,
+        "FRONTIER_MAX_DELAY": 300.0,
+        "FRONTIER_MAX_BATCH": 20,
+        "FRONTIER_MIN_BACKOFF": 30.0,
+        "FRONTIER_MAX_BACKOFF": 1800.0,
+        "FRONTIER_MAX_FAILURES": 5,
+    },
+    POLITE: {},
+}
+
+
+def apply_preset(settings: BaseSettings) -> None:
+    """Set the preset's settings, below those of project, spider and command line. Raises ValueError."""
+    preset = Reader(settings).choice("FRONTIER_PRESET", POLITE, tuple(PRESETS))
+    for setting, value in PRESETS[preset].items():
+        settings.set(setting, value, priority="addon")

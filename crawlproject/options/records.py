@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlproject.options.extras import needs_extra
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,47 +24,6 @@ DRIVERS = {
 }
 
 _password = re.compile(r"(?<=:)[^:@/]*(?=@)")
-
-
-@dataclass(frozen=True)
-class RecordOptions(Options):
-    """The database of records, and the page objects that make them.
-
-    FRONTIER_RECORDS_DB: database of the records: `sqlite:///FILE`, `postgresql://USER@HOST/DATABASE`, or
-        `mysql://USER@HOST/DATABASE` (MySQL, MariaDB)
-    FRONTIER_RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in
-        `JOBDIR`
-    FRONTIER_RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
-    FRONTIER_RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
-    """
-
-    #: SQLAlchemy's URL with its driver; None: no database.
-    database: str | None
-    #: Records wait here until the database has them.
-    journal: Path | None
-    #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
-    # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
-    patience: ClassVar[float] = 10.0
-    #: Kind of record (class of an item) -> fields that identify one.
-    keys: Mapping[str, tuple[str, ...]]
-    #: Modules and packages with page objects.
-    pages: tuple[str, ...]
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        """See ``Options``. Imports the libraries of the extra only if they are wanted."""
-        database, journal = _database(reader), reader.path("FRONTIER_RECORDS_JOURNAL")
-        pages = reader.strings("FRONTIER_RECORDS_PAGES", [])
-        if pages:
-            with needs_extra(f"FRONTIER_RECORDS_PAGES={','.join(pages)!r}", "pages"):
-                import web_poet  # noqa: F401
-        job = reader.path("JOBDIR")
-        return cls(
-            database=database,
-            journal=None if database is None else journal or _journal(database, job),
-            keys=_keys(reader),
-            pages=pages,
-        )
 
 
 def _database(reader: Reader) -> str | None:
@@ -94,13 +53,24 @@ def _database(reader: Reader) -> str | None:
     return url.render_as_string(hide_password=False)
 
 
-def _journal(database: str, job: Path | None) -> Path:
-    """The file beside an SQLite file; for a server in ``JOBDIR``, or in the working directory."""
+def _journal(reader: Reader) -> Path | None:
+    """By default the file beside an SQLite file; for a server in ``JOBDIR``, or in the working directory."""
+    database, own, job = _database(reader), reader.path("FRONTIER_RECORDS_JOURNAL"), reader.path("JOBDIR")
+    if database is None or own is not None:
+        return None if database is None else own
     scheme, _, rest = database.partition("://")
     if scheme == "sqlite":
         return Path(f"{rest.removeprefix('/').partition('?')[0]}.pending")
     name = re.sub(r"[^A-Za-z0-9_-]", "_", rest.rpartition("/")[2].partition("?")[0])[:60] or "records"
     return (job or Path()) / f"{name}.pending"
+
+
+def _pages(reader: Reader) -> tuple[str, ...]:
+    pages = reader.strings("FRONTIER_RECORDS_PAGES", [])
+    if pages:
+        with needs_extra(f"FRONTIER_RECORDS_PAGES={','.join(pages)!r}", "pages"):
+            import web_poet  # noqa: F401
+    return pages
 
 
 def _keys(reader: Reader) -> dict[str, tuple[str, ...]]:
@@ -111,3 +81,25 @@ def _keys(reader: Reader) -> dict[str, tuple[str, ...]]:
             raise reader.wrong("FRONTIER_RECORDS_KEYS", "a dict: class of an item -> a field, or a list of fields")
         keys[name] = tuple(one.strip() for one in fields)
     return keys
+
+
+@dataclass(frozen=True)
+class RecordOptions(Options):
+    """The database of records, and the page objects that make them.
+
+    FRONTIER_RECORDS_DB: database of the records: `sqlite:///FILE`, `postgresql://USER@HOST/DATABASE`, or
+        `mysql://USER@HOST/DATABASE` (MySQL, MariaDB)
+    FRONTIER_RECORDS_JOURNAL: file in which records wait for the database; default: beside the SQLite file, or in
+        `JOBDIR`
+    FRONTIER_RECORDS_KEYS: class of an item -> the field, or list of fields, that identifies one; default: `url`
+    FRONTIER_RECORDS_PAGES: modules and packages with [page objects](spiders.md#page-objects)
+    """
+
+    #: SQLAlchemy's URL with its driver; None: no database.
+    database: str | None = setting(_database)
+    journal: Path | None = setting(_journal)
+    #: Maximum time that the end of a crawl waits for an unavailable database, seconds.
+    # A restart of PostgreSQL takes some seconds; the remaining rows are in the journal.
+    patience: ClassVar[float] = 10.0
+    keys: Mapping[str, tuple[str, ...]] = setting(_keys)
+    pages: tuple[str, ...] = setting(_pages)

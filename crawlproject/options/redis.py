@@ -108,12 +108,9 @@ class RedisOptions(Options):
     key: str | None = setting(_key)
     # Enough for 16 workers: each has 16 of them, so that their loads differ little.
     partitions: int = setting(_partitions)
-    #: How long a worker owns its partitions without a sign of life.
     # Longer than any pause of a healthy worker; for this time, a dead worker's servers are not crawled.
     lease: float = setting(Reader.number, "FRONTIER_LEASE", 15.0, 2.0)
-    #: How long one call to Redis may take.
     timeout: float = setting(Reader.number, "FRONTIER_REDIS_TIMEOUT", 5.0, 0.1)
-    #: Whether workers without work wait for more instead of ending the crawl.
     keep_running: bool = setting(Reader.switch, "FRONTIER_KEEP_RUNNING", False)
 
     def key_of(self, spider: str) -> str:

@@ -41,28 +41,23 @@ class RenderOptions(Options):
     PLAYWRIGHT_LAUNCH_OPTIONS: scrapy-playwright's: how Chromium starts
     """
 
-    #: never, auto, always.
     # A rendered page costs 50 times the CPU of a fetched one: only those who need it should pay.
     mode: str = setting(Reader.choice, "FRONTIER_RENDER", NEVER, MODES)
-    #: Pages in the browser at once.
     # Two for each of two processors: a page waits for the network half of its time.
     pages: int = setting(Reader.count, "FRONTIER_RENDER_PAGES", 4, least=1)
     timeout: float = setting(Reader.positive, "FRONTIER_RENDER_TIMEOUT", 20.0)
-    #: How long network and DOM must be unchanged.
     # Shorter than a script's usual pauses (debouncing: 0.2 to 0.3 s), longer than the steps of a framework.
     quiet: float = setting(Reader.positive, "FRONTIER_RENDER_QUIET", 0.5)
     #: Requests of one page, and bytes of all answers to them, and of the DOM.
     max_requests: ClassVar[int] = 100
     max_loaded: ClassVar[int] = 20_000_000
     max_size: ClassVar[int] = 8_000_000
-    #: Memory of all processes of the browser.
     # With 300 MB for the crawl itself 1.5 GB.
     max_memory: int = setting(Reader.count, "FRONTIER_RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
     # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
     pages_per_context: ClassVar[int] = 20
     #: Playwright's types of resources that are not loaded: none of them holds links or text.
     blocked: ClassVar[frozenset[str]] = frozenset(("image", "font", "media"))
-    #: Playwright's launch options, as the project sets them.
     launch_options: dict[str, Any] = setting(Reader.dictionary, "PLAYWRIGHT_LAUNCH_OPTIONS")
 
     @classmethod

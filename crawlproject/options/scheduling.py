@@ -230,10 +230,9 @@ class FrontierOptions(Options):
     group: PolitenessGroup = setting(Reader.choice, "FRONTIER_POLITENESS_GROUP", "server", get_args(PolitenessGroup))
     # The number in the paper; a home connection and a small machine can handle it.
     max_sessions: int = setting(Reader.count, "FRONTIER_MAX_SESSIONS", 64, least=1)
-    #: Of the sessions, for the servers of one registered domain.
     # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
     # (1757b206:scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
-    domain_share: float = setting(Reader.positive_share, "FRONTIER_DOMAIN_SHARE", 0.125)
+    domain_share: float = setting(Reader.positive, "FRONTIER_DOMAIN_SHARE", 0.125, 1.0)
     max_parked: int = setting(_max_parked)
     # What most servers allow on a connection (Cao 2003, figure 3).
     max_batch: int = setting(Reader.count, "FRONTIER_MAX_BATCH", 100, least=1)
@@ -245,11 +244,9 @@ class FrontierOptions(Options):
     # Servers that accept connections and never answer kept all others waiting for DOWNLOAD_TIMEOUT
     # (1757b206:scripts/bench_dead_servers.py --kinds mute); SYN packets are repeated after 1 and 3 s.
     patience: float = setting(lambda reader: reader.number("FRONTIER_PATIENCE", 5.0) or inf)
-    #: Requests that must fail in a row before an outage of this machine's network is suspected; 0: never.
     # Whether it is an outage is decided by asking servers that answered before, which costs a connection or
     # three: rarely needed, as any answer in between sets the count back.
     outage_failures: int = setting(Reader.count, "FRONTIER_OUTAGE_FAILURES", 5)
-    #: One of ``BACKENDS``.
     backend: str = setting(_backend)
     #: Directory of the disk backend's store; None with other backends.
     directory: Path | None = setting(lambda reader: _directory(reader) if _backend(reader) == "disk" else None)
@@ -257,13 +254,10 @@ class FrontierOptions(Options):
     place: str = setting(_place)
     # After a crash, the pages of at most this time are fetched again. Each commit costs one fsync.
     commit_interval: float = setting(Reader.number, "FRONTIER_COMMIT_INTERVAL", 1.0)
-    #: Age from which pages are fetched again; None: never.
     recrawl_age: float | None = setting(Reader.age, "FRONTIER_RECRAWL_AGE")
-    #: Where the ends of URLs are written; None: nowhere.
     crawl_log: Path | None = setting(Reader.path_in_job, "FRONTIER_CRAWL_LOG")
     # Some million lines: an editor opens it.
     crawl_log_size: int = setting(Reader.count, "FRONTIER_CRAWL_LOG_SIZE", 1 << 28)
-    #: Whether pages may take the fast lane.
     fast_lane: bool = setting(lambda reader: reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto")
 
     #: Whether pages of a spider that an earlier run had go to the crawl's own; else they wait.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 from crawlproject.seen.bloom import BloomSeenSet
 from crawlproject.seen.cache import ClockCache
 from crawlproject.seen.exact import MemorySeenSet
@@ -31,28 +31,13 @@ class SeenOptions(Options):
     FRONTIER_SEEN_CACHE_SIZE: URLs in the cache in front of a store on disk; 0: none
     """
 
-    kind: Kind
-    #: Keys in the cache; 0 = none.
-    cache_size: int
-    bloom_error: float
+    kind: Kind = setting(Reader.choice, "FRONTIER_SEEN_SET", "exact", get_args(Kind))
+    # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
+    cache_size: int = setting(Reader.count, "FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
+    # One new URL in a thousand is lost.
+    bloom_error: float = setting(Reader.positive, "FRONTIER_SEEN_BLOOM_ERROR", 0.001, 1.0)
     #: Where Scrapy's own scheduler keeps its requests, and we the keys; None: nothing is kept.
-    directory: Path | None
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        kind = cast("Kind", reader.choice("FRONTIER_SEEN_SET", "exact", get_args(Kind)))
-        # One new URL in a thousand is lost.
-        error = reader.number("FRONTIER_SEEN_BLOOM_ERROR", 0.001)
-        if not 0 < error < 1:
-            raise reader.wrong("FRONTIER_SEEN_BLOOM_ERROR", "above 0 and below 1")
-        # 2^16: above the paper's critical point of about 50,000, from which a larger cache gains little.
-        size = reader.count("FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
-        return cls(
-            kind=kind,
-            cache_size=size,
-            bloom_error=error,
-            directory=reader.path("JOBDIR"),
-        )
+    directory: Path | None = setting(Reader.path, "JOBDIR")
 
     def in_memory(self) -> SeenUrls:
         """A seen-set without a store. The exact one is as fast as a cache or Bloom filter, so it has neither."""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
 
 from crawlproject.frontier.guard.patterns import GuardLimits
-from crawlproject.options.values import Options, Reader
+from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls.server_key import host_of
 from crawlproject.urls.traps import TrapRules
 
 #: Plausible years of calendar pages, around the present one: events are announced a year or two ahead; archives with
 #: pages by the day go back to digitized newspapers.
 YEARS_BACK, YEARS_AHEAD = 200, 5
+
+
+def _rules() -> TrapRules:
+    year = datetime.now(UTC).year
+    return TrapRules(years=(year - YEARS_BACK, year + YEARS_AHEAD))
 
 
 @dataclass(frozen=True)
@@ -33,28 +37,19 @@ class TrapOptions(Options):
     FRONTIER_GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
     """
 
-    rules: TrapRules
-    limits: GuardLimits
-    is_guarded: bool
-    #: Hosts or server keys that are not judged.
-    released: frozenset[str]
-
-    @classmethod
-    def read(cls, reader: Reader) -> Self:
-        year = datetime.now(UTC).year
-        return cls(
-            rules=TrapRules(years=(year - YEARS_BACK, year + YEARS_AHEAD)),
-            limits=GuardLimits(
-                max_same=reader.count("FRONTIER_GUARD_MAX_SAME", GuardLimits.max_same),
-                max_waiting=reader.count("FRONTIER_GUARD_MAX_WAITING", GuardLimits.max_waiting),
-                max_own_urls=reader.count("FRONTIER_GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
-                pattern_copies=reader.share("FRONTIER_GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
-                server_copies=reader.share("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies),
-                asks=reader.switch("FRONTIER_GUARD_PROBES", True),
-            ),
-            is_guarded=reader.switch("FRONTIER_GUARD_ENABLED", True),
-            released=frozenset(reader.strings("FRONTIER_GUARD_RELEASED")),
+    rules: TrapRules = setting(lambda _reader: _rules())
+    limits: GuardLimits = setting(
+        lambda reader: GuardLimits(
+            max_same=reader.count("FRONTIER_GUARD_MAX_SAME", GuardLimits.max_same),
+            max_waiting=reader.count("FRONTIER_GUARD_MAX_WAITING", GuardLimits.max_waiting),
+            max_own_urls=reader.count("FRONTIER_GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
+            pattern_copies=reader.share("FRONTIER_GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
+            server_copies=reader.share("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies),
+            asks=reader.switch("FRONTIER_GUARD_PROBES", True),
         )
+    )
+    is_guarded: bool = setting(Reader.switch, "FRONTIER_GUARD_ENABLED", True)
+    released: frozenset[str] = setting(lambda reader: frozenset(reader.strings("FRONTIER_GUARD_RELEASED")))
 
     def is_released(self, key: str) -> bool:
         """Whether the server ``key`` is not judged."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import field, fields
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -114,11 +114,11 @@ class Reader:
             raise self.wrong(name, f"a number >= {least:g}")
         return number
 
-    def positive(self, name: str, default: float) -> float:
-        """A number above 0."""
+    def positive(self, name: str, default: float, most: float = inf) -> float:
+        """A number above 0, and at most ``most``."""
         number = self.number(name, default)
-        if not number:
-            raise self.wrong(name, "above 0")
+        if not 0 < number <= most:
+            raise self.wrong(name, "above 0" if most == inf else f"above 0 and at most {most:g}")
         return number
 
     def share(self, name: str, default: float) -> float:
@@ -126,13 +126,6 @@ class Reader:
         share = self.number(name, default)
         if share > 1:
             raise self.wrong(name, "between 0 and 1")
-        return share
-
-    def positive_share(self, name: str, default: float) -> float:
-        """A number above 0, up to 1."""
-        share = self.number(name, default)
-        if not 0 < share <= 1:
-            raise self.wrong(name, "above 0 and at most 1")
         return share
 
     def count(self, name: str, default: int | None, least: int = 0, most: int | None = None) -> int:

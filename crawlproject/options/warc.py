@@ -26,7 +26,6 @@ class RepositorySettings(Options):
     #: A file is finished before it would become longer, bytes.
     # As archives do: files large enough to be few, small enough to be copied (WARC 1.1, annex C).
     file_size: ClassVar[int] = 1_000_000_000
-    #: Who crawls, with an address.
     operator: str | None = setting(Reader.value, "FRONTIER_REPOSITORY_OPERATOR")
 
     @property

@@ -1,4 +1,4 @@
-"""The few settings that ``scrapy workers`` reads before it starts its processes, which read all of them."""
+"""The few settings that ``scrapy workers`` reads before it starts its processes; those in which workers must agree."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.options.redis import RedisOptions
+from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Options, Reader, setting
+from crawlproject.urls import DEFAULT_DROP_PARAMS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scrapy.crawler import Crawler
 
 #: In the ``JOBDIR`` of ``scrapy workers``: locked while it runs, and a sign of such a crawl afterwards.
 WORKERS_LOCK = "workers.lock"
@@ -58,3 +62,16 @@ class WorkerSettings(Options):
     def own_path(self, path: Path) -> bool:
         """Whether ``path`` lies in each worker's own ``JOBDIR``."""
         return self.job is not None and not path.is_absolute()
+
+
+def common_settings(crawler: Crawler) -> dict[str, str]:
+    """The settings that decide who owns a URL and which URLs are equal: the same in all workers. Name -> value."""
+    options = RedisOptions.of(crawler)
+    dropped = Reader(crawler.settings).strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
+    values = {
+        "FRONTIER_PARTITIONS": options.partitions,
+        "FRONTIER_LEASE": options.lease,
+        "FRONTIER_POLITENESS_GROUP": FrontierOptions.of(crawler).group,
+        "FRONTIER_DROP_PARAMETERS": sorted(set(dropped)),
+    }
+    return {name: repr(value) for name, value in values.items()}

@@ -154,10 +154,7 @@ class Database:
         self._refused_by_constraints = 0
         columns = self._fit(name, [values for _, values in fitting])
         table = sa.Table(
-            name,
-            sa.MetaData(),
-            *_own_columns(),
-            *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items()),
+            name, sa.MetaData(), *_own_columns(), *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items())
         )
         return refused + self._upsert(table, columns, fitting)
 
@@ -273,7 +270,6 @@ def _is_of_table(error: exc.SQLAlchemyError) -> bool:
 
 
 def _is_of_row(error: exc.DBAPIError) -> bool:
-    """Whether an error concerns some row of those sent."""
     number = next(iter(getattr(error.orig, "args", ())), None)
     is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or number in _ROW_NUMBERS
     return is_told and not error.connection_invalidated

@@ -25,22 +25,21 @@ _ROWS = 10_000
 class OfKind(ItemFilter):
     """``FEEDS = {FILE: {"item_filter": "crawlproject.records.feeds.OfKind", "records": ["book"]}}``."""
 
+    option = "records"
+
     def __init__(self, feed_options: dict[str, Any] | None) -> None:
         super().__init__(feed_options)
-        given = (feed_options or {}).get("records", ())
-        self._kinds = frozenset([given] if isinstance(given, str) else given)
+        given = (feed_options or {}).get(self.option, ())
+        self._names = frozenset([given] if isinstance(given, str) else given)
 
     def accepts(self, item: Any) -> bool:
-        return isinstance(item, dict) and item.get("record") in self._kinds
+        return isinstance(item, dict) and item.get("record") in self._names
 
 
-class OfSpider(ItemFilter):
+class OfSpider(OfKind):
     """The same with ``"spiders": ["shop"]``: items of these, of several in one crawl."""
 
-    def __init__(self, feed_options: dict[str, Any] | None) -> None:
-        super().__init__(feed_options)
-        given = (feed_options or {}).get("spiders", ())
-        self._names = frozenset([given] if isinstance(given, str) else given)
+    option = "spiders"
 
     def accepts(self, item: Any) -> bool:
         owner = current.get()

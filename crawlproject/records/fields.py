@@ -15,11 +15,11 @@ from crawlproject.records.selectors import (
     cost_of,
     css,
     json_path,
-    regular_expression,
     xpath,
 )
 from crawlproject.records.table import RuleError, Table
-from crawlproject.records.values import TYPES, ValueOptions, converter, reads_dates
+from crawlproject.records.values import TYPES, converter, reads_dates
+from crawlproject.urls.wildcards import regular_expression
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def _converter(table: Table, *, is_json: bool) -> Callable[[Any, str], Any]:
     if date_format is not None and (problem := _problem_of(date_format)):
         raise table.wrong("format", f"{date_format!r:.80}: {problem}")
     pattern = None if true is None else _compiled(table, "true", true, regular_expression)
-    return converter(kind, ValueOptions(locale, date_format, pattern))
+    return converter(kind, locale, date_format, pattern)
 
 
 def _problem_of(date_format: str) -> str:

@@ -163,7 +163,6 @@ def _field_name(name: str) -> str:
 
 
 def _typed(value: Any, name: str) -> dict[str, str]:
-    """The type that an example suggests."""
     text = str(value).strip()
     if _is_identifier(name):
         return {"type": "text"}

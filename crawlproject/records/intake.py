@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.records.record import Record
-    from crawlproject.records.rules import Problem, Reading, RuleSet, SiteRules
+    from crawlproject.records.rules import Reading, RuleSet, SiteRules
     from crawlproject.records.selectors import Selector
 
 logger = logging.getLogger(__name__)
 
 #: Problem -> its stat.
-STATS = {
-    "selector": "records/selector_errors",
-    "value": "records/bad_values",
-    "required": "records/missing_required",
-}
+STATS = {"selector": "records/selector_errors", "value": "records/bad_values", "required": "records/missing_required"}
 
 #: Fields whose problems are logged, at most; each once.
 MAX_LOGGED = 1_000
@@ -105,7 +101,8 @@ class RecordIntake:
     def _records(self, site: SiteRules, url: str, reading: Reading) -> list[Record]:
         rule = reading.rule
         for problem in reading.problems:
-            self._count_problem(site.name, problem)
+            self._stats.inc_value(STATS[problem.kind])
+            self._note(site.name, problem.name, problem.kind, problem.reason)
         if reading.incomplete:
             self._stats.inc_value("records/incomplete", reading.incomplete)
         if reading.is_cut:
@@ -129,10 +126,6 @@ class RecordIntake:
                     logger.warning("%s: %s: no page has a URL that its patterns in pages match", site.name, rule.name)
                 elif missing:
                     logger.warning("%s: %s: found on none of %d pages: %.500s", site.name, rule.name, pages, missing)
-
-    def _count_problem(self, site: str, problem: Problem) -> None:
-        self._stats.inc_value(STATS[problem.kind])
-        self._note(site, problem.name, problem.kind, problem.reason)
 
     def _note(self, site: str, name: str, kind: str, reason: str) -> None:
         """A line in the log, once for each field and kind of problem."""

@@ -22,10 +22,7 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
-_WIDER = {
-    frozenset((Kind.INTEGER, Kind.NUMBER)): Kind.NUMBER,
-    frozenset((Kind.DATE, Kind.DATETIME)): Kind.DATETIME,
-}
+_WIDER = {frozenset((Kind.INTEGER, Kind.NUMBER)): Kind.NUMBER, frozenset((Kind.DATE, Kind.DATETIME)): Kind.DATETIME}
 
 #: Whole numbers beyond are written as text: databases have 64 bits.
 MAX_INTEGER = 2**63 - 1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Closing reason if records can be kept neither in the journal nor in the database.
+#: Closing reason if the journal takes no records.
 RECORDS_FAILED = "records_failed"
 
 #: Characters of a key; of a longer one the beginning and a digest: PostgreSQL's index takes 2,700 bytes.
@@ -54,12 +54,7 @@ class DatabasePipeline:
         with suppress(OSError):  # the next crawl tries again
             self._journal.absorb(self._aside)  # their table may take them now
         self._writer = Writer(
-            Database(options.database),
-            self._journal,
-            BATCH,
-            self._count,
-            patience=options.patience,
-            aside=self._aside,
+            Database(options.database), self._journal, BATCH, self._count, patience=options.patience, aside=self._aside
         )
         self._loop: asyncio.AbstractEventLoop | None = None
         self._logged: set[str] = set()
@@ -83,26 +78,17 @@ class DatabasePipeline:
         return pipeline
 
     async def process_item(self, item: Any) -> Any:
-        """Append the record to the journal, or write it now if that is full. Raises DropItem if neither works."""
+        """Append the record to the journal. Raises DropItem, and ends the crawl, if it cannot be written."""
         try:
-            row = self._row(item)
-        except RecursionError:  # the journal would not take it either
+            self._journal.append([self._row(item)])
+        except (ValueError, RecursionError):
             self._stats.inc_value("records/lost")
-            self._log_once(
-                "depth", "%s: a record is nested too deeply for a database (logged once)", type(item).__name__
-            )
-            return item
-        try:
-            self._journal.append([row])
-        except (OSError, ValueError, RecursionError) as error:  # the last two: nested in itself, too deep
-            self._stats.inc_value("records/journal_errors")
-            self._log_once(
-                "journal", "%s: %s; records go to the database one by one (logged once)", self._journal.path, error
-            )
-            if not await asyncio.wrap_future(self._writer.write_now(row)):
-                self._fail(item)
-                await asyncio.sleep(0)  # the crawl begins to close, before this page may end it as finished
-                raise DropItem("neither the journal nor the database accepts records") from error
+            text = "%s: a record is nested in itself, or too deeply for a database (logged once)"
+            self._log_once("depth", text, type(item).__name__)
+        except OSError as error:
+            self._fail(item, error)
+            await asyncio.sleep(0)  # the crawl begins to close, before this page may end it as finished
+            raise DropItem(f"{self._journal.path} takes no records") from error
         else:
             self._writer.wake()
         return item
@@ -153,14 +139,14 @@ class DatabasePipeline:
         self._journal.close()
         self._aside.close()
 
-    def _fail(self, item: Any) -> None:
+    def _fail(self, item: Any, error: OSError) -> None:
         self._stats.inc_value("records/lost")
         meta = item.meta if isinstance(item, Record) else None
         if meta is not None:
             meta[KEEP] = True
         if not self._is_failing:
             self._is_failing = True
-            logger.error("Neither %s nor the database accepts records: the crawl ends", self._journal.path)
+            logger.error("%s takes no records, the crawl ends: %s", self._journal.path, error.strerror or error)
             end_crawl(self._crawler, RECORDS_FAILED)
 
     def _count(self, stat: str, number: int) -> None:

@@ -60,14 +60,7 @@ class OutOfTimeError(Exception):
 class Source:
     """A page to read: its text, parsed at the first use. One of them per page."""
 
-    def __init__(
-        self,
-        text: str,
-        url: str,
-        *,
-        kind: str = "html",
-        base: str | None = None,
-    ) -> None:
+    def __init__(self, text: str, url: str, *, kind: str = "html", base: str | None = None) -> None:
         self.url = url
         self._text = text
         #: html, xml or json.
@@ -203,8 +196,6 @@ class _Clock:
 
 
 class _Reader:
-    """Reads the records of one kind from a page."""
-
     def __init__(self, source: Source, reading: Reading, clock: _Clock, seconds: float) -> None:
         self._source = source
         self._reading = reading
@@ -303,7 +294,6 @@ class _Reader:
 
 
 def _with_defaults(record: dict[str, Any], fields: tuple[FieldRule, ...]) -> dict[str, Any]:
-    """``record``, after what is missing was filled in."""
     for field in fields:
         if record[field.name] in (None, []) and field.default is not None:
             record[field.name] = field.default

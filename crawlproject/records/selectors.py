@@ -13,7 +13,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jmespath
-import re2
 from cssselect import SelectorError
 from jmespath.exceptions import JMESPathError
 from lxml import etree
@@ -217,15 +216,3 @@ def json_path(expression: str) -> Any:
         return jmespath.compile(expression)
     except (JMESPathError, RecursionError) as error:
         raise ValueError(str(error).splitlines()[0].removesuffix(", for expression:")) from error
-
-
-def regular_expression(expression: str) -> Any:
-    """RE2. Raises ValueError."""
-    options = re2.Options()
-    options.log_errors = False
-    options.max_mem = 8 << 20
-    try:
-        return re2.compile(expression, options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else "not valid"
-        raise ValueError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from error

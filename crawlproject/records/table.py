@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 
 #: Types of TOML, as messages name them.
-_NAMES = {str: "a text", bool: "true or false", dict: "a table", list: "a list", int: "a number"}
+_NAMES = {str: "a text", bool: "true or false"}
 
 
 class RuleError(ValueError):
@@ -44,7 +44,7 @@ class Table:
         """The value of a key, of one type."""
         self._taken.append(key)
         value = self._data.get(key, default)
-        if value is not None and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        if value is not None and not isinstance(value, kind):
             raise self.wrong(key, f"must be {_NAMES[kind]}, not {value!r:.80}")
         return value
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import unicodedata
-from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -59,31 +58,24 @@ _TRUE = frozenset(("1", "on", "true", "y", "yes"))
 _FALSE = frozenset(("", "0", "false", "n", "no", "off"))
 
 
-@dataclass(frozen=True, slots=True)
-class ValueOptions:
-    """Options of a field besides its type."""
-
-    #: Language, optionally with a region: ``de``, ``de-CH``.
-    locale: str | None = None
-    #: Format of a date, as ``datetime.strptime`` has it.
-    date_format: str | None = None
-    #: RE2 expression: a boolean is True where it matches.
-    true: Any = None
-
-
-def converter(kind: str, options: ValueOptions) -> Callable[[Any, str], Any]:
+def converter(
+    kind: str, locale: str | None = None, date_format: str | None = None, true: Any = None
+) -> Callable[[Any, str], Any]:
     """The function that makes a value of type ``kind`` from a match and the page's base URL.
+
+    ``locale``: language, optionally with a region: ``de``, ``de-CH``.  ``date_format``: as of ``datetime.strptime``.
+    ``true``: RE2 expression; a boolean is True where it matches.
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """
-    if kind in ("date", "datetime"):
-        return lambda found, _base: _or_none(found, lambda text: _date(text, options, kind))
     others: dict[str, Callable[[Any, str], Any]] = {
         "text": lambda found, _base: plain(" ".join(text_of(found)[:MAX_TEXT].split())) or None,
         "raw": lambda found, _base: plain(text_of(found)[:MAX_TEXT]) or None,
-        "number": lambda found, _base: _or_none(found, lambda text: number(text, options.locale)),
+        "number": lambda found, _base: _or_none(found, lambda text: number(text, locale)),
+        "date": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale).date()),
+        "datetime": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale)),
         "url": _url,
-        "boolean": lambda found, _base: _boolean(found, options.true),
+        "boolean": lambda found, _base: _boolean(found, true),
         "any": _any,
     }
     return others[kind]
@@ -167,11 +159,6 @@ def _decimal_sign(digits: str, locale: str | None) -> str:
     return "." if digits.count(",") > 1 or len(digits) - comma == 4 else ","
 
 
-def _date(text: str, options: ValueOptions, kind: str) -> date:
-    moment = _moment(text, options.date_format, options.locale, int(time.time() // 60))
-    return moment.date() if kind == "date" else moment
-
-
 def reads_dates(locale: str) -> bool:
     """Whether dateparser knows the language; True without dateparser, which a date will ask for."""
     try:
@@ -201,6 +188,10 @@ def _christian(text: str) -> str:
 
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
+
+
+def _moment_now(text: str, date_format: str | None, locale: str | None) -> datetime:
+    return _moment(text, date_format, locale, int(time.time() // 60))
 
 
 @lru_cache(maxsize=4096)

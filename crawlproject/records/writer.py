@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from concurrent.futures import Future
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from crawlproject.records.database import AwayError
@@ -48,9 +47,7 @@ class Writer:
         self._database, self._journal, self._batch = database, journal, batch
         self._aside, self._count, self._patience = aside, count, patience
         self._work, self._stop = Event(), Event()
-        self._direct: list[tuple[Row, Future[bool]]] = []
         self._deadline = 0.0
-        self._lock = Lock()
         self._is_away = self._is_full = False
         self._logged = 0
         self._thread = Thread(target=self._run, name="records", daemon=True)
@@ -62,14 +59,6 @@ class Writer:
     def wake(self) -> None:
         """There are new rows in the journal."""
         self._work.set()
-
-    def write_now(self, row: Row) -> Future[bool]:
-        """Write a row that the journal could not take; the result is False if the database is unavailable as well."""
-        done: Future[bool] = Future()
-        with self._lock:
-            self._direct.append((row, done))
-        self._work.set()
-        return done
 
     def close(self) -> bool:
         """Write the remaining rows; waits up to ``patience`` seconds for the database. True if all are written."""
@@ -97,77 +86,43 @@ class Writer:
                     wait = min(2 * wait, MAX_RETRY)
             if is_done and self._stop.is_set():
                 break
-        self._refuse_direct()
         self._database.close()
 
     def _step(self) -> bool:
         """One batch; whether there was nothing to do. Raises AwayError."""
-        if self._journal.is_empty and not self._direct:
+        if self._journal.is_empty:
             if self._stop.is_set():
                 return True
             self._work.wait()
         self._work.clear()
-        if not (self._direct or self._is_full):
+        if not self._is_full:
             self._stop.wait(LINGER)
         rows, place, bad = self._journal.read(self._batch)
-        direct = self._direct[: self._batch]
-        try:
-            self._write([*rows, *(row for row, _ in direct)])
-        except Exception:  # nothing is written; writing a row twice is harmless
-            self._refuse_direct()
-            raise
+        self._write(rows)
         if bad:
             self._count("records/db/unreadable", bad)
             logger.warning("%s: unreadable lines: %d", self._journal.path, bad)
         self._journal.done(place)
-        with self._lock:
-            del self._direct[: len(direct)]
         self._is_full = len(rows) >= self._batch
-        for _, done in direct:
-            _resolve(done, is_written=True)
         if self._is_away:
             self._is_away = False
             logger.info("The database of records answers again")
         return False
 
-    def _refuse_direct(self) -> None:
-        with self._lock:
-            refused, self._direct = self._direct, []
-        for _, done in refused:
-            _resolve(done, is_written=False)
-
     def _write(self, rows: list[Row]) -> None:
         """Raises AwayError if the rows can be kept nowhere; then all of them come again."""
         refused = self._database.write(rows)
-        lost = self._keep([row for row, _ in refused])
-        for stat, number in (
-            ("records/db/written", len(rows) - len(refused)),
-            ("records/db/failed", len(refused)),
-            ("records/lost", len(lost)),
-        ):
+        try:
+            self._aside.append([row for row, _ in refused])
+        except OSError as error:
+            raise AwayError(f"{self._aside.path}: {error}") from error
+        for stat, number in (("records/db/written", len(rows) - len(refused)), ("records/db/failed", len(refused))):
             if number:
                 self._count(stat, number)
         for row, reason in refused[: MAX_LOGGED - self._logged]:
             self._logged += 1
-            is_lost = any(row is one for one in lost)
-            kept = "no file takes it either" if is_lost else f"it is kept in {self._aside.path}"
-            logger.error("Record %s %.100r of %s is refused (%s): %s", row.table, row.key, row.site, reason, kept)
-
-    def _keep(self, rows: list[Row]) -> list[Row]:
-        """Write rows to the journal beside; returns those of a form that it does not take. Raises AwayError."""
-        lost = []
-        try:
-            try:
-                self._aside.append(rows)
-            except (ValueError, RecursionError):  # one of them is nested in itself, or too deep
-                for row in rows:
-                    try:
-                        self._aside.append([row])
-                    except (ValueError, RecursionError):
-                        lost.append(row)
-        except OSError as error:
-            raise AwayError(f"{self._aside.path}: {error}") from error
-        return lost
+            text = "Record %s %.100r of %s is refused (%s): it is kept in %s"
+            logger.error(text, row.table, row.key, row.site, reason, self._aside.path)
 
     def _log_away(self, reason: str) -> None:
         if not self._is_away:
@@ -176,9 +131,3 @@ class Writer:
             logger.error(
                 "The database of records is unavailable (%s); records are kept in %s", reason, self._journal.path
             )
-
-
-def _resolve(done: Future[bool], *, is_written: bool) -> None:
-    """Complete ``done``, unless nobody waits for it: the crawl may have been stopped."""
-    if done.set_running_or_notify_cancel():
-        done.set_result(is_written)

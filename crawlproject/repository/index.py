@@ -33,30 +33,30 @@ class PageRow(NamedTuple):
     fetched_at: float
     #: ``response``, or ``revisit`` if the body is stored with an earlier page of the same ``digest``.
     record_type: str
-    status: int | None
+    status: int | None = None
     #: Headers as sent.
-    content_type: str | None
-    last_modified: str | None
+    content_type: str | None = None
+    last_modified: str | None = None
     #: Bytes of the body as received.
-    length: int
+    length: int = 0
     #: Digest of the body as received; None without a body.
-    digest: str | None
-    server: str | None
-    depth: int | None
-    quality: float | None
-    dns_time: float | None
-    connect_time: float | None
-    tls_time: float | None
-    response_time: float | None
-    fetch_time: float | None
-    ip_address: str | None
+    digest: str | None = None
+    server: str | None = None
+    depth: int | None = None
+    quality: float | None = None
+    dns_time: float | None = None
+    connect_time: float | None = None
+    tls_time: float | None = None
+    response_time: float | None = None
+    fetch_time: float | None = None
+    ip_address: str | None = None
     #: Reason why the body is incomplete; None if complete.
-    truncated: str | None
-    record_id: str
+    truncated: str | None = None
+    record_id: str = ""
     #: Name of the finished WARC file, offset of the record in it, and its compressed length; bytes.
-    file: str
-    offset: int
-    record_length: int
+    file: str = ""
+    offset: int = 0
+    record_length: int = 0
 
 
 COLUMNS = PageRow._fields

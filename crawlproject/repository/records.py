@@ -31,7 +31,7 @@ _not_in_urls = re.compile(r"[\x00-\x20\x7f]+")
 #: Longest URL of a record, bytes: readers reject records with over 32 kB of WARC headers, and a revisit has two URLs.
 MAX_URL = 8192
 
-#: Times in a metadata record: field, attribute of ``Measured``; milliseconds, like the standard's ``fetchTimeMs``.
+#: Times in a metadata record: field, attribute of ``Capture``; milliseconds, like the standard's ``fetchTimeMs``.
 TIMES = (
     ("fetchTimeMs", "fetch_time"),
     ("dnsTimeMs", "dns_time"),
@@ -41,23 +41,6 @@ TIMES = (
 )
 
 Headers: TypeAlias = "Iterable[tuple[str, str | None]]"
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Properties of a page besides its bytes; times in seconds, None if unknown."""
-
-    #: scheme://host[:port]
-    server: str
-    depth: int | None = None
-    quality: float | None = None
-    #: URL of the page on which its URL was found.
-    via: str | None = None
-    dns_time: float | None = None
-    connect_time: float | None = None
-    tls_time: float | None = None
-    response_time: float | None = None
-    fetch_time: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +64,19 @@ class Capture:
     protocols: tuple[str, ...]
     #: Reason why the body is incomplete (``disconnect``, ``length``, ``unspecified``); None if complete.
     truncated: str | None
-    measured: Measured
+    #: scheme://host[:port]
+    server: str
+    #: None if unknown, as all below.
+    depth: int | None = None
+    quality: float | None = None
+    #: URL of the page on which its URL was found.
+    via: str | None = None
+    # seconds
+    dns_time: float | None = None
+    connect_time: float | None = None
+    tls_time: float | None = None
+    response_time: float | None = None
+    fetch_time: float | None = None
 
 
 def payload_digest(body: bytes) -> str:
@@ -182,15 +177,14 @@ def _record(kind: WarcRecordType, record_id: str, headers: Headers, block: bytes
 
 
 def _metadata(capture: Capture) -> Iterable[tuple[str, str | None]]:
-    measured = capture.measured
-    yield "via", measured.via
+    yield "via", capture.via
     for field, name in TIMES:
-        seconds = getattr(measured, name)
+        seconds = getattr(capture, name)
         yield field, None if seconds is None else f"{seconds * 1e3:.3f}"
     yield "length", str(len(capture.body))
-    yield "server", measured.server
-    yield "depth", None if measured.depth is None else str(measured.depth)
-    yield "quality", None if measured.quality is None else repr(float(measured.quality))
+    yield "server", capture.server
+    yield "depth", None if capture.depth is None else str(capture.depth)
+    yield "quality", None if capture.quality is None else repr(float(capture.quality))
 
 
 def _fields(fields: Headers) -> bytes:

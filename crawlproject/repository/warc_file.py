@@ -83,10 +83,6 @@ class OpenFile:
             os.fsync(self._descriptor)
             self._path.rename(self._path.with_name(self.name))
             _sync_directory(self._path.parent)
-        self.release()
-
-    def release(self) -> None:
-        """Close and unlock the file without renaming it."""
         os.close(self._descriptor)
 
 

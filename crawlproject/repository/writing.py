@@ -38,6 +38,12 @@ logger = logging.getLogger(__name__)
 #: 5 ms (docs/research/repository.md).
 LONG_BODY = 1_048_576
 
+#: What a row has from its capture as it is.
+_OF_CAPTURE = (
+    *("url", "fetched_at", "status", "content_type", "last_modified", "ip_address"),
+    *("server", "depth", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time"),
+)
+
 #: Maximum number of rows from WARC files that wait in memory.
 ROWS_PER_COMMIT = 10_000
 
@@ -87,7 +93,6 @@ class Repository:
             raise RepositoryError(self._options.directory, error) from error
 
     def _repair(self, file: OpenFile) -> None:
-        """Cut off an incomplete record, index the missing pages, finish the file."""
         self._index.cut(file.name, file.size)
         with self._warc.path(file.name).open("rb") as opened:
             scan = Scan(opened, file.name, self._index.end(file.name))
@@ -169,30 +174,13 @@ class Repository:
         if capture.status == 304:  # the body is the URL's last one
             digest = original.digest if original is not None else None
         response_id = new_id()
-        measured = capture.measured
         row = PageRow(
-            url=capture.url,
-            fetched_at=capture.fetched_at,
+            **{name: getattr(capture, name) for name in _OF_CAPTURE},
             record_type="revisit" if is_revisit else "response",
-            status=capture.status,
-            content_type=capture.content_type,
-            last_modified=capture.last_modified,
             length=len(capture.body),
             digest=digest if capture.body or is_revisit else None,
-            server=measured.server,
-            depth=measured.depth,
-            quality=measured.quality,
-            dns_time=measured.dns_time,
-            connect_time=measured.connect_time,
-            tls_time=measured.tls_time,
-            response_time=measured.response_time,
-            fetch_time=measured.fetch_time,
-            ip_address=capture.ip_address,
             truncated=None if is_revisit else capture.truncated,
             record_id=f"urn:{response_id}",
-            file="",
-            offset=0,
-            record_length=0,
         )
         records = page_records(capture, response_id, digest, original)
         return _Packed(row, tuple(map(compress, records)))

@@ -57,7 +57,6 @@ class ClockCache:
         return missed
 
     def _insert(self, key: Hashable) -> None:
-        """Cache a new key. O(1) amortised."""
         if len(self._circle) < self.size:
             self._places[key] = len(self._circle)
             self._circle.append(key)

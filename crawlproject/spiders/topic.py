@@ -178,8 +178,7 @@ class TopicSpider(WebSpider):
     async def _rated(self, focus: Focus, links: Links, judged: Relevance, steps: int) -> Links:
         """``links`` with a quality for each; without any below the threshold for too long."""
         from crawlproject.content.relevance.anchors import anchors
-        from crawlproject.content.relevance.features import MAX_RATED
-        from crawlproject.content.relevance.focus import discounted, steps_below
+        from crawlproject.content.relevance.focus import MAX_RATED, discounted, steps_below
 
         steps = steps_below(steps, is_relevant=focus.is_relevant(judged))
         response, hrefs, crawl = cast("TextResponse", links.response), links.hrefs, frontier_of(self.crawler)

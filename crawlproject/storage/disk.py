@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.storage.directory import StoreDirectory, StoreLabel
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.rocks import Batch, RecordingBatch, Rocks
+from crawlproject.storage.rocks import Batch, Rocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,7 +105,7 @@ class DiskStore:
             self.rocks.failure = StoreError(self.path, "was deleted while it was in use")
         if self.rocks.failure is not None:
             raise self.rocks.failure
-        batch = Batch(self.rocks) if changes is None else RecordingBatch(self.rocks, changes)
+        batch = Batch(self.rocks, changes)
         for part in self._parts:
             part.write_to(batch)
         if not len(batch):

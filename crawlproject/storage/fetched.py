@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.frontier.queues.sort_key import decode_row, encode_row
 from crawlproject.storage.errors import StoreError
+from crawlproject.storage.rocks import row_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,6 @@ TABLE = "fetched"
 #: Longer validators (bytes) are dropped, as if the page had none.
 MAX_ETAG, MAX_MODIFIED = 1000, 100
 
-_number = struct.Struct(">I")
 _head = struct.Struct(">IfiHB")
 
 
@@ -73,15 +73,15 @@ class DiskFetchedPages:
 
     def put(self, server: int, path: str, page: FetchedPage) -> None:
         """Store ``page``, replacing the old record. O(size)."""
-        self._changes[_key(server, path)] = page.encode()
+        self._changes[row_key(server, path)] = page.encode()
 
     def delete(self, server: int, path: str) -> None:
         """Remove a page if it is stored. O(length)."""
-        self._changes[_key(server, path)] = None
+        self._changes[row_key(server, path)] = None
 
     def committed(self, server: int, path: str) -> FetchedPage | None:
         """The page as committed; None if it is not stored. A few µs."""
-        value = self._store.rocks.get(TABLE, _key(server, path))
+        value = self._store.rocks.get(TABLE, row_key(server, path))
         try:
             return None if value is None else FetchedPage.decode(value)
         except ValueError as error:
@@ -94,10 +94,10 @@ class DiskFetchedPages:
         """
         for key, value in self._store.rocks.rows(TABLE):
             try:
-                path, page = key[_number.size :].decode("utf-8", "surrogatepass"), FetchedPage.decode(value)
+                path, page = key[4:].decode("utf-8", "surrogatepass"), FetchedPage.decode(value)
             except ValueError as error:
                 raise self._damaged(error) from error
-            yield int.from_bytes(key[: _number.size], "big"), path, page
+            yield int.from_bytes(key[:4], "big"), path, page
 
     def write_to(self, batch: Batch) -> None:
         batch.change(TABLE, self._changes)
@@ -107,7 +107,3 @@ class DiskFetchedPages:
 
     def _damaged(self, error: ValueError) -> StoreError:
         return StoreError(self._store.path, f"damaged: a page cannot be read: {error}")
-
-
-def _key(server: int, path: str) -> bytes:
-    return _number.pack(server) + path.encode("utf-8", "surrogatepass")

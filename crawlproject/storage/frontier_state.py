@@ -10,7 +10,6 @@ import json
 from contextlib import suppress
 from itertools import chain, islice
 from math import inf, isfinite
-from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from crawlproject.frontier.entry import path_of
@@ -19,9 +18,9 @@ from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
-from crawlproject.storage.ended import DiskEndedUrls
 from crawlproject.storage.errors import StoreError
-from crawlproject.storage.rocks import number_range
+from crawlproject.storage.fates import DiskEndedUrls
+from crawlproject.storage.rocks import number_key, number_range
 from crawlproject.storage.url_table import StoredUrls
 from crawlproject.storage.urls import DiskUrlRows
 from crawlproject.urls.server_key import server_key
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from crawlproject.storage.rocks import Batch
     from crawlproject.urls.url_rows import End
 
-_number = Struct(">I")
 #: Bytes of a number in ``lengths``.
 LENGTH_BYTES = 5
 #: Tables whose keys begin with a server's number.
@@ -254,11 +252,11 @@ class DiskFrontierStore:
             server = self._servers.get(number)
             if server is not None and isinstance(server.urls, StoredUrlQueue):
                 length = server.urls.stored
-                batch.put("lengths", _number.pack(number), length.to_bytes(LENGTH_BYTES, "big"))
+                batch.put("lengths", number_key(number), length.to_bytes(LENGTH_BYTES, "big"))
         for number, server in self._changed.items():
             state = server_state(server)
             state["ready_at"] += self.clock_offset + self._clock_error
-            batch.put("servers", _number.pack(number), ServerRecord.encode(server.key, state))
+            batch.put("servers", number_key(number), ServerRecord.encode(server.key, state))
         if numbers and self._frontier is not None:
             batch.put("state", b"frontier", _to_json(frontier_state(self._frontier)).encode("ascii"))
 
@@ -305,7 +303,7 @@ class DiskFrontierStore:
 
 
 def _place(key: bytes, row: bytes) -> tuple[bytes, bytes]:
-    return key[: _number.size] + url_digest(decode_row(row).path), key[_number.size :]
+    return key[:4] + url_digest(decode_row(row).path), key[4:]
 
 
 def _in_words(error: Exception) -> str:

@@ -35,7 +35,7 @@ class LinkRecord:
         self._stats = stats
         self._pages = 0
         self._lines: list[bytes] = []
-        self._size = self._length = 0
+        self._size = 0
         self._is_gzip = path.suffix == ".gz"
         self._file: IO[bytes] | None = None
         try:
@@ -54,32 +54,30 @@ class LinkRecord:
         self._size += len(line)
         self._pages += 1
         if len(self._lines) >= PAGES_PER_WRITE or self._size >= BYTES_PER_WRITE:
-            try:
-                self._write(self._file)
-            except OSError as error:
-                logger.error("FRONTIER_LINKS_FILE: no more links are recorded: %s", error)
-                self._stats.inc_value("frontier/links/record_failed")
-                with suppress(OSError), self._file:
-                    self._file.truncate(self._length)  # a part of a gzip member would hide those after it
-                self._file = None
+            self._write()
 
     def close(self) -> None:
         """Write buffered lines and close the file."""
         if self._file is not None:
             self._stats.set_value("frontier/links/pages_recorded", self._pages)
-            try:
-                with self._file:
-                    self._write(self._file)
-            except OSError as error:
-                logger.error("FRONTIER_LINKS_FILE: %s", error)
-                self._stats.inc_value("frontier/links/record_failed")
+            self._write()
+        if self._file is not None:
+            self._file.close()
 
-    def _write(self, file: IO[bytes]) -> None:
+    def _write(self) -> None:
+        """Write what is buffered; if that fails, close the file."""
+        assert self._file is not None
         data = b"".join(self._lines)
+        data = gzip.compress(data, 6) if self._is_gzip and data else data
         self._lines.clear()
         self._size = 0
-        if data:
-            self._length = file.tell() if file.seekable() else 0
-            data = gzip.compress(data, 6) if self._is_gzip else data
-            if file.write(data) < len(data):
+        length = self._file.tell() if self._file.seekable() else 0
+        try:
+            if self._file.write(data) < len(data):
                 raise OSError(ENOSPC, os.strerror(ENOSPC))
+        except OSError as error:
+            logger.error("FRONTIER_LINKS_FILE: no more links are recorded: %s", error)
+            self._stats.inc_value("frontier/links/record_failed")
+            with suppress(OSError), self._file:
+                self._file.truncate(length)  # a part of a gzip member would hide those after it
+            self._file = None

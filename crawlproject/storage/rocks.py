@@ -36,7 +36,7 @@ TABLES = {
     "ended": True,
 }
 
-#: Tables that ``RecordingBatch`` leaves out: rows that follow from others, and those that only people read.
+#: Tables that are not copied to other processes: rows that follow from others, and those that only people read.
 DERIVED = frozenset({"places", "ended"})
 
 MEMORY = 1 << 20
@@ -52,7 +52,8 @@ HASH_LOAD = 0.75
 WRITE_BUFFER = 16 * MEMORY
 WAL_SIZE = 64 * MEMORY
 
-_number = Struct(">I")
+#: The number of a server in keys.
+number_key = Struct(">I").pack
 
 #: Above the last number: it sorts after every key.
 _AFTER_ALL = b"\xff" * 64
@@ -63,16 +64,17 @@ Changes = dict[str, dict[bytes, "bytes | None"]]
 
 
 class Batch:
-    """Changes of several tables, written atomically."""
+    """Changes of several tables, written atomically; ``changes`` gets them as well, but for ``DERIVED``."""
 
-    def __init__(self, rocks: Rocks) -> None:
+    def __init__(self, rocks: Rocks, changes: Changes | None = None) -> None:
         from rocksdict import WriteBatch
 
         self._handles = rocks.handles
+        self._copy = changes
         self.raw = WriteBatch(raw_mode=True)
 
     def put(self, table: str, key: bytes, value: bytes) -> None:
-        self.raw.put(key, value, self._handles[table])
+        self.change(table, {key: value})
 
     def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
         """Set keys, each prefixed with ``prefix``; remove those whose value is None. O(size)."""
@@ -82,6 +84,8 @@ class Batch:
                 delete(prefix + key, handle)
             else:
                 put(prefix + key, value, handle)
+        if changes and self._copy is not None and table not in DERIVED:
+            self._copy.setdefault(table, {}).update((prefix + key, value) for key, value in changes.items())
 
     def delete_range(self, table: str, start: bytes, end: bytes) -> None:
         """Remove the keys from ``start`` (inclusive) to ``end`` (exclusive). O(1)."""
@@ -89,25 +93,6 @@ class Batch:
 
     def __len__(self) -> int:
         return self.raw.len()
-
-
-class RecordingBatch(Batch):
-    """A batch that also adds its changes to ``changes``, but for ``DERIVED``."""
-
-    def __init__(self, rocks: Rocks, changes: Changes) -> None:
-        super().__init__(rocks)
-        self._tables = changes
-
-    def put(self, table: str, key: bytes, value: bytes) -> None:
-        super().put(table, key, value)
-        self._tables.setdefault(table, {})[key] = value
-
-    def change(self, table: str, changes: Mapping[bytes, bytes | None], prefix: bytes = b"") -> None:
-        if prefix:
-            changes = {prefix + key: value for key, value in changes.items()}
-        super().change(table, changes)
-        if changes and table not in DERIVED:
-            self._tables.setdefault(table, {}).update(changes)
 
 
 class Rocks:
@@ -225,8 +210,13 @@ def number_range(first: int, end: int) -> tuple[bytes, bytes]:
     return _bound(first), _bound(end)
 
 
+def row_key(server: int, path: str) -> bytes:
+    """The key of a URL by its path (``frontier.entry.path_of``)."""
+    return number_key(server) + path.encode("utf-8", "surrogatepass")
+
+
 def _bound(number: int) -> bytes:
-    return _number.pack(number) if number < 1 << 32 else _AFTER_ALL
+    return number_key(number) if number < 1 << 32 else _AFTER_ALL
 
 
 @contextmanager

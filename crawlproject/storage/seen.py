@@ -6,8 +6,7 @@ from collections import Counter
 from itertools import compress, islice
 from typing import TYPE_CHECKING
 
-from crawlproject.seen import key_bytes
-from crawlproject.seen.fingerprint import KEY_BYTES
+from crawlproject.seen.fingerprint import KEY_BYTES, key_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

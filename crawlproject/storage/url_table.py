@@ -1,6 +1,6 @@
 """All URLs that a store knows by name, queued and ended: searched in steps, from any row on.
 
-Three tables, each by server: queued URLs (``storage.urls``), those that ended (``storage.ended``), fetched pages
+Three tables, each by server: queued URLs (``storage.urls``), those that ended (``storage.fates``), fetched pages
 (``storage.fetched``).  A search goes through them in this order; what it returns is as committed.
 """
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
-from crawlproject.storage.ended import LENGTH, decode_ends, row_key
-from crawlproject.storage.ended import TABLE as ENDED
+from crawlproject.storage.fates import LENGTH, decode_ends
+from crawlproject.storage.fates import TABLE as ENDED
 from crawlproject.storage.fetched import TABLE as FETCHED
 from crawlproject.storage.fetched import FetchedPage
-from crawlproject.storage.rocks import number_range
+from crawlproject.storage.rocks import number_range, row_key
 from crawlproject.urls.fates import STATS, Reason, Stage, encoded
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.url_rows import FETCHED_STATE, LOST, QUEUED, STEP, UrlQuery, UrlRow, row_of

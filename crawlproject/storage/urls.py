@@ -7,19 +7,16 @@ server number and digest of the path -> sort key; only if the quality of queued 
 from __future__ import annotations
 
 from itertools import islice
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES
-from crawlproject.storage.rocks import number_range
+from crawlproject.storage.rocks import number_key, number_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from crawlproject.storage.disk import DiskStore
     from crawlproject.storage.rocks import Batch
-
-_server_key = Struct(">I").pack
 
 #: Rows read at once when one is requested: a session reads several adjacent ones.
 ROWS_AT_ONCE = 8
@@ -55,7 +52,7 @@ class DiskUrlRows:
             changes = rows[server] = {}
         changes[sort_key] = row
         if digest is not None:
-            key = _server_key(server) + digest
+            key = number_key(server) + digest
             self._sort_keys[key] = sort_key
             self._recent.replace(key, sort_key + row)
 
@@ -63,7 +60,7 @@ class DiskUrlRows:
         """Move the ``row`` of ``digest`` from the sort key ``old`` to ``sort_key``. O(1)."""
         changes = self._remove(server, old)
         changes[sort_key] = row
-        key = _server_key(server) + digest
+        key = number_key(server) + digest
         self._sort_keys[key] = sort_key
         self._recent.replace(key, sort_key + row)
 
@@ -71,7 +68,7 @@ class DiskUrlRows:
         """Remove the row of ``sort_key``, and ``digest`` if it refers to this row. O(1), plus O(log n) on disk."""
         self._more[server] = self._more.get(server, 0) - 1
         self._remove(server, sort_key)
-        if digest is not None and self._sort_key(key := _server_key(server) + digest) == sort_key:
+        if digest is not None and self._sort_key(key := number_key(server) + digest) == sort_key:
             self._sort_keys[key] = None
             self._recent.replace(key, b"")
 
@@ -80,16 +77,16 @@ class DiskUrlRows:
         changes = self._rows.get(server)
         if changes is not None and sort_key in changes:
             return changes[sort_key]
-        key, ahead = _server_key(server) + sort_key, self._next
+        key, ahead = number_key(server) + sort_key, self._next
         if key not in ahead:
             if len(ahead) > MAX_AHEAD:
                 ahead.clear()
-            ahead.update(islice(self._rocks.rows("urls", key, _server_key(server + 1)), ROWS_AT_ONCE))
+            ahead.update(islice(self._rocks.rows("urls", key, number_key(server + 1)), ROWS_AT_ONCE))
         return ahead.get(key)
 
     def find(self, server: int, digest: bytes) -> tuple[bytes, bytes] | None:
         """Sort key and row of the URL of ``digest``; None if it is not queued. O(1) after ``read_ahead``."""
-        key = _server_key(server) + digest
+        key = number_key(server) + digest
         found = self._recent.get(key)
         if found is None:
             self.read_ahead([(server, digest)])
@@ -98,7 +95,7 @@ class DiskUrlRows:
 
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
         """Cache sort keys and rows of the URLs ``names`` (server, digest): half the cost of single reads."""
-        keys = {_server_key(server) + digest: server for server, digest in names}
+        keys = {number_key(server) + digest: server for server, digest in names}
         recent, pending = self._recent, self._sort_keys
         asked = [key for key in keys if recent.get(key) is None]
         unknown = [key for key in asked if key not in pending]
@@ -147,7 +144,7 @@ class DiskUrlRows:
 
     def write_to(self, batch: Batch) -> None:
         for server, changes in self._rows.items():
-            batch.change("urls", changes, _server_key(server))
+            batch.change("urls", changes, number_key(server))
         batch.change("places", self._sort_keys)
 
     def written(self) -> None:
@@ -171,9 +168,9 @@ class DiskUrlRows:
         return changes
 
     def _stored(self, server: int, sort_key: bytes) -> Iterator[tuple[bytes, bytes]]:
-        prefix = _server_key(server)
+        prefix = number_key(server)
         start = prefix + sort_key + b"\0" if sort_key else prefix  # the first key after `sort_key`
-        for key, row in self._rocks.rows("urls", start, _server_key(server + 1)):
+        for key, row in self._rocks.rows("urls", start, number_key(server + 1)):
             yield key[4:], row
 
 

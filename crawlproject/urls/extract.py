@@ -107,12 +107,7 @@ def first_refresh(start: str, ignored: Iterable[str] = ()) -> tuple[Refresh, str
 
 
 def extract(
-    body: str | bytes,
-    url: str,
-    *,
-    max_links: int = MAX_LINKS,
-    with_text: bool = False,
-    encoding: str = "utf-8",
+    body: str | bytes, url: str, *, max_links: int = MAX_LINKS, with_text: bool = False, encoding: str = "utf-8"
 ) -> PageLinks:
     """Parse the page *body* fetched from *url* in *encoding*.  Never raises for any body.
 
@@ -147,8 +142,6 @@ class _Element(NamedTuple):
 
 
 class _Found:
-    """Collects the results from a document's trees."""
-
     def __init__(self, max_links: int, *, with_text: bool) -> None:
         self._max_links = max_links
         self._hrefs: dict[str, str] = {}
@@ -278,7 +271,6 @@ def _refreshes(head: list[_Element]) -> Iterator[Refresh]:
 
 
 def _bases(head: list[_Element]) -> list[str]:
-    """The URL of the first base element; it is used only if it is http(s)."""
     return [_href(attributes) for _, tag, attributes in head if tag == "base"][:1]
 
 

@@ -127,10 +127,7 @@ class Reason(StrEnum):
     OTHER = "other", 25, (_R,), "The request failed in another way.", "The log names the error."
     # no request was sent
     ROBOTS = "robots", 26, (_R,), "robots.txt forbids it.", "ROBOTSTXT_OBEY = False, if the server is yours."
-    ADDRESS = (
-        *("address", 28, (_R,), "The address of its server is not public."),
-        "FRONTIER_ALLOWED_NETWORKS.",
-    )
+    ADDRESS = (*("address", 28, (_R,), "The address of its server is not public."), "FRONTIER_ALLOWED_NETWORKS.")
     DENIED = "denied", 29, (_L, _R), "Its server is denied.", "FRONTIER_DENY_FILE."
     OFFSITE = (
         *("offsite", 30, (_L, _R), "Its server is none of those that the spider may visit."),
@@ -159,10 +156,7 @@ class Reason(StrEnum):
     )
     # no request was made
     UNREADABLE = (
-        "unreadable",
-        27,
-        (_Q,),
-        "Its stored request cannot be read, and stays in the store.",
+        *("unreadable", 27, (_Q,), "Its stored request cannot be read, and stays in the store."),
         "The log names it.",
     )
     GUARD = (
@@ -187,10 +181,7 @@ class Reason(StrEnum):
     LENGTH = "length", 41, (_L,), "It is too long.", "URLLENGTH_LIMIT."
     DEPTH = "depth", 42, (_L,), "It is too many links away from the seeds.", "DEPTH_LIMIT."
     EXCLUDED = (
-        "excluded",
-        43,
-        (_L, _Q, _R),
-        "The patterns exclude it, those of the settings or the operator's.",
+        *("excluded", 43, (_L, _Q, _R), "The patterns exclude it, those of the settings or the operator's."),
         "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude; undo it in the console.",
     )
     FOREIGN = "foreign", 44, (_L,), "The sitemap of another server lists it."

@@ -107,7 +107,6 @@ def is_domain(entry: object) -> bool:
 
 
 def _domain(entry: str) -> str:
-    """The canonical name of a domain, host or host:port."""
     with suppress(ValueError):
         name = server_name(entry)
         if "://" not in name:

@@ -125,7 +125,6 @@ def _length_by_names(text: str, end: int) -> int:
 
 
 def _may_be_costly(text: str) -> bool:
-    """A quick test with false positives."""
     tags, is_short = text.count("<"), len(text) <= _SHORT_TEXT
     if tags > _FEW_TAGS or (tags <= _FEW_NODES and is_short):
         return tags > _FEW_TAGS

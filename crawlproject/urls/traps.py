@@ -147,5 +147,4 @@ def _host(url: str) -> str:
 
 
 def _is_month(digits: str, first: int, last: int) -> bool:
-    """Whether six digits are year and month."""
     return len(digits) == 6 and first <= int(digits[:4]) <= last and 1 <= int(digits[4:]) <= 12

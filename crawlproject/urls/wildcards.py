@@ -72,7 +72,7 @@ class UrlPatterns:
 
 def _searching(expressions: Iterable[str]) -> Callable[[str], object] | None:
     joined = "|".join(expressions)
-    return _compiled(joined, "patterns").search if joined else None
+    return regular_expression(joined).search if joined else None
 
 
 def _is_readable(pattern: str) -> bool:
@@ -94,7 +94,10 @@ def _expression(pattern: str) -> str:
         raise ValueError(f"{pattern[:80]!r}...: a pattern has at most {MAX_LENGTH} characters")
     if pattern.startswith(_REGEX):
         expression = f"(?:{_escape.sub(_in_regex, pattern.removeprefix(_REGEX))})"
-        _compiled(expression, pattern)
+        try:
+            regular_expression(expression)
+        except ValueError as error:
+            raise ValueError(f"{pattern[:80]!r}: {error}") from error
         return expression
     if "#" in pattern:
         raise ValueError(f"{pattern[:80]!r}: no URL has a fragment here; a # in a path or query is written %23")
@@ -153,12 +156,12 @@ def _in_regex(match: re.Match[str]) -> str:
     return canonical if canonical.startswith("%") else str(re2.escape(canonical))
 
 
-def _compiled(expression: str, written: str) -> re2._Regexp:
+def regular_expression(expression: str) -> re2._Regexp:
+    """RE2, which logs no errors. Raises ValueError."""
     options = re2.Options()
     options.log_errors = False
     try:
         return re2.compile(expression, options)
     except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise ValueError(f"{written[:80]!r}: {reason}") from error
+        reason = error.args[0] if error.args else "not valid"
+        raise ValueError(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from error

@@ -35,10 +35,6 @@ _TEXT = frozenset(("title", "textarea"))
 _AS_PRE = frozenset(("xmp", "plaintext", "listing"))
 
 
-class _UnreadableError(ValueError):
-    """It is not XHTML, or declares entities."""
-
-
 def as_html(text: str) -> str | None:
     """The page as HTML; None if *text* is not well-formed XHTML, or is too long or declares entities. O(length).
 
@@ -63,7 +59,7 @@ def as_html(text: str) -> str | None:
 
 
 def _refuse(*_declaration: object) -> None:
-    raise _UnreadableError("entities")
+    raise ValueError("entities")
 
 
 class _Writer:
@@ -120,11 +116,11 @@ class _Writer:
         self._raw.clear()
 
     def _named(self, written: str) -> tuple[str, str]:
-        """Namespace and name in HTML, "" if it is none there. Raises _UnreadableError if the root is not XHTML."""
+        """Namespace and name in HTML, "" if it is none there. Raises ValueError if the root is not XHTML."""
         namespace, _, name = written.rpartition(_BETWEEN)
         if not self._has_root:
             if namespace != _XHTML:
-                raise _UnreadableError("no XHTML")
+                raise ValueError("no XHTML")
             self._has_root = True
         if not name[:1].isascii() or not name[:1].isalpha() or not (namespace == _XHTML or namespace in _FOREIGN):
             return namespace, ""

@@ -81,12 +81,3 @@ def test_what_was_not_done_is_reported_in_addition() -> None:
     made.pack(Request(URL, meta={"object": object()}))
     made._report_unstored()
     assert made._stats.get_value("frontier/unserializable/lost") == 3
-
-
-def test_other_backends_crawl_alone() -> None:
-    """The defaults of the protocol."""
-    made = super(WorkerBackend, backend())
-    assert made.exchange is None
-    assert made.may_start()
-    assert not made.goes_on()
-    assert made.opened() is None

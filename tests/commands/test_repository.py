@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.repository import Measured
 from tests.data import real
 from tests.processes import run_python
 from tests.repository.captures import HEAD, capture, kept, options
@@ -29,7 +28,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
             gzip.compress(b"new", mtime=0),
             "http://b.example/copy",
             response_head=packed,
-            measured=Measured("http://b.example"),
+            server="http://b.example",
         ),
         capture(b"gone", "http://a.example/gone", 404),
     ]

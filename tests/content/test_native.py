@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.content import plain_shingles
-from crawlproject.content.plain_shingles import LONGEST, PIECE
+from crawlproject.content import sketch
+from crawlproject.content.sketch import LONGEST
 from crawlproject.urls.extract import SEPARATOR
 from crawlproject.urls.native import compiled
 from tests.cpu import cpu_seconds
@@ -46,14 +46,14 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "not ASCII": lambda: "é1 " * (SIZE // 3),
     "tabs": lambda: "\t".join(words(20_000)),
     "mixed": lambda: "".join(Random(1).choices(TOKENS, k=SIZE // 8)),
-    "long words": lambda: " ".join("y" * length for length in range(0, 2 * PIECE, PIECE // 8)),
+    "long words": lambda: " ".join("y" * length for length in range(0, 1 << 17, 1 << 13)),
 }
 
 
 @given(TEXTS.map("".join))
 def test_shingles_are_those_of_python(text: str) -> None:
     """Number, bins and sum."""
-    assert SHINGLES.summary(text) == plain_shingles.summary(text)
+    assert SHINGLES.summary(text) == sketch.summary(text)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -61,7 +61,7 @@ def test_hostile_texts(name: str) -> None:
     """The same results, and no text holds up the crawl."""
     text = HOSTILE[name]()
     short = text[:LONGEST]
-    assert SHINGLES.summary(short) == plain_shingles.summary(short)
+    assert SHINGLES.summary(short) == sketch.summary(short)
 
 
 def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:

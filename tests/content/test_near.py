@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from crawlproject.content import NearDuplicates, PageSketch, similarity
 from crawlproject.content import near as near_module
-from crawlproject.content.near import _keys
-from crawlproject.content.plain_shingles import BINS
+from crawlproject.content.near import NearDuplicates, _keys
+from crawlproject.content.sketch import BINS, PageSketch, similarity
 
 from .texts import page_sketch, text
 

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.content import PageSketch, similarity
-from crawlproject.content.plain_shingles import summary
-from crawlproject.content.sketch import FEW_WORDS, MIN_SHINGLES
+from crawlproject.content.sketch import FEW_WORDS, MIN_SHINGLES, PageSketch, similarity, summary
 
 from .texts import jaccard, page_sketch, shingles, text, words
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from crawlproject.content import PageSketch
-from crawlproject.content.plain_shingles import _shingle_hashes, _word_hashes
+from crawlproject.content.sketch import PageSketch, hashes_of
 
 
 def words(count: int, seed: int = 0) -> list[str]:
@@ -35,4 +34,4 @@ def jaccard(one: str, other: str) -> float:
 
 def shingles(text: str) -> set[int]:
     """The hashes of all shingles of ``text``."""
-    return {*_shingle_hashes(_word_hashes(text))}
+    return {*hashes_of(text)}

@@ -244,7 +244,7 @@ def test_postgresql_that_is_away_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) -> None:
-    """If neither journal nor database takes records; the next run with the same JOBDIR fetches their pages again."""
+    """The next run with the same JOBDIR fetches the pages again whose records were not kept."""
     script = {"1/list": page("/book/1"), "1/book/1": book("1", "1")}
     full = {
         "FRONTIER_RECORDS_DB": f"sqlite:///{tmp_path}/r.db",
@@ -253,13 +253,11 @@ def test_disk_that_is_full_ends_the_crawl_and_keeps_the_pages(tmp_path: Path) ->
         "TEST_CONSTANTS": {PATIENCE: 0.0},
     }
     with shops(tmp_path, script, 1) as (site, rules):
-        (tmp_path / "r.db").mkdir()  # no database
         (tmp_path / "full").symlink_to("/dev/full")
         ended = crawled(site, rules, **full)
         assert ended.reason == "records_failed"
         assert ended.stat("records/lost") == 1
         assert "Traceback" not in ended.crawl.log
-        (tmp_path / "r.db").rmdir()
         resumed = crawled(site, rules, **{**full, "FRONTIER_RECORDS_JOURNAL": f"{tmp_path}/pending"})
         assert resumed.stat("records/db/written") == 1
     assert site.places().count("1/book/1") == 2

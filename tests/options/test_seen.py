@@ -5,7 +5,9 @@ from scrapy.settings import Settings
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
-from crawlproject.seen import BloomSeenSet, MemorySeenSet, SeenSet
+from crawlproject.seen.bloom import BloomSeenSet
+from crawlproject.seen.exact import MemorySeenSet
+from crawlproject.seen.seen_set import SeenSet
 
 
 def options(**settings: object) -> SeenOptions:
@@ -19,8 +21,8 @@ def options(**settings: object) -> SeenOptions:
         ({"FRONTIER_SEEN_SET": "fuzzy"}, r"FRONTIER_SEEN_SET='fuzzy': must be one of exact, bloom"),
         ({"FRONTIER_SEEN_CACHE_SIZE": -1}, r"FRONTIER_SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
         ({"FRONTIER_SEEN_CACHE_SIZE": "many"}, r"FRONTIER_SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
-        ({"FRONTIER_SEEN_BLOOM_ERROR": 0}, r"FRONTIER_SEEN_BLOOM_ERROR=0: must be above 0 and below 1"),
-        ({"FRONTIER_SEEN_BLOOM_ERROR": "1"}, r"FRONTIER_SEEN_BLOOM_ERROR='1': must be above 0 and below 1"),
+        ({"FRONTIER_SEEN_BLOOM_ERROR": 0}, r"FRONTIER_SEEN_BLOOM_ERROR=0: must be above 0 and at most 1"),
+        ({"FRONTIER_SEEN_BLOOM_ERROR": "2"}, r"FRONTIER_SEEN_BLOOM_ERROR='2': must be above 0 and at most 1"),
         ({"FRONTIER_SEEN_BLOOM_ERROR": "x"}, r"FRONTIER_SEEN_BLOOM_ERROR='x': must be a number >= 0"),
     ],
 )

@@ -202,7 +202,7 @@ def test_writer_writes_everything(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 
 
 def test_refused_rows_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a full disk they stay in the journal; a row that no file takes stops neither the others nor the crawl."""
+    """With a full disk they stay in the journal."""
     books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
     books.write = lambda some: [(row, "unlucky") for row in some]  # type: ignore[method-assign]
     tried = Event()
@@ -219,14 +219,6 @@ def test_refused_rows_that_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert counts == {"records/db/away": 1}
     assert journal.read(10)[0] == rows(1)
     writer._aside.close()
-    endless: dict[str, Any] = {}
-    endless["self"] = endless
-    counts.clear()
-    writer = writing(books, journal, counts)
-    assert writer.write_now(Row("t", "s", "endless", 1.0, endless)).result(60)
-    assert writer.close()
-    assert counts == {"records/db/failed": 2, "records/lost": 1}
-    assert writer._aside.read(10)[0] == rows(1)
 
 
 def test_nothing_is_lost_while_the_database_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -261,20 +253,8 @@ def test_database_that_comes_back(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_rows_that_the_journal_cannot_take(tmp_path: Path) -> None:
-    """They are written at once, or refused if the database is away as well."""
-    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
-    writer = writing(books, journal, counts)
-    assert writer.write_now(rows(5)[0]).result(60) is True
-    books.is_away = True
-    assert writer.write_now(rows(6)[0]).result(60) is False
-    writer.close()
-    assert books.written == ["5"]
-    journal.close()
-
-
-def test_after_an_unexpected_error_nobody_waits_and_nothing_is_lost(tmp_path: Path) -> None:
-    """Who waits for a row is told that it is not written; rows in the journal are written later; one line."""
+def test_after_an_unexpected_error_nothing_is_lost(tmp_path: Path) -> None:
+    """Rows in the journal are written later."""
     books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
     write, has_failed = books.write, Event()
 
@@ -285,26 +265,10 @@ def test_after_an_unexpected_error_nobody_waits_and_nothing_is_lost(tmp_path: Pa
         return write(some)
 
     books.write = fail_once  # type: ignore[method-assign, assignment]
-    writer = Writer(books, journal, 100, counts.__setitem__, patience=10, aside=aside_of(journal))  # type: ignore[arg-type]
     journal.append(rows(1))
-    done = writer.write_now(rows(2)[0])
-    writer.start()
-    assert not done.result(60)
+    writer = writing(books, journal, counts, patience=10)
     assert writer.close()
     assert books.written == ["1"]
-    journal.close()
-
-
-def test_who_no_longer_waits_stops_no_other(tmp_path: Path) -> None:
-    """The crawl cancels what it waits for when it is stopped."""
-    books, counts, journal = Books(), dict[str, int](), Journal(tmp_path / "j")
-    writer = Writer(books, journal, 100, counts.__setitem__, patience=10, aside=aside_of(journal))  # type: ignore[arg-type]
-    first, second = writer.write_now(rows(1)[0]), writer.write_now(rows(2)[0])
-    assert first.cancel()
-    writer.start()
-    assert second.result(60)
-    assert writer.close()
-    assert books.written == ["1", "2"]
     journal.close()
 
 
@@ -341,11 +305,13 @@ def test_item_that_is_nested_too_deeply_costs_one_stat_and_one_line(
     deep: dict[str, Any] = {}
     for _ in range(2000):
         deep = {"in": deep}
-    for _ in range(2):
-        assert asyncio.run(pipeline.process_item(deep)) is deep
+    endless: dict[str, Any] = {"url": "http://a.example/1"}
+    endless["self"] = endless
+    for item in (deep, endless):
+        assert asyncio.run(pipeline.process_item(item)) is item
     assert asyncio.run(pipeline.process_item({"url": "http://a.example/"}))
     assert len(pipeline._journal.read(10)[0]) == 1
     pipeline._journal.close()
     assert crawler.stats is not None
     assert crawler.stats.get_value("records/lost") == 2
-    assert caplog.text.count("nested too deeply") == 1
+    assert caplog.text.count("nested in itself") == 1

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from crawlproject.repository import Capture, Measured, Repository, RepositoryOptions
+from crawlproject.repository import Capture, Repository, RepositoryOptions
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
@@ -27,7 +27,11 @@ def capture(body: bytes = b"a page", url: str = "http://a.example/", status: int
         "ip_address": "127.0.0.1",
         "protocols": ("http/1.1",),
         "truncated": None,
-        "measured": Measured("http://a.example", 1, 2.5, "http://a.example/from", 0.001, 0.002, None, 0.003, 0.004),
+        "server": "http://a.example",
+        "depth": 1,
+        "quality": 2.5,
+        "via": "http://a.example/from",
+        **{"dns_time": 0.001, "connect_time": 0.002, "response_time": 0.003, "fetch_time": 0.004},
     }
     return Capture(**{**values, **more})  # type: ignore[arg-type]
 

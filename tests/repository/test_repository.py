@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from crawlproject.repository import Measured, PageIndex, RepositoryError, WarcFiles, reindex
+from crawlproject.repository import PageIndex, RepositoryError, WarcFiles, reindex
 from crawlproject.repository.compression import compress, members
 from crawlproject.repository.reading import Scan, decoded, read_message
 from crawlproject.repository.records import MAX_URL
@@ -150,14 +150,10 @@ captures = st.builds(
     fetched_at=st.integers(0, 2**31).map(float),
     truncated=st.sampled_from([None, None, "disconnect"]),
     content_type=st.just("text/html"),
-    measured=st.builds(
-        Measured,
-        server=st.just("http://a.example"),
-        depth=st.one_of(st.none(), st.integers(0, 9)),
-        quality=st.one_of(st.none(), st.floats(0, 1e9)),
-        via=st.one_of(st.none(), st.text(max_size=5)),
-        connect_time=st.one_of(st.none(), st.integers(0, 10**6).map(lambda micro: micro / 1e6)),
-    ),
+    depth=st.one_of(st.none(), st.integers(0, 9)),
+    quality=st.one_of(st.none(), st.floats(0, 1e9)),
+    via=st.one_of(st.none(), st.text(max_size=5)),
+    connect_time=st.one_of(st.none(), st.integers(0, 10**6).map(lambda micro: micro / 1e6)),
 )
 
 

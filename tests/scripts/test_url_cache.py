@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.seen import ClockCache
+from crawlproject.seen.cache import ClockCache
 from scripts.url_cache import full_trace, load_cnr, load_uic, lru_hits, main, measure, min_hits, next_uses
 from tests.data import real
 

@@ -1,14 +1,6 @@
-"""Exact stores for tests."""
+"""An exact store for tests."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from crawlproject.seen import ExactStore, MemorySeenSet
-from crawlproject.storage.directory import StoreLabel
-from crawlproject.storage.disk import DiskStore
-from crawlproject.storage.seen import DiskSeenStore
+from collections.abc import Iterator, Sequence
 
 
 class ListStore:
@@ -47,35 +39,3 @@ class ListStore:
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.keys)
-
-
-class CommittedStore(DiskSeenStore):
-    """A store that commits added keys to disk at once."""
-
-    def __init__(self, store: DiskStore) -> None:
-        super().__init__(store)
-        self._commit = store.commit
-
-    def add_new(self, keys: Sequence[int]) -> list[bool]:
-        answers = super().add_new(keys)
-        self._commit()
-        return answers
-
-    def add(self, keys: Sequence[int]) -> None:
-        super().add(keys)
-        self._commit()
-
-
-@contextmanager
-def on_disk(kind: type[DiskSeenStore]) -> Iterator[ExactStore]:
-    with TemporaryDirectory() as folder, DiskStore(Path(folder), StoreLabel("test", "quality")) as store:
-        yield kind(store)
-
-
-#: How to open each store that there is.
-STORES: dict[str, Callable[[], AbstractContextManager[ExactStore]]] = {
-    "memory": lambda: nullcontext(MemorySeenSet()),
-    "list": lambda: nullcontext(ListStore()),
-    "disk, not committed": lambda: on_disk(DiskSeenStore),
-    "disk, committed": lambda: on_disk(CommittedStore),
-}

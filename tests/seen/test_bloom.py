@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import BloomSeenSet
+from crawlproject.seen.bloom import BloomSeenSet
 
 from .conftest import BATCHES, PROPERTY, hashed
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import ClockCache
+from crawlproject.seen.cache import ClockCache
 
 from .conftest import PROPERTY
 

@@ -1,16 +1,16 @@
-"""The seen-set in memory: its tables and its memory (for its answers see test_stores.py)."""
+"""The seen-set in memory: its answers, its tables and its memory. For that on disk see ``storage/test_seen.py``."""
 
 import sys
 import tracemalloc
+from itertools import chain
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import MemorySeenSet
-from crawlproject.seen.exact import TABLES, room_in
+from crawlproject.seen.exact import TABLES, MemorySeenSet, room_in
 
-from .conftest import BATCHES, PROPERTY, hashed
+from .conftest import BATCHES, PROPERTY, hashed, model_answers
 
 
 def size_of(seen: MemorySeenSet) -> int:
@@ -36,12 +36,35 @@ def check(seen: MemorySeenSet) -> None:
 
 @PROPERTY
 @given(batches=BATCHES)
-def test_tables_are_sound(batches: list[list[int]]) -> None:
-    """Every key in its table, counts right."""
+def test_batches_are_answered_as_by_a_set(batches: list[list[int]]) -> None:
+    """In order; within a batch, the first of equal keys is new. Every key is in its table, counts are right."""
     seen = MemorySeenSet()
-    for batch in batches:
-        seen.add_new(batch)
+    for batch, right in zip(batches, model_answers(batches), strict=True):
+        assert seen.add_new(batch) == right
         check(seen)
+    keys = list(chain.from_iterable(batches))
+    assert seen.contains(keys) == [True] * len(keys)
+    assert len(seen) == len(set(keys))
+    assert sorted(seen) == sorted(set(keys))
+
+
+def test_keys_added_as_new_are_there_and_asking_adds_none() -> None:
+    """Not even 0, in an empty set."""
+    seen = MemorySeenSet()
+    assert seen.contains([0, 1, 2**64 - 1]) == [False] * 3
+    assert (list(seen), seen.add_new([])) == ([], [])
+    seen.add([0, 5])
+    assert seen.add_new([0, 6, 5, 1]) == [False, True, False, True]
+
+
+def test_many_keys() -> None:
+    """Enough keys to make it grow."""
+    seen = MemorySeenSet()
+    keys = [hashed(number) for number in range(2_000)]
+    for start in range(0, len(keys), 60):
+        assert all(seen.add_new(keys[start : start + 60]))
+    assert not any(seen.add_new(keys))
+    assert not any(seen.contains([hashed(number) for number in range(2_000, 3_000)]))
 
 
 @PROPERTY

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import fingerprint, key_bytes, server_part, url_fingerprint, url_key
+from crawlproject.seen import fingerprint
+from crawlproject.seen.fingerprint import key_bytes, server_part, url_fingerprint, url_key
 
 from .conftest import PROPERTY
 

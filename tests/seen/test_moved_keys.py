@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawlproject.seen import ClockCache, SeenSet
+from crawlproject.seen.cache import ClockCache
+from crawlproject.seen.seen_set import SeenSet
 from tests.seen.stores import ListStore
 
 STEPS = st.lists(

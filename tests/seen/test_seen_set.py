@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import (
-    BloomSeenSet,
-    ClockCache,
-    SeenSet,
-)
+from crawlproject.seen.bloom import BloomSeenSet
+from crawlproject.seen.cache import ClockCache
+from crawlproject.seen.seen_set import SeenSet
 
 from .conftest import BATCHES, PROPERTY, hashed, model_answers
 from .stores import ListStore

@@ -13,7 +13,7 @@ from crawlproject.frontier.live_limits import as_pattern
 from crawlproject.monitor.console.url_view import literal_of
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
-from crawlproject.storage.ended import MAX_ENDS
+from crawlproject.storage.fates import MAX_ENDS
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.urls.fates import Ending, Outcome, Reason, Stage

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from zlib import crc32
 
 import pytest
 
@@ -16,35 +15,22 @@ from crawlproject.urls.native import PARTS, compiled
 SOURCES = Path(native.__file__).parent
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_a_part_of_other_sources_is_not_used(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor one that does not say of which, nor one that cannot be imported."""
-    module = ModuleType(part)
-    monkeypatch.setitem(sys.modules, f"crawlproject.urls.native.{part}", module)
+def test_it_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the environment; nor is one used that cannot be imported."""
+    module = ModuleType("shingles")
     monkeypatch.delenv("CRAWLPROJECT_NATIVE", raising=False)
-    assert compiled(part) is None
-    module.SOURCE = checksum = crc32((SOURCES / f"{part}.pyx").read_bytes())  # type: ignore[attr-defined]
-    assert compiled(part) is module
-    module.SOURCE = checksum ^ 1  # type: ignore[attr-defined]
-    assert compiled(part) is None
-    module.SOURCE = checksum  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "crawlproject.urls.native.shingles", module)
+    assert compiled("shingles") is module
     monkeypatch.setenv("CRAWLPROJECT_NATIVE", "off")
-    assert compiled(part) is None
+    assert compiled("shingles") is None
     monkeypatch.delenv("CRAWLPROJECT_NATIVE")
-    monkeypatch.setitem(sys.modules, f"crawlproject.urls.native.{part}", None)
-    assert compiled(part) is None
-
-
-def test_a_part_without_its_source_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody can say what it computes."""
-    module = ModuleType("gone")
-    module.SOURCE = 0  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "crawlproject.urls.native.gone", module)
-    assert compiled("gone") is None
+    monkeypatch.setitem(sys.modules, "crawlproject.urls.native.shingles", None)
+    assert compiled("shingles") is None
 
 
 def test_setup_compiles_all_parts() -> None:
     """And nothing else."""
+    assert sorted(path.stem for path in SOURCES.glob("*.pyx")) == [*PARTS]
     setup = (SOURCES.parents[2] / "setup.py").read_text(encoding="utf-8")
     names = next(line for line in setup.splitlines() if line.startswith("PARTS = "))
     assert sorted(eval(names.removeprefix("PARTS = "))) == [*PARTS]
@@ -73,9 +59,7 @@ def test_without_a_compiler_the_rest_is_built(tmp_path: Path) -> None:
 def test_without_it_all_is_python() -> None:
     """Every function has its own in Python."""
     program = (
-        "from crawlproject.content import sketch, plain_shingles, IS_FAST\n"
-        "assert not IS_FAST\n"
-        "assert sketch._summary is plain_shingles.summary\n"
+        "from crawlproject.content import sketch\nassert not sketch.IS_FAST\nassert sketch._summary is sketch.summary\n"
     )
     blocked = f"import sys; sys.modules |= dict.fromkeys({[f'crawlproject.urls.native.{part}' for part in PARTS]})\n"
     done = subprocess.run([sys.executable, "-c", blocked + program], capture_output=True, text=True, check=False)

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.seen import url_fingerprint
-from crawlproject.seen.fingerprint import KEY_BYTES, key_bytes
+from crawlproject.seen.fingerprint import KEY_BYTES, key_bytes, url_fingerprint
 from crawlproject.urls.server_key import server_key
 from crawlproject.workers.partitions import MAX_PREFIX, Partitions
 

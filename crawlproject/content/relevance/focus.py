@@ -1,22 +1,39 @@
-"""The state of a focused crawl: its topic, the links it has rated, and the relevance of their pages."""
+"""The state of a focused crawl: its topic, the links it has rated, and the relevance of their pages.
+
+The features of a link are the relevance of its page, its text, the words around it and those of its URL.
+"""
 
 from __future__ import annotations
 
+import re
+from array import array
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from crawlproject.content.relevance.features import LinkReader
+from crawlproject.content.relevance.model import Features, bucket
+from crawlproject.content.relevance.topic import weights_of
+from crawlproject.content.relevance.words import terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from crawlproject.content.relevance.anchors import Anchor
-    from crawlproject.content.relevance.model import Features, LinkModel
+    from crawlproject.content.relevance.model import LinkModel
     from crawlproject.content.relevance.topic import Relevance, Topic
 
 #: Links whose features are remembered until their page comes: 30 MB, however long their URLs are, as only hashes of
 #: these are kept. The oldest are forgotten: nothing is learned.
 MAX_REMEMBERED = 50_000
 
+#: Links of a page whose own features are computed.
+MAX_RATED = 2_000
+#: Characters read of a URL, and words of each kind that count.
+_MAX_URL = 200
+_MAX_TERMS = 12
+#: Relevance of a page in thresholds, at most.
+_MAX_RELEVANCE = 3.0
+
+_is_camel = re.compile(r"(?<=[a-z])(?=[A-Z])").sub
 
 #: Factor of a link's quality for each step below the threshold, and the least quality.
 DISCOUNT, MIN_QUALITY = 0.5, 1e-6
@@ -32,29 +49,6 @@ def discounted(probability: float, steps: int, discount: float = DISCOUNT) -> fl
     return max(MIN_QUALITY, probability * discount**steps)
 
 
-class LinkRater:
-    """Rates links by ``model``, which learns from the pages that followed links led to. O(1) for each."""
-
-    def __init__(self, model: LinkModel) -> None:
-        self.model = model
-        self._followed: dict[int, Features] = {}
-
-    def rate(self, url: str, features: Features) -> float:
-        """The probability that the link leads to a relevant page; its first features are remembered."""
-        key = hash(url)
-        if key not in self._followed:
-            if len(self._followed) >= MAX_REMEMBERED:
-                del self._followed[next(iter(self._followed))]
-            self._followed[key] = features
-        return self.model.predict(features)
-
-    def learn(self, url: str, *, is_relevant: bool) -> None:
-        """Learn from the page that a link has led to, if it was rated."""
-        features = self._followed.pop(hash(url), None)
-        if features is not None:
-            self.model.learn(features, float(is_relevant))
-
-
 class Focus:
     """Judges pages by ``topic``, rates their links by ``model``, which learns from the pages that they lead to."""
 
@@ -64,13 +58,16 @@ class Focus:
         #: Terms of the topic that were on a page.
         self.found: set[str] = set()
         self._reader = LinkReader(topic)
-        self._rater = LinkRater(model)
+        #: Hash of the URL of a rated link -> its features, when it was rated first.
+        self._rated: dict[int, Features] = {}
 
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
         self.found.update(judged.found)
-        self._rater.learn(url, is_relevant=self.is_relevant(judged))
+        features = self._rated.pop(hash(url), None)
+        if features is not None:
+            self.model.learn(features, float(self.is_relevant(judged)))
         return judged
 
     def is_relevant(self, judged: Relevance) -> bool:
@@ -83,8 +80,55 @@ class Focus:
         0.1 ms each, 1 ms if all its words are new.  ``judged``: its page.
         """
         for url, anchor in links:
-            yield self._rater.rate(url, self._reader.features(url, anchor, judged.value, judged.language))
+            features = self._reader.features(url, anchor, judged.value, judged.language)
+            if hash(url) not in self._rated:
+                if len(self._rated) >= MAX_REMEMBERED:
+                    del self._rated[next(iter(self._rated))]
+                self._rated[hash(url)] = features
+            yield self.model.predict(features)
 
     def rate_any(self, url: str, judged: Relevance) -> float:
         """The same for a link of the page at ``url`` of which nothing else is known."""
         return self.model.predict(self._reader.features(url, None, judged.value, judged.language))
+
+
+class LinkReader:
+    """Computes features for a topic. O(length of a link's text and URL), 30 us for one."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+
+    def features(self, url: str, anchor: Anchor | None, relevance: float, language: str) -> Features:
+        """The features of a link to the canonical ``url`` on a page of this ``relevance`` and ``language``."""
+        server, path = _split(url)
+        of_text = self._terms(anchor.text if anchor is not None else "", language)
+        around = self._terms(anchor.around if anchor is not None else "", language)
+        of_url = self._terms(_is_camel(" ", unquote(path)[-_MAX_URL:]), language)
+        numbers = (
+            1.0,
+            min(_MAX_RELEVANCE, relevance / self._topic.threshold),
+            self._cosine(of_text, language),
+            self._cosine(around, language),
+            self._cosine(of_url, language),
+        )
+        folder = path[: path.rfind("/") + 1]
+        words = [bucket("s", server), bucket("f", server + folder)]
+        words += [bucket("t", term) for term in of_text]
+        words += [bucket("u", term) for term in of_url]
+        words += [bucket("a", term) for term in around]
+        return Features(numbers, array("I", words))
+
+    def _terms(self, text: str, language: str) -> dict[str, int]:
+        terms = terms_of(text, language) if text else {}
+        return terms if len(terms) <= _MAX_TERMS else dict([*terms.items()][:_MAX_TERMS])
+
+    def _cosine(self, terms: Mapping[str, int], language: str) -> float:
+        vector = self._topic.vector(language)
+        if vector.keys().isdisjoint(terms):
+            return 0.0
+        return self._topic.cosine(weights_of(terms, language), language)
+
+
+def _split(url: str) -> tuple[str, str]:
+    start = url.find("/", url.find("://") + 3)
+    return (url, "/") if start < 0 else (url[:start], url[start:])

@@ -18,39 +18,13 @@ _SAMPLE = 2_000
 _ENOUGH = 8
 
 #: ISO 639-1 -> the name of its stemmer.
-SNOWBALL = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
+_STEMMERS = """
+ar:arabic ca:catalan da:danish de:german el:greek en:english es:spanish et:estonian eu:basque fi:finnish
+fr:french ga:irish hi:hindi hu:hungarian hy:armenian id:indonesian it:italian lt:lithuanian nb:norwegian
+ne:nepali nl:dutch nn:norwegian no:norwegian pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish ta:tamil
+tr:turkish yi:yiddish
+"""
+SNOWBALL = dict(pair.split(":") for pair in _STEMMERS.split())
 
 #: Frequent words; several languages may share one.
 _FUNCTION_WORDS = {

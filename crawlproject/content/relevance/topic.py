@@ -2,24 +2,43 @@
 
 Weight of a term on a page: (1 + log of its frequency there) x its inverse document frequency.  Relevance: the mean of
 the cosines between the topic's vector and those of title and visible text, weighted.
+
+Document frequencies of English and Chinese are in gzip files of lines ``term<TAB>documents``; the first has an empty
+term and the number of all documents.  They were made by ``1757b206:scripts/topic_background.py`` from documentation and
+texts that Debian packages.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.relevance.background import TABLES, idf_of
-from crawlproject.content.relevance.language import SNOWBALL, language_of
+from crawlproject.content.relevance.language import FUNCTION_WORDS, SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
-from crawlproject.content.relevance.words import folded, has_han, stemmed, stemmer_of, terms_of, words_of
+from crawlproject.content.relevance.words import (
+    LANGUAGES,
+    Cached,
+    folded,
+    has_han,
+    stemmed,
+    stemmer_of,
+    terms_of,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+#: Languages with a table.
+TABLES = ("en", "zh")
+#: Inverse document frequency of the words of other languages, where only frequent words are known.
+_USUAL, _FREQUENT = 5.0, 0.5
 #: Relevance at which a page is relevant, unless the topic says otherwise.
 THRESHOLD = 0.1
 #: Terms kept of example pages, unless the topic says otherwise.
@@ -44,6 +63,28 @@ class Relevance(NamedTuple):
     language: str
     #: Terms of the topic, as written, that are on the page.
     found: tuple[str, ...] = ()
+
+
+@cache
+def _documents(language: str) -> dict[str, int]:
+    """Term -> number of documents with it, from the table of one of ``TABLES``; "" -> that of all. 10 ms."""
+    data = files(__package__).joinpath(f"documents.{language}.tsv.gz").read_bytes()
+    rows = (line.split("\t") for line in gzip.decompress(data).decode().splitlines())
+    return {term: int(count) for term, count in rows}
+
+
+@lru_cache(LANGUAGES)
+def idf_of(language: str) -> Cached[float]:
+    """Term -> its inverse document frequency on pages of a language, on which Chinese may occur, too."""
+
+    def idf(term: str) -> float:
+        place = "zh" if has_han(term) else language
+        if place in TABLES:
+            documents = _documents(place)
+            return max(0.0, log((documents[""] + 1) / (documents.get(term, 0) + 1)))
+        return _FREQUENT if term in FUNCTION_WORDS else _USUAL
+
+    return Cached(idf)
 
 
 def weights_of(terms: Mapping[str, int], language: str) -> dict[str, float]:
@@ -100,11 +141,10 @@ class Topic:
 
     def _vector(self, language: str) -> dict[str, float]:
         """A term of several words gives each of them an equal part of its square."""
-        stem = stemmer_of(language)
         written = self._written[language] = dict[str, list[str]]()
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
-            parts = [part for part in (stem[word] for word in words_of(folded(term))) if part]
+            parts = stemmed(words_of(folded(term)), language)
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
                 written.setdefault(part, []).append(term)

@@ -1,11 +1,9 @@
-"""Reads a topic from a TOML file (docs/topic.md). Errors name the file and, where there is one, the line."""
+"""Reads a topic from a TOML file (docs/topic.md)."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.content.relevance.topic import (
@@ -79,101 +77,84 @@ def is_url(example: str) -> bool:
 
 
 def read_topic(path: Path) -> TopicFile:
-    """The topic in the file at ``path``. Raises ValueError, in one line with file and line number."""
+    """The topic in the file at ``path``. Raises ValueError, in one line with the file, and the key or line."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise ValueError(f"longer than {MAX_FILE} bytes")
+        return _topic_file(path, _values(data))
     except OSError as error:
         raise ValueError(f"topic={str(path)!r}: {error.strerror}") from error
-    if len(data) > MAX_FILE:
-        raise ValueError(f"topic={str(path)!r}: longer than {MAX_FILE} bytes")
+    except ValueError as error:
+        raise ValueError(f"topic={str(path)!r}: {error}") from error
+
+
+def _values(data: bytes) -> dict[str, Any]:
     try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"topic={str(path)!r}: {_placed(str(error), text)}") from error
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"topic={str(path)!r}: line {line}: not UTF-8") from error
-    except ValueError as error:  # a number of thousands of digits, which tomllib does not report as its own
-        raise ValueError(f"topic={str(path)!r}: {error}") from error
+        raise ValueError(f"line {line}: not UTF-8") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        hint = "" if text.isascii() else '; keys with other letters than a-z want quotes: "граф" = 1'
+        raise ValueError(f"{error}{hint}") from error
     except RecursionError as error:
-        raise ValueError(f"topic={str(path)!r}: line 1: nested too deeply") from error
-    return _Checked(path, text, values).topic_file()
+        raise ValueError("nested too deeply") from error
 
 
-def _placed(reason: str, text: str) -> str:
-    """``line N: reason`` from the parser's message."""
-    found = re.search(r"\(at line (\d+)", reason)
-    line = int(found[1]) if found else text.count("\n") + 1
-    key = "".join(text.split("\n")[line - 1 : line]).partition("=")[0].strip()
-    hint = "" if key.isascii() or key.startswith(("'", '"')) else f'; TOML wants quotes: "{key:.40}" = …'
-    return f"line {line}: {reason.partition(' (at ')[0]}{hint}"
+def _topic_file(path: Path, values: Mapping[str, Any]) -> TopicFile:
+    """The checked ``values`` of a file. Raises ValueError."""
+    for key in values:
+        if key not in _KEYS:
+            raise ValueError(f"{key}: unknown key; known are {', '.join(_KEYS)}")
+    threshold = None
+    if "threshold" in values:
+        threshold = _number(values, "threshold", 0.0, 1.0)
+        if not threshold:
+            raise ValueError("threshold: must be above 0")
+    title, text = _number(values, "title_weight", 0.3), _number(values, "text_weight", 0.7)
+    if not title + text:
+        raise ValueError("title_weight: title_weight and text_weight must not both be 0")
+    terms, examples = _terms(values.get("terms", {})), _examples(values.get("examples", []))
+    if is_empty(terms) and not examples:
+        raise ValueError("terms: the topic is empty: it needs terms or examples")
+    name = values.get("name", path.stem)
+    if not isinstance(name, str):
+        raise ValueError("name: must be a text")
+    count = values.get("learned_terms", LEARNED_TERMS)
+    if type(count) is not int or not 1 <= count <= MAX_TERMS:
+        raise ValueError(f"learned_terms: must be a whole number from 1 to {MAX_TERMS}")
+    return TopicFile(path, name, terms, examples, count, threshold, title, text)
 
 
-class _Checked:
-    """The values of a file, checked; errors are raised as ValueError."""
+def _number(values: Mapping[str, Any], key: str, default: float, most: float = 1e300) -> float:
+    value = values.get(key, default)
+    if type(value) not in (int, float) or not 0 <= value <= most:
+        raise ValueError(f"{key}: must be a number from 0 to {most:g}")
+    return float(value)
 
-    def __init__(self, path: Path, text: str, values: Mapping[str, Any]) -> None:
-        self._path = path
-        self._lines = text.splitlines()
-        self._values = values
 
-    def topic_file(self) -> TopicFile:
-        for key in self._values:
-            if key not in _KEYS:
-                raise self._wrong(key, f"unknown key; known are {', '.join(_KEYS)}")
-        threshold = self._number("threshold", None, 0.0, 1.0)
-        title, text = self._number("title_weight", 0.3, 0.0, inf), self._number("text_weight", 0.7, 0.0, inf)
-        assert title is not None
-        assert text is not None
-        if not 0.0 < title + text < inf:
-            raise self._wrong("title_weight", "title_weight and text_weight must not both be 0")
-        if threshold == 0.0:
-            raise self._wrong("threshold", "must be above 0")
-        terms, examples = self._terms(), self._examples()
-        if is_empty(terms) and not examples:
-            raise self._wrong("terms", "the topic is empty: it needs terms or examples")
-        name = self._values.get("name", self._path.stem)
-        if not isinstance(name, str):
-            raise self._wrong("name", "must be a text")
-        count = self._values.get("learned_terms", LEARNED_TERMS)
-        if type(count) is not int or not 1 <= count <= MAX_TERMS:
-            raise self._wrong("learned_terms", f"must be a whole number from 1 to {MAX_TERMS}")
-        return TopicFile(self._path, name, terms, examples, count, threshold, title, text)
+def _terms(terms: Any) -> dict[str, float]:
+    if isinstance(terms, list) and all(isinstance(term, str) for term in terms):
+        terms = dict.fromkeys(terms, 1.0)
+    if not isinstance(terms, dict):
+        raise ValueError("terms: must be a table of weights, or a list of words")
+    if len(terms) > MAX_TERMS:
+        raise ValueError(f"terms: more than {MAX_TERMS}")
+    for term, weight in terms.items():
+        if type(weight) not in (int, float) or not 0 < weight < _MAX_WEIGHT:
+            raise ValueError(f"terms: the weight of {term!r:.60} must be a number > 0 and < {_MAX_WEIGHT:,}")
+        if len(term) > MAX_TERM:
+            raise ValueError(f"terms: longer than {MAX_TERM} characters: {term!r:.60}")
+    return {term: float(weight) for term, weight in terms.items()}
 
-    def _number(self, key: str, default: float | None, least: float, most: float) -> float | None:
-        value = self._values.get(key, default)
-        if value is None:
-            return None
-        if type(value) not in (int, float) or not (least <= value <= most and value < 1e300):
-            raise self._wrong(key, f"must be a number from {least:g}" + (f" to {most:g}" if most < inf else ""))
-        return float(value)
 
-    def _terms(self) -> dict[str, float]:
-        terms = self._values.get("terms", {})
-        if isinstance(terms, list) and all(isinstance(term, str) for term in terms):
-            terms = dict.fromkeys(terms, 1.0)
-        if not isinstance(terms, dict):
-            raise self._wrong("terms", "must be a table of weights, or a list of words")
-        if len(terms) > MAX_TERMS:
-            raise self._wrong("terms", f"more than {MAX_TERMS}")
-        for term, weight in terms.items():
-            if type(weight) not in (int, float) or not 0 < weight < _MAX_WEIGHT:
-                raise self._wrong(term, f"the weight of {term!r:.60} must be a number > 0 and < {_MAX_WEIGHT:,}")
-            if len(term) > MAX_TERM:
-                raise self._wrong(term, f"longer than {MAX_TERM} characters: {term!r:.60}")
-        return {term: float(weight) for term, weight in terms.items()}
-
-    def _examples(self) -> tuple[str, ...]:
-        examples = self._values.get("examples", [])
-        if not isinstance(examples, list) or not all(isinstance(one, str) and one.strip() for one in examples):
-            raise self._wrong("examples", "must be a list of URLs and files")
-        if len(examples) > MAX_EXAMPLES:
-            raise self._wrong("examples", f"more than {MAX_EXAMPLES}")
-        return tuple(examples)
-
-    def _wrong(self, key: str, reason: str) -> ValueError:
-        named = re.compile(rf"\s*(?:\[\s*)?[\"']?{re.escape(key)}[\"']?\s*[\]=]")
-        line = next((number for number, line in enumerate(self._lines, 1) if named.match(line)), 1)
-        return ValueError(f"topic={str(self._path)!r}: line {line}: {key}: {reason}")
+def _examples(examples: Any) -> tuple[str, ...]:
+    if not isinstance(examples, list) or not all(isinstance(one, str) and one.strip() for one in examples):
+        raise ValueError("examples: must be a list of URLs and files")
+    if len(examples) > MAX_EXAMPLES:
+        raise ValueError(f"examples: more than {MAX_EXAMPLES}")
+    return tuple(examples)

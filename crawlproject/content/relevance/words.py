@@ -10,22 +10,26 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import re2
 
+from crawlproject.content.relevance.language import SNOWBALL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+T = TypeVar("T")
 
 #: Characters read of a text, distinct words read of it, and characters of a word; longer words are ignored.
 MAX_TEXT = 20_000
 MAX_WORDS = 5_000
 MAX_WORD = 40
 
-#: Terms that are cached, for each language and for all: some 10 and 40 MB. Strangers choose the words and languages.
-CACHED, CACHED_IN_ALL = 100_000, 400_000
+#: Languages of which words are cached, and words of each: 2 MB with their stems. Strangers choose both.
+LANGUAGES, CACHED = 8, 25_000
 #: Characters of a run of Han characters that are segmented at once.
 _MAX_RUN = 1_000
 #: Combining marks in a row that are kept: the limit of Unicode's stream-safe text; ordering them takes quadratic time.
@@ -130,46 +134,37 @@ def _parts(run: str, size: int) -> list[str]:
     return [run[start : start + size] for start in range(max(1, len(run) - size + 1))]
 
 
-_caches: list[dict[str, Any]] = []
+class Cached(dict[str, T]):
+    """Word -> what ``function`` returns for it; forgets all words where there are too many. O(1): 30 ns if known."""
 
-
-def make_room(cache: dict[str, Any]) -> None:
-    """Called before a term is added to a cache of a language; forgets all terms where there are too many. O(1)."""
-    size = len(cache)
-    if size >= CACHED:
-        cache.clear()
-    elif not size % 1_024:
-        if not any(one is cache for one in _caches):
-            _caches.append(cache)
-        if sum(map(len, _caches)) >= CACHED_IN_ALL:
-            for one in _caches:
-                one.clear()
-
-
-class Stemmer(dict[str, str]):
-    """Word -> its stem in one language; "" for a word that is no term: a number, or longer than ``MAX_WORD``."""
-
-    def __init__(self, language: str) -> None:
-        from snowballstemmer import stemmer
-
-        from crawlproject.content.relevance.language import SNOWBALL
-
+    def __init__(self, function: Callable[[str], T]) -> None:
         super().__init__()
-        name = SNOWBALL.get(language)
-        self._stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else str
+        self._function = function
 
-    def __missing__(self, word: str) -> str:
-        """O(1): 1 us, because snowballstemmer uses PyStemmer where it is installed; else 18 us."""
-        make_room(self)
-        is_term = len(word) <= MAX_WORD and not word.isdecimal()
-        stem = self[word] = (word if has_han(word) else self._stem(word)) if is_term else ""
-        return stem
+    def __missing__(self, word: str) -> T:
+        if len(self) >= CACHED:
+            self.clear()
+        value = self[word] = self._function(word)
+        return value
 
 
-@cache
-def stemmer_of(language: str) -> Stemmer:
-    """The stemmer of a language; words of an unknown one stay as they are."""
-    return Stemmer(language)
+@lru_cache(LANGUAGES)
+def stemmer_of(language: str) -> Cached[str]:
+    """Word -> its stem, "" if it is a number, or longer than ``MAX_WORD``; of an unknown language, the word.
+
+    O(1): 1 us for a new word, because snowballstemmer uses PyStemmer where it is installed, else 18 us.
+    """
+    from snowballstemmer import stemmer
+
+    name = SNOWBALL.get(language)
+    stem: Callable[[str], str] = stemmer(name).stemWord if name is not None else str
+
+    def stem_or_none(word: str) -> str:
+        if len(word) > MAX_WORD or word.isdecimal():
+            return ""
+        return word if has_han(word) else stem(word)
+
+    return Cached(stem_or_none)
 
 
 def terms_of(text: str, language: str) -> dict[str, int]:
@@ -180,10 +175,10 @@ def terms_of(text: str, language: str) -> dict[str, int]:
 
 def stemmed(words: Sequence[str], language: str) -> dict[str, int]:
     """Frequency of each term among ``words``. O(words)."""
-    stem = stemmer_of(language)
     counts: Mapping[str, int] = Counter(words)
     if len(counts) > MAX_WORDS:
         counts = dict(islice(counts.items(), MAX_WORDS))
+    stem = stemmer_of(language)
     terms: dict[str, int] = {}
     for word, count in counts.items():
         term = stem[word]

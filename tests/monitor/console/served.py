@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OPTIONS = ConsoleOptions(6080, "127.0.0.1", True, "", None)
+OPTIONS = ConsoleOptions(6080, "127.0.0.1", "", None)
 
 
 class FakeRoom:

@@ -172,7 +172,7 @@ def test_a_token_is_long_and_new() -> None:
     """The one set by hand counts instead."""
     assert len({Access(OPTIONS).token for _ in range(10)}) == 10
     assert len(Access(OPTIONS).token) >= 40
-    by_hand = ConsoleOptions(6080, "10.0.0.1", False, "x" * 16, None)
+    by_hand = ConsoleOptions(6080, "10.0.0.1", "x" * 16, None)
     access = Access(by_hand)
     assert access.token == "x" * 16
     assert access.is_host("crawl.example:80")  # of a proxy
@@ -182,7 +182,7 @@ def test_a_token_is_long_and_new() -> None:
 
 def test_the_ticket_is_for_its_owner_alone(tmp_path: Path) -> None:
     """Even where the file was there with other rights, or as a link."""
-    options = ConsoleOptions(6080, "127.0.0.1", True, "", tmp_path)
+    options = ConsoleOptions(6080, "127.0.0.1", "", tmp_path)
     ticket = Ticket(options)
     victim = tmp_path / "victim"
     victim.write_text("mine")
