@@ -331,6 +331,21 @@ class CrawlFrontier:
         """Whether the server has an open session."""
         return self._session(key) is not None
 
+    def has_room(self, key: str, address: str) -> bool:
+        """Whether the server ``key`` may connect to the IP ``address``: not if its session would be one too many there.
+
+        Empty: to a proxy, or to an address without a limit.  O(1), O(log servers) if it has moved.
+        """
+        server = self.frontier.server(key)
+        return server is None or server.session is None or self.frontier.queue.addresses.move(server, address)
+
+    def wait_at(self, key: str, address: str) -> None:
+        """The session of the server ``key`` ends without a request: it is at ``address``, which is full."""
+        session = self._session(key)
+        if session is not None:
+            self.frontier.queue.addresses.wait_at(session.server, address)
+            self.dispatcher.end(session)
+
     def end_session(self, key: str) -> None:
         """End the server's session before we close its connection: nothing is learned from that closing."""
         session = self._session(key)

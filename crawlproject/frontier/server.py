@@ -171,6 +171,7 @@ class Server:
     session: Session | None = None
     parked: Session | None = None  # session with an open, idle connection
     group: Group | None = None
+    address: str = ""  # IP address at which sessions are limited; empty: none, or not known yet
     domain: str | None = None  # registered domain, once it was needed
     crowd: Crowd[Server] | None = None  # in which it stands while it is ready
     heap_item: HeapItem | None = None
