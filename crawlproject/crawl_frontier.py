@@ -61,6 +61,14 @@ class PageIntake(Protocol):
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
+    def has_names(self, key: str, hosts: Sequence[str]) -> None:
+        """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled:
+        it shows whether the two are one."""
+
+    def merge(self, key: str, main: str) -> None:
+        """The server ``key`` is another name of ``main``: its host has a CNAME record, the same address and front page.
+        O(aliases)."""
+
     def limits_changed(self) -> None:
         """Obey new page limits. O(servers)."""
 

@@ -503,7 +503,7 @@ class FrontierScheduler(BaseScheduler):
     def _refuse(self, entry: Entry, reason: Reason, request: Request | None = None) -> None:
         """Fetch nothing of an ``entry`` that has left the queue: its request fails, unless it is a link."""
         if self._backend.is_link(entry):
-            self._drop(entry, reason)
+            self._leave(entry, reason)
             return
         try:
             request = request or self._entries.read(entry)

@@ -103,6 +103,8 @@ class NewcomerNames:
         if self._crawl.admits_any:
             return  # it was admitted; or the frontier is closed
         if found.failure is None:
+            if found.names:
+                self._crawl.intake.has_names(key, found.names)
             self._crawl.frontier.admit(key, self._guard.limited(found.addresses[0]))
         else:
             self._failed(key, NameLookupError(host_of(key), found.failure), found.expires)

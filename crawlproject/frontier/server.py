@@ -167,6 +167,7 @@ class Server:
     copy_run: CopyRun | None = None  # copies since its last page with new content
     shared: SharedPages | None = None  # pages that other servers have, too
     demotion: float = 1.0  # factor on its rank: below 1 for a mirror
+    alias_of: str = ""  # the server whose other name it is
     worth: float = 1.0  # factor on its rank: demotion and share of copies
     session: Session | None = None
     parked: Session | None = None  # session with an open, idle connection

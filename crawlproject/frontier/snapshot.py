@@ -59,6 +59,7 @@ _FIELDS: Fields = (
     ("pages", "pages", count),
     ("copies", "copies", count),
     ("demoted_because", "demoted_because", text),
+    ("alias_of", "alias_of", text),
     ("address", "address", lambda state, key, _: intern(state.text(key, ""))),
 )
 #: What is stored of each server.

@@ -221,6 +221,7 @@ STORED: dict[str, Any] = {
     "robots_failures": 2,
     "shared": shared_pages(),
     "address": "192.0.2.7",
+    "alias_of": "http://a.example",
 }
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.
