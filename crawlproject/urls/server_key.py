@@ -34,9 +34,12 @@ MAX_NAME = 300
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _parts = re.compile(r"(\[[^\]]*\]|[^:/?#@\\\s\[]+)(?::([0-9]{1,5}))?").fullmatch
 
-#: A prefix that is already canonical: lower case, no default port, no number that could be an IP address, no IDNA.
+#: A host, and a prefix, that are canonical already: lower case, no default port, no number that could be an IP
+#: address, no IDNA.
+_PLAIN = r"(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]{2,63}"
+_plain_host = re.compile(_PLAIN).fullmatch
 _plain_prefix = re.compile(
-    r"https?://(?:(?!xn--)[a-z0-9-]+\.)+(?!xn--)[a-z]{2,63}"
+    rf"https?://{_PLAIN}"
     r"(?::(?!80/|443/)(?:[1-9][0-9]{1,3}|[1-5][0-9]{4}))?(?=/)"
 ).match
 
@@ -162,6 +165,8 @@ def _key(text: str) -> str | None:
 
 
 def _host(text: str) -> str | None:
+    if _plain_host(text):
+        return text
     match = _parts(f"[{text}]" if text.count(":") > 1 and not text.startswith("[") else text)
     origin = None if match is None else origin_of(f"http://{match[1]}")
     if match is None or origin is None:
