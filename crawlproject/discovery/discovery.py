@@ -178,9 +178,9 @@ class Discovery:
         self._aliases.merge(key, main)
 
     def _are_alike(self, key: str, main: str) -> bool:
-        """Whether the servers may be one: of one spider; and, as of these one worker has all, of one registered domain
-        if there are several workers."""
-        if self._owners.of(key) is not self._owners.of(main):
+        """Whether the servers may be one: of one spider, which follows links to ``main``; and, as of these one worker
+        has all, of one registered domain if there are several workers."""
+        if self._owners.of(key) is not self._owners.of(main) or not self._links.may_lead_to(main):
             return False
         return self._exchange is None or domain_of_server(key) == domain_of_server(main)
 

@@ -165,6 +165,10 @@ class LinkIntake:
         """Whether the rules let a link to the canonical ``url`` be followed. O(length)."""
         return self._reasons[0](url) is None and not (self._live.has_patterns and self._live.refuses(url))
 
+    def may_lead_to(self, key: str) -> bool:
+        """Whether links to the server ``key`` are followed, apart from patterns. O(length)."""
+        return self._reasons_of_seeds[0](f"{key}/") is None
+
     def close(self) -> None:
         """Close the link record; say which patterns matched no link."""
         for name, patterns in self._patterns.items():

@@ -16,7 +16,9 @@ WEB = "crawlproject.spiders.web.WebSpider"
 MAIN, ALIAS, PAGES = "main.test", "www.other.test", 12
 
 
-def run(site: Site, records: str = "CNAME main.test.", *, differs: str = "", **settings: Any) -> Crawl:
+def run(
+    site: Site, records: str = "CNAME main.test.", *, differs: str = "", spider: str = WEB, **settings: Any
+) -> Crawl:
     """Crawl both hosts: each page links to all under both names. ``differs``: what the alias shows in all pages, or in
     its front page."""
     address, port = site.origins[0].removeprefix("http://").split(":")
@@ -30,7 +32,7 @@ def run(site: Site, records: str = "CNAME main.test.", *, differs: str = "", **s
     zone = {MAIN: Name((f"A {address}",)), ALIAS: Name((records.replace("ADDRESS", address),))}
     with running_name_server(zone) as names:
         own = {"FRONTIER_DNS_SERVERS": names.address, "FRONTIER_MAX_SESSIONS": 1, "ROBOTSTXT_OBEY": False}
-        return crawl(WEB, settings={**IMPOLITE, **own, **settings}, seeds=f"http://{MAIN}:{port}/")
+        return crawl(spider, settings={**IMPOLITE, **own, **settings}, seeds=f"http://{MAIN}:{port}/")
 
 
 def fetched(site: Site) -> dict[str, set[str]]:
@@ -68,6 +70,14 @@ def test_a_host_that_only_shares_the_address_loses_no_page(records: str, differs
     with scripted_site() as site:
         result = run(site, records, differs=differs)
     assert fetched(site) == {MAIN: ALL, ALIAS: ALL}
+    assert not result.stat("duplicates/aliases")
+
+
+def test_where_links_to_the_other_name_are_not_followed() -> None:
+    """A spider wants the pages of the alias only, and begins with the other name."""
+    with scripted_site() as site:
+        result = run(site, spider="tests.crawl.spiders.StartElsewhereSpider")
+    assert fetched(site) == {MAIN: {"/"}, ALIAS: ALL}
     assert not result.stat("duplicates/aliases")
 
 
