@@ -108,6 +108,22 @@ def test_a_session_moves_to_the_address_that_it_connects_to() -> None:
     check(frontier)
 
 
+def test_processes_share_the_limit() -> None:
+    """One has its part, one session at least; when others leave, those that waited go on."""
+    frontier = new_frontier()
+    dispatcher = Dispatcher(frontier, max_sessions=16)
+    frontier.queue.addresses.share(3)
+    for name in shared(4):
+        push(frontier, name)
+    assert dispatcher.next(0.0) is not None
+    assert (dispatcher.next(0.0), dispatcher.wake_at()) == (None, None)
+    frontier.queue.addresses.share(1)
+    assert dispatcher.wake_at() == 0.0
+    assert dispatcher.next(0.0) is not None
+    assert (dispatcher.next(0.0), frontier.queue.ready.shut) == (None, 2)
+    check(frontier)
+
+
 def test_newcomers_at_a_full_address_do_not_keep_others_from_being_looked_up() -> None:
     """Only by their names is it found who is elsewhere."""
     frontier = new_frontier(admits_newcomers=True)

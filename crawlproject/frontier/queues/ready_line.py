@@ -177,14 +177,21 @@ class AddressPlaces:
     """
 
     def __init__(self) -> None:
-        self._most = 0
+        self._limit = self._most = 0
         self._placed: dict[InDomain, str] = {}
         self._taken: dict[str, int] = {}
         self.lines: list[ReadyLine[Any]] = []
 
     def limit(self, most: int) -> None:
         """Allow ``most`` sessions at each address; call before the first one."""
-        self._most = most
+        self._limit = self._most = most
+
+    def share(self, processes: int) -> None:
+        """Of the limit this process has its part, one at least. O(1), O(full addresses) if that rises."""
+        before, self._most = self._most, self._limit and max(1, self._limit // max(1, processes))
+        if before < self._most:
+            for line in self.lines:
+                line.reopen_addresses()
 
     def is_full(self, address: str) -> bool:
         """Whether no further session may be opened at ``address``."""
@@ -340,6 +347,11 @@ class ReadyLine(Generic[T]):
         """Let the servers of the crowd ``name`` be next again. O(log servers)."""
         crowd = self._crowds.get(name)
         if crowd is not None and crowd.heap is not self._open:
+            self._put(crowd, self._open)
+
+    def reopen_addresses(self) -> None:
+        """Look at all full addresses again: they may have more sessions. O(full addresses)."""
+        for crowd in self._shut.values():
             self._put(crowd, self._open)
 
     def first(self, count: int) -> list[T]:
