@@ -61,6 +61,14 @@ class PageIntake(Protocol):
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
+    def has_names(self, key: str, hosts: Sequence[str]) -> None:
+        """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled:
+        it shows whether the two are one."""
+
+    def merge(self, key: str, main: str) -> None:
+        """The server ``key`` is another name of ``main``: its host has a CNAME record, the same address and front page.
+        O(aliases)."""
+
     def limits_changed(self) -> None:
         """Obey new page limits. O(servers)."""
 
@@ -330,6 +338,21 @@ class CrawlFrontier:
     def has_session(self, key: str) -> bool:
         """Whether the server has an open session."""
         return self._session(key) is not None
+
+    def has_room(self, key: str, address: str) -> bool:
+        """Whether the server ``key`` may connect to the IP ``address``: not if its session would be one too many there.
+
+        Empty: to a proxy, or to an address without a limit.  O(1), O(log servers) if it has moved.
+        """
+        server = self.frontier.server(key)
+        return server is None or server.session is None or self.frontier.queue.addresses.move(server, address)
+
+    def wait_at(self, key: str, address: str) -> None:
+        """The session of the server ``key`` ends without a request: it is at ``address``, which is full."""
+        session = self._session(key)
+        if session is not None:
+            self.frontier.queue.addresses.wait_at(session.server, address)
+            self.dispatcher.end(session)
 
     def end_session(self, key: str) -> None:
         """End the server's session before we close its connection: nothing is learned from that closing."""

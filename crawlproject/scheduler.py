@@ -40,6 +40,7 @@ from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.last_wait import LastWait
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.network import NetworkOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.ends import RequestEnds
@@ -100,7 +101,9 @@ class FrontierScheduler(BaseScheduler):
         self._stats = stats_of(crawler)
         quicken_stats(self._stats)
         self.dupefilter = build_from_crawler(load_object(crawler.settings["DUPEFILTER_CLASS"]), crawler)
-        frontier = options.new_frontier(LimitOptions.of(crawler).budgets(), admits_newcomers=True)
+        most = NetworkOptions.of(crawler).address_sessions
+        budgets = LimitOptions.of(crawler).budgets()
+        frontier = options.new_frontier(budgets, admits_newcomers=True, address_sessions=most)
         dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
         self._frontier = frontier
         self._dispatcher = dispatcher
@@ -500,7 +503,7 @@ class FrontierScheduler(BaseScheduler):
     def _refuse(self, entry: Entry, reason: Reason, request: Request | None = None) -> None:
         """Fetch nothing of an ``entry`` that has left the queue: its request fails, unless it is a link."""
         if self._backend.is_link(entry):
-            self._drop(entry, reason)
+            self._leave(entry, reason)
             return
         try:
             request = request or self._entries.read(entry)

@@ -400,7 +400,8 @@ class RedisBackend(StoringBackend):
         for name, count in counts.items():
             self._stats.set_value(f"workers/{name}", count)
 
-    def share_pages(self, own: int, total: int, workers: int) -> None:
+    def share_limits(self, own: int, total: int, workers: int) -> None:
+        self._frontier.queue.addresses.share(workers)
         crawl = frontier_of(self._crawler)
         if crawl is not None and (most := crawl.limits["pages"]):  # the operator may have changed it
             budgets = self._frontier.budgets

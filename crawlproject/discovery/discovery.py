@@ -9,6 +9,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import side_answer
+from crawlproject.discovery.aliases import HostAliases
 from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps, link_filter
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
@@ -18,13 +19,15 @@ from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import Crawl, stats_of
+from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.live_limits import ORDERED
 from crawlproject.links import sitemap_callback
+from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import Reason
-from crawlproject.urls.server_key import server_key
+from crawlproject.urls.server_key import domain_of_server, server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     from crawlproject.backends.protocol import Backend
     from crawlproject.dupefilter import SeenDupeFilter
-    from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.live_limits import LiveLimits
     from crawlproject.frontier.quality import Quality
@@ -93,7 +95,20 @@ class Discovery:
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
         self._exchange = backend.exchange
-        checks = LinkChecks(rules, self._guard, self._limits, self._files, backend.exchange, ports.limits)
+        self._quality = ports.quality
+        self._seen = seen
+        self._owners = owners = Crawl.of(crawler).part(Owners)
+        self._aliases = HostAliases(
+            frontier,
+            seen,
+            backend,
+            self._are_alike,
+            stats.inc_value,
+            is_on=DuplicateOptions.of(crawler).aliases,
+        )
+        checks = LinkChecks(
+            rules, self._guard, self._limits, self._files, backend.exchange, self._aliases, ports.limits
+        )
         self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
         self._received = ReceivedEntries(
             backend,
@@ -103,10 +118,10 @@ class Discovery:
             files=self._files,
             limits=self._limits,
             guard=self._guard,
+            aliases=self._aliases,
             fates=ports.fates,
         )
         self._has_lost = False
-        owners = Crawl.of(crawler).part(Owners)
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates, owners)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
@@ -142,6 +157,32 @@ class Discovery:
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
+
+    def has_names(self, key: str, hosts: Sequence[str]) -> None:
+        """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled.
+
+        O(length of ``hosts``).
+        """
+        url, server = f"{key}/", self._frontier.server(key)
+        if server is None or not self._aliases.is_suspected(key, hosts) or not self._links.wants(url):
+            return
+        best = max(server.urls.best_quality, self._quality.quality(url, 1))
+        if self._seen.url_is_new(url):
+            self._frontier.push([entry := Entry(url, best, 1, 1)])
+            self._queued(1, entry)
+        else:
+            self._frontier.raise_quality([(url, best)])
+
+    def merge(self, key: str, main: str) -> None:
+        """See ``PageIntake``."""
+        self._aliases.merge(key, main)
+
+    def _are_alike(self, key: str, main: str) -> bool:
+        """Whether the servers may be one: of one spider, which follows links to ``main``; and, as of these one worker
+        has all, of one registered domain if there are several workers."""
+        if self._owners.of(key) is not self._owners.of(main) or not self._links.may_lead_to(main):
+            return False
+        return self._exchange is None or domain_of_server(key) == domain_of_server(main)
 
     def release(self, name: str) -> Iterator[None]:
         """Release the servers that ``name`` covers from the guard, in steps."""
@@ -192,6 +233,8 @@ class Discovery:
             return None
         if self.is_refused(entry):
             return Reason.EXCLUDED
+        if self._aliases and self._aliases.takes(entry):
+            return Reason.ALIAS
         is_file = request.errback is link_failed and self._files.is_dropped(request.url)
         return Reason.EXTENSION if is_file else None
 

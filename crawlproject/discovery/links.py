@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Exchange
+    from crawlproject.discovery.aliases import HostAliases
     from crawlproject.discovery.page_limits import PageLimits
     from crawlproject.discovery.skipped_files import SkippedFiles
     from crawlproject.discovery.trap_guard import TrapGuard
@@ -101,6 +102,7 @@ class LinkChecks:
     limits: PageLimits | None = None
     files: SkippedFiles | None = None
     exchange: Exchange | None = None
+    aliases: HostAliases | None = None
     live: LiveLimits = LiveLimits({})  # noqa: RUF009 - without limits
 
 
@@ -126,6 +128,7 @@ class LinkIntake:
             checks.files,
             checks.exchange,
         )
+        self._aliases = checks.aliases
         link_filter = checks.rules
         of_files = replace(link_filter, extensions=frozenset())
         # why URLs are refused: by all rules, and by all but those on extensions
@@ -158,6 +161,14 @@ class LinkIntake:
                 self.counts[name] += count
                 self._stats.inc_value(f"frontier/links/{name}", count)
 
+    def wants(self, url: str) -> bool:
+        """Whether the rules let a link to the canonical ``url`` be followed. O(length)."""
+        return self._reasons[0](url) is None and not (self._live.has_patterns and self._live.refuses(url))
+
+    def may_lead_to(self, key: str) -> bool:
+        """Whether links to the server ``key`` are followed, apart from patterns. O(length)."""
+        return self._reasons_of_seeds[0](f"{key}/") is None
+
     def close(self) -> None:
         """Close the link record; say which patterns matched no link."""
         for name, patterns in self._patterns.items():
@@ -173,6 +184,9 @@ class LinkIntake:
             if some.start:
                 yield None
             urls += self.canonical(links, links.hrefs[some])
+        if self._aliases:
+            written, urls = urls, self._aliases.all_mapped(urls)
+            counts["aliased"] += sum(url is not other for url, other in zip(urls, written, strict=True))
         page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
         guarded = None
         if self._guard is not None and page is not None and links.kind == "page":

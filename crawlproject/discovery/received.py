@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
+    from crawlproject.discovery.aliases import HostAliases
     from crawlproject.discovery.page_limits import PageLimits
     from crawlproject.discovery.skipped_files import SkippedFiles
     from crawlproject.discovery.trap_guard import TrapGuard
@@ -50,9 +51,10 @@ class ReceivedEntries:
         files: SkippedFiles,
         limits: PageLimits,
         guard: TrapGuard | None,
+        aliases: HostAliases,
         fates: Fates,
     ) -> None:
-        self._guard, self._limits, self._files = guard, limits, files
+        self._guard, self._limits, self._files, self._aliases = guard, limits, files, aliases
         self.new_share = NewShare()
         self._backend = backend
         self._seen = seen
@@ -85,6 +87,8 @@ class ReceivedEntries:
     def links(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
         """The new URLs among ``links``, and the quality that the known ones gain. O(length) each."""
         guard = self._guard
+        if self._aliases:
+            links = [entry._replace(url=self._aliases.mapped(entry.url)) for entry in links]
         wanted: list[Entry] = []
         for entry in links:
             if self._limits and self._limits.refuses(entry.url):

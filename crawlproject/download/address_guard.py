@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import errno
 import socket
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from crawlproject.options.network import NetworkOptions
 from crawlproject.urls.server_key import host_of, server_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -84,25 +84,35 @@ class Refusal(NamedTuple):
 
 
 class AddressGuard:
-    """Checks addresses; networks in ``allowed`` may be contacted even if they are not public."""
+    """Checks addresses; networks in ``allowed`` may be contacted even if they are not public.
 
-    def __init__(self, allowed: Iterable[Network] = ()) -> None:
+    ``limits_own``: sessions at these are limited as well (``FRONTIER_ADDRESS_SESSIONS``).
+    """
+
+    def __init__(self, allowed: Iterable[Network] = (), *, limits_own: bool = False) -> None:
         self._allowed = tuple(allowed)
+        self._limits_own = limits_own
         self._of_server = lru_cache(SERVERS_REMEMBERED)(self._refusal_of_server)
         self.refusal = lru_cache(SERVERS_REMEMBERED)(self._refusal)
+        self._of_public = lru_cache(SERVERS_REMEMBERED)(partial(self._refusal, allowed=()))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """By the settings (``FRONTIER_ALLOWED_NETWORKS``)."""
-        return cls(NetworkOptions.of(crawler).allowed_networks)
+        options = NetworkOptions.of(crawler)
+        return cls(options.allowed_networks, limits_own=options.limits_own_addresses)
 
-    def _refusal(self, address: str) -> Refusal | None:
+    def limited(self, address: str) -> str:
+        """``address`` if the sessions there are limited, else "": it is not public. O(1) if known, O(networks)."""
+        return address if self._limits_own or self._of_public(address) is None else ""
+
+    def _refusal(self, address: str, allowed: tuple[Network, ...] | None = None) -> Refusal | None:
         """The reason not to contact ``address`` (an IP address, optionally with a zone); None if allowed. O(networks).
 
         An IPv6 address with embedded IPv4 addresses is judged by those.
         """
         for each in _meant(ip_address(address.partition("%")[0])):
-            if any(each in network for network in self._allowed):
+            if any(each in network for network in (self._allowed if allowed is None else allowed)):
                 continue
             for network, kind in _TABLE:
                 if each in network:
@@ -163,26 +173,40 @@ class GuardedSockets:
     """A factory of sockets: called with each address before a connection to it is opened.
 
     Every address passes here, whether it comes from DNS, a redirect or a retry.  A refused address is handled like one
-    that does not answer: the host's next address is tried.  ``local``: the address that they are to be bound to.
+    that does not answer: the host's next address is tried.  So is one that has no room for another session, as
+    ``has_room`` says, which is called with "" for a proxy.  ``local``: the address that they are to be bound to.
     """
 
-    def __init__(self, guard: AddressGuard, local: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        guard: AddressGuard,
+        local: tuple[str, int] | None = None,
+        has_room: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self.local = local
         self._guard = guard
+        self._has_room = has_room
         self._to_proxy = False
         self._refusal: Refusal | None = None
+        self._full = ""
         self._tried = 0  # addresses not refused
 
     def expect(self, *, to_proxy: bool) -> None:
         """Called before each request. ``to_proxy``: it goes to the user's proxy, whose address is not checked."""
         self._to_proxy = to_proxy
         self._refusal = None
+        self._full = ""
         self._tried = 0
 
     @property
     def refusal(self) -> Refusal | None:
         """The reason why the connection of this request was not opened; None if an address was tried."""
         return self._refusal if not self._tried else None
+
+    @property
+    def full(self) -> str:
+        """The address for whose room the connection of this request has to wait; "" if an address was tried."""
+        return self._full if not self._tried else ""
 
     def __call__(self, address_info: Any) -> socket.socket:
         """Create the socket for an entry of ``getaddrinfo``; raises PermissionError if its address is refused."""
@@ -191,5 +215,9 @@ class GuardedSockets:
         if refusal is not None:
             self._refusal = refusal
             raise PermissionError(errno.EACCES, str(refusal))
+        limited = "" if self._to_proxy else self._guard.limited(address[0])
+        if not self._has_room(limited):
+            self._full = limited
+            raise PermissionError(errno.EACCES, f"{limited} has as many sessions as it may have")
         self._tried += 1
         return socket.socket(family, kind, protocol)

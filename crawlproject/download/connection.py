@@ -27,6 +27,7 @@ class Connection:
     """A connection to one server, perhaps by a proxy; bound to ``local_address``.
 
     ``on_lost`` is called with it when the server closes its socket, ``on_left`` when an answer is not read to its end.
+    ``has_room``: whether an IP address may have another session.
     """
 
     def __init__(
@@ -35,8 +36,9 @@ class Connection:
         local_address: tuple[str, int] | None = None,
         on_lost: Callable[[Connection], None] = lambda _: None,
         on_left: Callable[[], None] = lambda: None,
+        has_room: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        self.sockets = GuardedSockets(opening.guard, local_address)
+        self.sockets = GuardedSockets(opening.guard, local_address, has_room)
         self.local_address = local_address
         self.left = on_left
         self._on_lost = on_lost

@@ -97,6 +97,7 @@ class FrontierDownloadHandler(HttpHandler):
             ),
             on_lost=self._lost,
             on_left=self._left,
+            has_room=self._has_room,
         )
         self._newcomers: NewcomerNames | None = None
         self._outages: Outages | None = None
@@ -272,6 +273,9 @@ class FrontierDownloadHandler(HttpHandler):
         except DownloadConnectionRefusedError as error:
             if connection.sockets.refusal is not None:
                 raise AddressRefused(key, connection.sockets.refusal) from error
+            if connection.sockets.full and crawl is not None:
+                crawl.wait_at(key, connection.sockets.full)
+                raise SessionAbandoned(key) from error
             raise
         finally:
             if watch is not None:
@@ -301,6 +305,9 @@ class FrontierDownloadHandler(HttpHandler):
         if keep or self._crawl.handed_out(request):
             return self._crawl.may_send
         return partial(_unless_rest_began, self._crawl, server_key(request.url))
+
+    def _has_room(self, key: str, address: str) -> bool:
+        return self._crawl is None or self._crawl.has_room(key, address)
 
     def _left(self, key: str) -> None:
         """The rest of a body is not read: its connection ends, and the session with it."""

@@ -64,6 +64,9 @@ _WORDS = {
 _IN_WORDS = frozenset(_WORDS.values())
 
 
+#: Names of a chain of CNAME records that are read: dnspython follows 16.
+MAX_NAMES = 4
+
 #: Seconds for which a name server that did not answer is asked after the others.
 ASIDE = 60.0
 
@@ -75,6 +78,8 @@ class Answer(NamedTuple):
     addresses: tuple[str, ...]
     #: TTL in seconds.
     ttl: float
+    #: Of which it is an alias (CNAME), in order; at most ``MAX_NAMES``.
+    names: tuple[str, ...] = ()
 
 
 class NameLookupError(OSError):
@@ -163,7 +168,8 @@ class NameLookup:
         found = [answer for answer in answers if answer.addresses]
         if not found:
             raise NameLookupError(name, "no_address", min(answer.ttl for answer in answers))
-        return Answer(tuple(each for answer in found for each in answer.addresses), min(a.ttl for a in found))
+        addresses = tuple(each for answer in found for each in answer.addresses)
+        return Answer(addresses, min(answer.ttl for answer in found), found[0].names)
 
     async def _ask(self, name: str) -> list[Answer]:
         if not self._has_ipv6:  # without a route, query IPv6 only if there is no IPv4 address
@@ -188,7 +194,7 @@ class NameLookup:
         self._learn(order, answer.nameserver, answer.port)
         addresses = tuple(each.address for each in answer.rrset) if answer.rrset is not None else ()
         ttl = answer.chaining_result.minimum_ttl if addresses else _soa_ttl(answer.response) or 0.0
-        return Answer(addresses, float(ttl))
+        return Answer(addresses, float(ttl), _names(answer) if addresses else ())
 
     def _next_order(self) -> Sequence[Any]:
         """The name servers in the order in which this look-up asks them: each begins in its turn."""
@@ -206,6 +212,11 @@ class NameLookup:
                 self._silent.pop(server, None)
                 return
             self._silent[server] = CLOCK() + ASIDE
+
+
+def _names(answer: dns.resolver.Answer) -> tuple[str, ...]:
+    targets = [records[0].target for records in answer.chaining_result.cnames[:MAX_NAMES]]
+    return tuple(target.to_text(omit_final_dot=True).lower() for target in targets)
 
 
 def _place(server: Any) -> tuple[str, int]:

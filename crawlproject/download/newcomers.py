@@ -103,7 +103,9 @@ class NewcomerNames:
         if self._crawl.admits_any:
             return  # it was admitted; or the frontier is closed
         if found.failure is None:
-            self._crawl.frontier.admit(key)
+            if found.names:
+                self._crawl.intake.has_names(key, found.names)
+            self._crawl.frontier.admit(key, self._guard.limited(found.addresses[0]))
         else:
             self._failed(key, NameLookupError(host_of(key), found.failure), found.expires)
         if not self._is_asking:  # else the scheduler is about to look

@@ -51,7 +51,8 @@ class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
 
     ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not;
-    ``on_left`` when the rest of an answer is not read, which ends the connection.
+    ``on_left`` when the rest of an answer is not read, which ends the connection.  ``has_room(server's key, address)``
+    tells whether its session may connect to this IP address.
 
     A connection with a session lives until ``close`` is called for its server (the session has ended and is not
     parked); one without a session lives while requests use it.
@@ -64,8 +65,9 @@ class ConnectionPool:
         *,
         on_lost: Callable[[str], None] = lambda _: None,
         on_left: Callable[[str], None] = lambda _: None,
+        has_room: Callable[[str, str], bool] = lambda _, __: True,
     ) -> None:
-        self._on_lost, self._on_left = on_lost, on_left
+        self._on_lost, self._on_left, self._has_room = on_lost, on_left, has_room
         self._limit = limit
         self._places = asyncio.Semaphore(limit)
         self._opening = opening
@@ -124,7 +126,11 @@ class ConnectionPool:
             connection = self._connections.get(server_key)
         if connection is None:
             connection = self._connections[server_key] = Connection(
-                self._opening, local_address, partial(self._lost, server_key), partial(self._on_left, server_key)
+                self._opening,
+                local_address,
+                partial(self._lost, server_key),
+                partial(self._on_left, server_key),
+                partial(self._has_room, server_key),
             )
         connection.begin_use(keep=keep)
         has_turn = False

@@ -42,6 +42,8 @@ class Found(NamedTuple):
     expires: float
     #: From then on the name may be looked up again in advance.
     ageing: float
+    #: Of which it is an alias.
+    names: tuple[str, ...] = ()
 
 
 class CachingResolver:
@@ -162,7 +164,7 @@ class CachingResolver:
                 answer = await self._lookup.look_up(name)
             lifetime = min(max(answer.ttl, MIN_TTL), MAX_TTL)
             now = self._clock()
-            found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2)
+            found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2, answer.names)
             if answer.ttl != inf:  # else hosts(5) has it
                 self._is_explained(name, None)
         except NameLookupError as error:

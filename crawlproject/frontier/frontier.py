@@ -339,10 +339,13 @@ class Frontier:
         server = self.queue.ask_newcomer(now, admitted)
         return None if server is None else server.key
 
-    def admit(self, key: str) -> bool:
-        """Let the newcomer ``key`` get a session; False if it no longer waits for that. O(log servers)."""
+    def admit(self, key: str, address: str = "") -> bool:
+        """Let the newcomer ``key`` get a session; False if it no longer waits for that. O(log servers).
+
+        ``address``: at which sessions are limited; empty: at none.
+        """
         server = self.servers.get(key)
-        return server is not None and self.queue.admit(server)
+        return server is not None and self.queue.admit(server, address)
 
     def name_failed(self, key: str, now: float, error: str, wait: float = 0.0, *, is_final: bool) -> bool:
         """Learn that the name of the server ``key`` was not found; ``is_final``: it does not exist.

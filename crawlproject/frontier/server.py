@@ -167,10 +167,12 @@ class Server:
     copy_run: CopyRun | None = None  # copies since its last page with new content
     shared: SharedPages | None = None  # pages that other servers have, too
     demotion: float = 1.0  # factor on its rank: below 1 for a mirror
+    alias_of: str = ""  # the server whose other name it is
     worth: float = 1.0  # factor on its rank: demotion and share of copies
     session: Session | None = None
     parked: Session | None = None  # session with an open, idle connection
     group: Group | None = None
+    address: str = ""  # IP address at which sessions are limited; empty: none, or not known yet
     domain: str | None = None  # registered domain, once it was needed
     crowd: Crowd[Server] | None = None  # in which it stands while it is ready
     heap_item: HeapItem | None = None

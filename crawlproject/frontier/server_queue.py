@@ -6,7 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.queues.heap import LazyHeap
-from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
+from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.frontier.server import Awaited, Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
 from crawlproject.urls.server_key import domain_of_server, end_of_host
@@ -48,7 +48,7 @@ class ServerQueue:
     in the group's own heap; when the group is free again, its best server is recalled.
 
     ``shares`` limits the sessions of each registered domain while servers of other domains are ready, ``look_ups`` the
-    newcomers of each that are asked for at the same time.
+    newcomers of each that are asked for at the same time, ``addresses`` the sessions at each IP address.
 
     With ``admits_newcomers``, a ready server that has never answered stands in a line of its own and gets no session
     until the caller has admitted it: ``ask_newcomer`` takes the best one, ``admit`` ends its look-up.  While most
@@ -69,8 +69,9 @@ class ServerQueue:
         self._admits_newcomers = admits_newcomers
         self.domains = Domains()
         self.shares, self.look_ups = DomainShares(self.domains), DomainShares(self.domains)
-        self.ready, self.admitted, self.asked = [ReadyLine[Server](self.shares) for _ in range(3)]
-        self.newcomers = ReadyLine[Server](self.shares, self.look_ups)
+        self.addresses = AddressPlaces()
+        self.ready, self.admitted, self.asked = [ReadyLine[Server](self.addresses, self.shares) for _ in range(3)]
+        self.newcomers = ReadyLine[Server](self.addresses, self.shares, self.look_ups)
         self.lines = (self.ready, self.admitted, self.newcomers, self.asked)
         self._guests = 0  # leased newcomers
         self.limit: float = inf  # sessions that may be open
@@ -170,6 +171,7 @@ class ServerQueue:
             self._step(server, LEASE)
             self.leased += 1
             self.shares.take(server)
+            self.addresses.take(server)
             self._guests += server.line == ADMITTED
             return server
         return None
@@ -231,7 +233,7 @@ class ServerQueue:
         others = [first for line in (self.ready, self.admitted) if (first := line.peek()) is not None]
         waiting = len(self.admitted) + len(self.asked)
         if not self.shares.is_full(server):
-            waiting -= self.admitted.crowded
+            waiting -= self.admitted.crowded  # also those at full addresses: others are found only by their names
             if all(self._turn(server) < self._turn(other) for other in others):
                 waiting = 0
         if waiting >= admitted:
@@ -239,20 +241,24 @@ class ServerQueue:
         self._line_up(server, ASKED)
         return server
 
-    def admit(self, server: Server) -> bool:
-        """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers)."""
+    def admit(self, server: Server, address: str = "") -> bool:
+        """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers).
+
+        ``address``: at which sessions are limited; empty: at none.
+        """
         if server.state is not READY or server.line != ASKED:
             return False
-        self._line_up(server, ADMITTED)
+        self._line_up(server, ADMITTED, address)
         return True
 
-    def _line_up(self, server: Server, line: int) -> None:
+    def _line_up(self, server: Server, line: int, address: str = "") -> None:
         """Move a ready server to another line, by its rank; it has waited since it became ready. O(log servers)."""
         assert server.heap_item is not None
         arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
         self._leave_line(server)
         server.line = line
+        server.address = address or server.address
         if line == ASKED:
             self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server), arrival)
@@ -271,6 +277,7 @@ class ServerQueue:
         self._step(server, RELEASE)
         self.leased -= 1
         self.shares.leave(server)
+        self.addresses.leave(server)
         if server.line == ADMITTED:
             self._guests -= 1
             if server.answered or server.failures:
@@ -308,7 +315,9 @@ class ServerQueue:
 
     def first_due(self) -> float | None:
         """The earliest time at which ``lease`` can succeed; None if no server waits. O(1) amortised."""
-        return self.now if self._best() is not None else self.resting.first_key()
+        if self._best() is not None or self.ready.is_unsure or self.admitted.is_unsure:
+            return self.now
+        return self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[str]:
         """Keys of the ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
@@ -366,6 +375,11 @@ class ServerQueue:
     def only_failing(self) -> bool:
         """Whether all servers that have URLs or a session fail and have never answered, and there are some. O(1)."""
         return self._awaited[AWAITED_VAINLY] > 0 == self._awaited[AWAITED]
+
+    @property
+    def shut(self) -> int:
+        """Number of ready servers set aside because their IP address is full. O(full addresses)."""
+        return self.ready.shut + self.admitted.shut
 
     def counts(self) -> dict[str, int]:
         """Number of servers in each state except idle. O(1), O(groups) with groups."""

@@ -72,6 +72,8 @@ class ServerTable:
         self.store: FrontierStore | None = None
         #: Change them by ``set_delay`` and ``Frontier.block``.
         self.orders = FrontierOrders()
+        #: Server -> the one whose other name it is, which is none itself.
+        self.aliases: dict[str, str] = {}
         self._by_key: dict[str, Server] = {}
         self._queue = queue
         self._expectations = expectations
@@ -122,6 +124,7 @@ class ServerTable:
         Whoever still refers to it finds an empty queue in memory, so that nothing reaches the store.
         """
         del self._by_key[server.key]
+        self.aliases.pop(server.key, None)
         server.urls = UrlQueue(by_quality=self._by_quality, window=server.limit)
 
     def locate(self, url: str) -> tuple[Server, str]:
@@ -168,6 +171,8 @@ class ServerTable:
 
     def restored(self, server: Server) -> None:
         """Derive the values of ``server`` that are not stored; the caller must then place it."""
+        if server.alias_of:
+            self.aliases[server.key] = server.alias_of
         server.update_worth()
         self._predict_session(server)
         self._expectations.update(server)
@@ -348,6 +353,18 @@ class ServerTable:
         self.changed(server)
         self.changed(other)
         return None if mirror is None else mirror.key
+
+    def learn_alias(self, key: str, main: str) -> bool:
+        """Learn that the known server ``key`` is another name of ``main``; False if that is one of it. O(aliases)."""
+        main = self.aliases.get(main, main)
+        if main == key:
+            return False
+        for each in (key, *(alias for alias, its in self.aliases.items() if its == key)):
+            self.aliases[each] = main
+            if (server := self.get(each)) is not None:
+                server.alias_of = main
+                self.changed(server)
+        return True
 
     def demote(self, key: str, factor: float) -> None:
         """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""

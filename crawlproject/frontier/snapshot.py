@@ -7,6 +7,7 @@ all servers); the functions for ``Frontier`` and ``Server`` are here.  Keys and 
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.guard.copies import CopyRun, SharedPages
@@ -58,6 +59,8 @@ _FIELDS: Fields = (
     ("pages", "pages", count),
     ("copies", "copies", count),
     ("demoted_because", "demoted_because", text),
+    ("alias_of", "alias_of", text),
+    ("address", "address", lambda state, key, _: intern(state.text(key, ""))),
 )
 #: What is stored of each server.
 _ALWAYS: Fields = (("ready_at", "ready_at", number), ("demotion", "demotion", positive))

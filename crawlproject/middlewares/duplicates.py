@@ -15,6 +15,8 @@ from crawlproject.content.near import NearDuplicates
 from crawlproject.content.sketch import IS_FAST, PageSketch
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page
+from crawlproject.download.resolver import CachingResolver
+from crawlproject.engine import Crawl
 from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
@@ -22,11 +24,14 @@ from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.seen.fingerprint import bytes_fingerprint
 from crawlproject.storage.content_file import FILE_NAME, ContentFile
-from crawlproject.urls import resolve, server_key
+from crawlproject.urls import host_of, resolve, server_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response, TextResponse
+
+    from crawlproject.crawl_frontier import CrawlFrontier
+    from crawlproject.download.resolver import Found
 
 logger = logging.getLogger(__name__)
 
@@ -133,12 +138,38 @@ class DuplicatesMiddleware(CrawlerMiddleware):
         crawl.intake.learn_content(server, url, copy=first is not None)
         if first is None or server == server_key(first) or _path(url) != _path(first):
             return
+        if _path(url) == ("/", "") and not crawl.admits_any:
+            self._compare_names(crawl, server, server_key(first))
         mirror = crawl.frontier.servers.learn_shared(server, server_key(first))
         if mirror is not None:
             self._stats.inc_value("duplicates/mirrors")
             other = server_key(first) if mirror == server else server
             logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
             crawl.frontier.servers.demote(mirror, MIRROR_FACTOR)
+
+    def _compare_names(self, crawl: CrawlFrontier, one: str, other: str) -> None:
+        """Two servers have one front page: they are one if the host of one is an alias of the other's, by DNS.
+
+        Through a proxy nothing is known of addresses.
+        """
+        resolver = Crawl.of(self._crawler).part(CachingResolver)
+
+        def compare(of_one: Found, of_other: Found) -> None:
+            if set(of_one.addresses).isdisjoint(of_other.addresses):
+                return
+            if host_of(other) in of_one.names:
+                crawl.intake.merge(one, other)
+            elif host_of(one) in of_other.names:
+                crawl.intake.merge(other, one)
+
+        if _place(one) == _place(other):
+            resolver.ask(host_of(one), lambda found: resolver.ask(host_of(other), partial(compare, found)))
+
+
+def _place(key: str) -> tuple[str, str]:
+    """Scheme and port of a server."""
+    parts = urlsplit(key)
+    return parts.scheme, parts.netloc.removeprefix(host_of(key))
 
 
 def _path(url: str) -> tuple[str, str]:

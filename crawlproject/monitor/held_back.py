@@ -78,6 +78,8 @@ def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     if servers.with_urls == 1 and survey is not None and survey.longest is not None:
         urls = max(0, len(survey.longest.urls) - survey.beyond_limits)
         return f"one server left: {_with_time(survey.longest, urls, moment)}"
+    if shut := moment.crawl.frontier.queue.shut:
+        return f"addresses: {counted(shut, 'server')} at IP addresses with FRONTIER_ADDRESS_SESSIONS sessions"
     resting = servers.resting + servers.waiting
     if resting and survey is not None and 2 * survey.failing > servers.with_urls:
         failing = f"{min(survey.failing, servers.with_urls)} of {counted(servers.with_urls, 'server')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.frontier.queues.ready_line import crowd_at
 from crawlproject.frontier.states import ServerState
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def state_reason(server: Server) -> str:
         return _last_error(server) or STATES[LEFT]
     if server.blocked:
         return STATES[BLOCKED]
+    if server.crowd is not None and server.crowd.name == crowd_at(server.address):
+        return f"its IP address {server.address} has as many sessions as it may (FRONTIER_ADDRESS_SESSIONS)"
     return rest_reason(server) if server.state is ServerState.RESTING else ""
 
 

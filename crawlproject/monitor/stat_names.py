@@ -76,6 +76,7 @@ frontier/servers/left: servers that had never answered when nothing else was lef
 
 frontier/links/found: links handed over as `Links`
 frontier/links/new, frontier/links/seen, frontier/links/sent: of these, queued; seen before; sent to other workers
+frontier/links/aliased: of these, changed from an alias to the name that is crawled (`duplicates/aliases`)
 frontier/links/pages_recorded, frontier/links/record_failed: pages written to `FRONTIER_LINKS_FILE`; errors that ended
     the writing
 frontier/links/probed/extension: links with an extension fetched as a test
@@ -105,6 +106,7 @@ duplicates/short: pages with too little text for near-duplicates
 duplicates/not_followed: copies whose links are not followed
 duplicates/damaged: contents that could not be read from `contents.sqlite`, or written to it
 duplicates/mirrors: servers found to be mirrors
+duplicates/aliases: servers found to be other names of one that is crawled
 
 ## robots.txt
 

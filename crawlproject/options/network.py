@@ -59,12 +59,20 @@ def _network(entry: str) -> Network:
         raise ValueError(message) from error
 
 
+def _address_sessions(reader: Reader) -> int:
+    # Common web servers answer 8 requests at once; with 4, sites that share addresses as on the web took 1.7 times as
+    # long until 80% of their quality, with 8 10% longer (docs/limits.md#sessions-at-one-address).
+    return reader.count("FRONTIER_ADDRESS_SESSIONS", 8)
+
+
 @dataclass(frozen=True)
 class NetworkOptions(Options):
     """DNS look-ups, and the addresses that may be contacted. Times in seconds.
 
     FRONTIER_ALLOWED_NETWORKS: non-public networks and addresses that may be contacted, such as `127.0.0.0/8,fd00::/8`
         ([addresses](limits.md#addresses))
+    FRONTIER_ADDRESS_SESSIONS: sessions at once at one IP address, whatever the names of its servers; 0: no limit. By
+        default public addresses only ([addresses](limits.md#sessions-at-one-address))
     FRONTIER_DNS_SERVERS: name servers, each `ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`; default: the system's
     FRONTIER_DNS_TIMEOUT: maximum time of a look-up with all its tries, seconds
     FRONTIER_DNS_PREFETCH: servers resolved before their sessions open; 0: none, for crawls through a proxy
@@ -88,6 +96,10 @@ class NetworkOptions(Options):
     allowed_networks: tuple[Network, ...] = setting(
         lambda reader: tuple(map(_network, reader.strings("FRONTIER_ALLOWED_NETWORKS", [])))
     )
+    #: 0: no limit.
+    address_sessions: int = setting(_address_sessions)
+    #: Whether that holds at addresses that are not public, too: they are the user's own.
+    limits_own_addresses: bool = setting(lambda reader: reader.is_set("FRONTIER_ADDRESS_SESSIONS"))
     # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it
     # (DOWNLOAD_MAXSIZE), its text and the process itself (110 MB) less than 300 MB, whatever servers send.
     max_active_size: int = setting(Reader.count, "FRONTIER_MAX_ACTIVE_SIZE", 16 * 1024 * 1024, least=1)

@@ -265,7 +265,9 @@ class FrontierOptions(Options):
         lambda reader: reader.choice("FRONTIER_MISSING_SPIDER", "wait", ("wait", "web")) == "web"
     )
 
-    def new_frontier(self, budgets: Budgets | None = None, *, admits_newcomers: bool = False) -> Frontier:
+    def new_frontier(
+        self, budgets: Budgets | None = None, *, admits_newcomers: bool = False, address_sessions: int = 0
+    ) -> Frontier:
         """An empty frontier. Groups by address are not known beforehand: they are joined at the look-up."""
         frontier = Frontier(
             self.policy(),
@@ -278,4 +280,5 @@ class FrontierOptions(Options):
         )
         if self.group == "server":  # a group has one session anyway
             frontier.queue.share_sessions(self.domain_share)
+        frontier.queue.addresses.limit(address_sessions)
         return frontier

@@ -182,7 +182,7 @@ class Owners:
         return self._by_name.get(name)
 
     def of(self, url: str) -> Owner | None:
-        """The owner of the page at ``url``; None: the crawl's own spider. O(labels), 1 us for a known server."""
+        """The owner of the page at ``url``; None: the crawl's own spider. O(labels), as ``DomainTable.of``."""
         return self._table.of(url) if self._by_domain else None
 
     def of_call(self, callback: Callable[..., Any] | None) -> Owner | None:

@@ -23,6 +23,7 @@ from crawlproject.options import by_domain
 from crawlproject.options.by_domain import DomainOptions, OwnSettings
 from crawlproject.requests.owners import Owner, Owners, current
 from crawlproject.spiders.reloading import Modules
+from crawlproject.urls.link_filter import is_domain
 from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
@@ -144,6 +145,12 @@ class Several:
         entries = allowed_entries(spider)[1]
         if not entries:
             raise ValueError(f"the spider {name} has no allowed_domains: it cannot be one of several")
+        bad = [entry for entry in entries if not is_domain(entry)]
+        if bad:
+            told = f"the spider {name}: allowed_domains: {bad[0]!r:.100} is not a domain"
+            if len(bad) == len(entries):
+                raise ValueError(told)
+            logger.warning("%s: %d such entries are ignored", told, len(bad))
         names = by_domain.changed(settings, crawl)
         by_domain.check(name, names)
         try:

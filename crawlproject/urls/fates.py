@@ -167,6 +167,10 @@ class Reason(StrEnum):
         *("merged", 38, (_Q,), "Its page is known under another address."),
         "FRONTIER_GUARD_RELEASED with its server (docs/traps.md).",
     )
+    ALIAS = (
+        *("alias", 49, (_Q,), "Its host is another name of one that has the page, by DNS; JOBDIR keeps it queued."),
+        "FRONTIER_DUPLICATES_ALIASES = False.",
+    )
     EXTENSION = (
         *("extension", 39, (_L, _Q), "Its extension is that of a file, and its server answers such URLs with files."),
         "FRONTIER_LINKS_SKIP_EXTENSIONS, FRONTIER_LINKS_SKIP_AFTER.",
@@ -207,7 +211,9 @@ class Reason(StrEnum):
         return _R if _R in self.stages else _A
 
 
-_STAYING = frozenset((Reason.KEPT, Reason.PAGE_LIMIT, Reason.NO_ANSWER, Reason.UNREADABLE, Reason.SPIDER_MISSING))
+_STAYING = frozenset(
+    (Reason.KEPT, Reason.PAGE_LIMIT, Reason.NO_ANSWER, Reason.UNREADABLE, Reason.SPIDER_MISSING, Reason.ALIAS)
+)
 _BY_NUMBER = {reason.number: reason for reason in Reason}
 _STAGES = tuple(Stage)
 _BITS = 6

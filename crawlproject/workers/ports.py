@@ -58,7 +58,7 @@ class Crawl(Protocol):
     def report(self, counts: Mapping[str, float]) -> None:
         """Note counts of this worker by name, about once a second."""
 
-    def share_pages(self, own: int, total: int, workers: int) -> None:
+    def share_limits(self, own: int, total: int, workers: int) -> None:
         """This worker has fetched ``own`` pages in this run, ``workers`` together ``total`` in all runs."""
 
     def acted(self, mark: str) -> None:

@@ -314,7 +314,7 @@ class Worker:
         if not could_start:
             self._crawl.wake()
         self._crawl.report(counts | {"pages": beat.pages})
-        self._crawl.share_pages(pages, beat.pages, len(staying(beat)))
+        self._crawl.share_limits(pages, beat.pages, len(staying(beat)))
         self._crawl.acted(beat.actions)
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle

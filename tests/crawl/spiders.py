@@ -45,6 +45,17 @@ class LinksSpider(Spider):
         yield Links(response, response.css("a::attr(href)").getall())
 
 
+class StartElsewhereSpider(LinksSpider):
+    """Its start pages are outside of its domains, which plain Scrapy allows."""
+
+    name = "start_elsewhere"
+    allowed_domains = ["www.other.test"]
+
+    async def start(self) -> AsyncIterator[Any]:
+        for seed in self.seeds.split(","):
+            yield Request(seed, dont_filter=True)
+
+
 class AgainSpider(Spider):
     """Requests two pages of ``root``, one after the other; an item says which page each is an exact copy of."""
 

@@ -81,6 +81,7 @@ ELSEWHERE = {
     Reason.FOREIGN: "discovery/test_sitemaps.py",
     Reason.SITEMAP_LIMIT: "discovery/test_sitemaps.py",
     Reason.ON_COPY: "crawl/test_duplicates.py",
+    Reason.ALIAS: "crawl/test_aliases.py",
     Reason.SPIDER_MISSING: "crawl/test_several.py",
     Reason.SPIDER_ENDED: "crawl/test_several.py",
 }

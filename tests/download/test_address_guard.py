@@ -175,3 +175,31 @@ def test_no_socket_is_made_for_a_refused_address() -> None:
     assert sockets.refusal is None
     sockets.expect(to_proxy=True)
     sockets(near).close()
+
+
+def test_sessions_are_limited_at_public_addresses() -> None:
+    """At others, which are the user's own, only by a limit that he has set himself."""
+    own = AddressGuard([ip_network("127.0.0.0/8"), ip_network("8.0.0.0/8")])
+    assert [own.limited(address) for address in ("127.0.0.1", "8.8.8.8", "::1")] == ["", "8.8.8.8", ""]
+    assert AddressGuard(limits_own=True).limited("127.0.0.1") == "127.0.0.1"
+
+
+def test_an_address_without_room_is_like_one_that_does_not_answer() -> None:
+    """The next one is tried; a proxy has room always."""
+    asked: list[str] = []
+
+    def has_room(address: str) -> bool:
+        asked.append(address)
+        return address != "127.0.0.1"
+
+    sockets = GuardedSockets(AddressGuard([ip_network("127.0.0.0/8")], limits_own=True), None, has_room)
+    info = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+    sockets.expect(to_proxy=False)
+    with pytest.raises(PermissionError, match=r"127\.0\.0\.1 has as many sessions as it may have"):
+        sockets((*info, ("127.0.0.1", 80)))
+    assert (sockets.full, sockets.refusal) == ("127.0.0.1", None)
+    sockets((*info, ("127.0.0.2", 80))).close()
+    assert sockets.full == ""
+    sockets.expect(to_proxy=True)
+    sockets((*info, ("127.0.0.1", 80))).close()
+    assert asked == ["127.0.0.1", "127.0.0.2", ""]

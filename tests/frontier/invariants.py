@@ -50,6 +50,10 @@ def check(frontier: Frontier) -> None:
             counts_of_domains = Counter(map(queue.domains.of, placed))
             assert shares._taken == counts_of_domains
             assert shares._full == {domain for domain, count in counts_of_domains.items() if count >= shares._most}
+    addresses = queue.addresses
+    assert addresses._taken == Counter(addresses._placed.values())
+    assert addresses._placed.keys() <= set(by_state[ServerState.LEASED])
+    assert not addresses._most or all(count <= addresses._most for count in addresses._taken.values())
     for server in by_state[ServerState.READY]:
         assert server.heap_item is not None
         assert server in lines[server.line]

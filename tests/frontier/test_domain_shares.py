@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
-from crawlproject.frontier.queues.ready_line import Domains, DomainShares, ReadyLine
+from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.urls.server_key import domain_of_server, end_of_host
 from tests.frontier.invariants import check
 
@@ -209,8 +210,9 @@ def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
 class Ready:
     """A ready server."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, address: str = "") -> None:
         self.key = key
+        self.address = address
         self.domain: str | None = None
         self.crowd = None
         self.heap_item: tuple[float, int, int] | None = None
@@ -227,15 +229,16 @@ def new_shares() -> DomainShares:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After any sequence of operations."""
+    """After any sequence of operations, without a limit at addresses and with one."""
     monkeypatch.setattr(ready_line, "SET_ASIDE_PER_LOOK", 1000)
     rng = random.Random(seed)
-    shares = new_shares()
-    lines = [ReadyLine[Ready](shares), ReadyLine[Ready](shares)]
+    shares, addresses, most = new_shares(), AddressPlaces(), seed % 3
+    addresses.limit(most)
+    lines = [ReadyLine[Ready](addresses, shares), ReadyLine[Ready](addresses, shares)]
     ready: list[set[Ready]] = [set(), set()]
     served: set[Ready] = set()
     suffixes = ("a.com", "b.com", "c.co.uk", "d.co.uk", "e.org")
-    idle = {Ready(f"http://h{number}.{rng.choice(suffixes)}") for number in range(60)}
+    idle = {Ready(f"http://h{number}.{rng.choice(suffixes)}", rng.choice(("", "A", "B", "C"))) for number in range(60)}
     sessions = 8
 
     def count(domain: str) -> int:
@@ -243,6 +246,9 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
     def is_full(server: Ready) -> bool:
         return count(domain_of_server(server.key)) >= max(1, int(sessions * SHARE))
+
+    def is_shut(server: Ready) -> bool:
+        return bool(server.address) and sum(other.address == server.address for other in served) >= most > 0
 
     def some(servers: set[Ready]) -> Ready:
         return rng.choice(sorted(servers, key=lambda server: server.key))
@@ -266,38 +272,46 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
             line.remove(server)
             here.remove(server)
             idle.add(server)
-        elif what < 0.75 and here:
-            best = line.peek()
-            assert best is not None
+        elif what < 0.75 and (best := line.peek()) is not None:
             line.remove(best)
             here.remove(best)
             served.add(best)
             shares.take(best)
+            addresses.take(best)
         elif what < 0.95 and served:
             server = some(served)
             served.remove(server)
             idle.add(server)
             shares.leave(server)
+            addresses.leave(server)
         else:
             sessions = rng.choice((1, 4, 8, 16, 40))
         shares.set_places(sessions)
         for line, here in zip(lines, ready, strict=True):
-            best = line.peek()
-            expected = min(((is_full(server), server.rank) for server in here), default=None)
-            assert (None if best is None else (is_full(best), best.rank)) == expected
-            assert best is None or (best.heap_item is not None and best.heap_item[0] == best.rank)
-            assert len(line) == len(here)
-            assert set(line.values()) == here
-            assert line.crowded <= sum(map(is_full, here))
-            assert all(server in here for server in line.about_first(5) + line.first(5))
-            if here and not any(map(is_full, here)):
-                assert min(server.rank for server in line.first(1)) == expected[1]  # type: ignore[index]
+            check_line(line, here, is_full, is_shut)
+
+
+def check_line(
+    line: ReadyLine[Ready], here: set[Ready], is_full: Callable[[Ready], bool], is_shut: Callable[[Ready], bool]
+) -> None:
+    """It has the servers ``here``, and its best is that of a scan."""
+    best = line.peek()
+    expected = min(((is_full(each), each.rank) for each in here if not is_shut(each)), default=None)
+    assert (None if best is None else (is_full(best), best.rank)) == expected
+    assert best is None or (best.heap_item is not None and best.heap_item[0] == best.rank)
+    assert len(line) == len(here)
+    assert set(line.values()) == here
+    assert line.crowded <= sum(is_full(each) or is_shut(each) for each in here)
+    assert line.shut <= sum(map(is_shut, here))
+    assert all(server in here for server in line.about_first(5) + line.first(5))
+    if here and not any(is_full(each) or is_shut(each) for each in here):
+        assert min(server.rank for server in line.first(1)) == expected[1]  # type: ignore[index]
 
 
 def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 10,000 servers: each is set aside once, a few at a time, not each time its domain has its share again."""
     shares = new_shares()
-    line = ReadyLine[Ready](shares)
+    line = ReadyLine[Ready](AddressPlaces(), shares)
     shares.set_places(SESSIONS)
     served = [Ready(f"http://x{number}.farm.com") for number in range(PLACES)]
     for number in range(10_000):
@@ -309,10 +323,10 @@ def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = 0
     put_aside = ReadyLine._put_aside
 
-    def counted(self: ReadyLine[Ready], one: Ready) -> None:
+    def counted(self: ReadyLine[Ready], *moving: Any) -> None:
         nonlocal moved
         moved += 1
-        put_aside(self, one)
+        put_aside(self, *moving)
 
     monkeypatch.setattr(ReadyLine, "_put_aside", counted)
     looks = 0

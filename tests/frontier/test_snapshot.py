@@ -220,6 +220,8 @@ STORED: dict[str, Any] = {
     "ready_at": 6.5,
     "robots_failures": 2,
     "shared": shared_pages(),
+    "address": "192.0.2.7",
+    "alias_of": "http://a.example",
 }
 
 #: Attributes of ``Server`` that are not stored: made from those that are, or of this run's sessions.

@@ -53,6 +53,21 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
         assert found(frontier, state) == [server]
 
 
+def test_a_server_that_waits_for_its_address_says_so() -> None:
+    """It is ready otherwise."""
+    frontier = Frontier(BestPrefix(), Politeness())
+    frontier.queue.addresses.limit(1)
+    for key in KEYS[:2]:
+        frontier.servers.get_or_add(key).address = "192.0.2.1"
+    frontier.push([Entry(f"{KEYS[0]}/", 2.0), Entry(f"{KEYS[1]}/", 1.0)])
+    assert frontier.open_session(0.0)
+    assert frontier.open_session(0.0) is None
+    waiting = frontier.servers[KEYS[1]]
+    assert (shown_state(waiting), frontier.queue.shut) == ("ready", 1)
+    reason = "its IP address 192.0.2.1 has as many sessions as it may (FRONTIER_ADDRESS_SESSIONS)"
+    assert state_reason(waiting) == reason
+
+
 def found(frontier: Frontier, state: str) -> list[Server]:
     *_, (_, servers) = select(frontier, Query.parse({"state": state}))
     return servers

@@ -5,7 +5,7 @@ from hypothesis import given
 from tldextract import TLDExtract
 
 from crawlproject.urls import Canonicalizer, domain_of_server, host_of, server_key
-from crawlproject.urls.server_key import suffix_list_id
+from crawlproject.urls.server_key import DomainTable, suffix_list_id
 
 from .conftest import PROPERTY, url_like
 
@@ -13,6 +13,11 @@ KEYS = {
     "http://h.org/": "http://h.org",
     "https://h.org:8443/a/b?c=http://x/": "https://h.org:8443",
     "http://[::1]:80/a": "http://[::1]",
+    "https://h.org:80/": "https://h.org:80",
+    "https://h.org:443/": "https://h.org",
+    "http://h.org:08080/": "http://h.org:8080",
+    "http://h.org:59999/": "http://h.org:59999",
+    "http://h.org:65535/": "http://h.org:65535",
     "HTTP://U:p@H.Org:80/a": "http://h.org",
     "https://h.org.:443": "https://h.org",
     "http://h.org?a/b": "http://h.org",
@@ -40,6 +45,16 @@ def test_url_without_server_is_named(url):
     with pytest.raises(ValueError, match="no scheme and host in URL") as error:
         server_key(url)
     assert len(str(error.value)) < 150
+
+
+@pytest.mark.parametrize("others", [{}, {"b.test:8080": 3, "http://b.test": 4}], ids=["hosts", "ports as well"])
+def test_the_most_specific_name_wins(others):
+    """In a table of hosts alone, where others are not looked for, and in one with ports and schemes."""
+    table = DomainTable({"test": 1, "b.test": 2} | others)
+    places = ("http://b.test:8080/", "https://b.test:8080/", "http://b.test/", "https://a.b.test/", "http://test/")
+    found = [table.of(url) for url in places]
+    assert found == ([3, 3, 4, 2, 1] if others else [2, 2, 2, 2, 1])
+    assert [table.of(url) for url in ("http://[::1]/", "http://btest.org/", "data:,b.test", "x")] == [None] * 4
 
 
 def test_host_of_key():

@@ -1,8 +1,9 @@
-"""Limits the sessions, and look-ups, of the servers of one registered domain while servers of other domains are ready.
+"""Limits the sessions, and look-ups, of the servers of one registered domain while servers of other domains are ready,
+and the sessions at one IP address in any case.
 
 A host name costs nothing: one wildcard record makes as many servers as a page has links, each with a session of its
 own.  A registered domain costs money.  So the domains share the sessions, as they share the pages in IRLbot (Lee et
-al. 2008).
+al. 2008).  Names of many domains may still be one small machine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.queues.heap import HeapItem
 
-#: Servers of full domains that one look at a line sets aside, about 10 µs each: causes no pause.
+#: Servers of full domains and addresses that one look at a line sets aside, about 10 µs each: causes no pause.
 SET_ASIDE_PER_LOOK = 64
 
 
@@ -27,6 +28,7 @@ class InDomain(Protocol):
     """A ready server."""
 
     key: str
+    address: str  # IP address; empty: not known
     domain: str | None  # registered, once it was needed
     crowd: Crowd[Any] | None  # in which it stands
     heap_item: HeapItem | None
@@ -36,14 +38,17 @@ T = TypeVar("T", bound=InDomain)
 
 
 class Crowd(Generic[T]):
-    """Ready servers of one registered domain, by rank, that stand in a line as one."""
+    """Ready servers of one registered domain, or at one address, by rank, that stand in a line as one.
 
-    __slots__ = ("domain", "heap_item", "is_set_aside", "servers")
+    ``heap``: that of the line in which it stands.
+    """
 
-    def __init__(self, domain: str) -> None:
-        self.domain = domain
+    __slots__ = ("heap", "heap_item", "name", "servers")
+
+    def __init__(self, name: str, heap: LazyHeap[Any]) -> None:
+        self.name = name
+        self.heap = heap
         self.servers: LazyHeap[T] = LazyHeap()
-        self.is_set_aside = False  # the domain is full
         self.heap_item: HeapItem | None = None
 
     def first_key(self) -> float:
@@ -165,40 +170,119 @@ class DomainShares:
             line.reopen(domain)
 
 
-class ReadyLine(Generic[T]):
-    """Sorts ready servers by rank, and puts the servers of full domains (by any of the ``shares``) behind all others.
+class AddressPlaces:
+    """Counts the sessions at each IP address: one is *full* while it has ``most``; 0: no limit.
 
-    When the next server belongs to a full domain, it is set aside in the domain's *crowd*.  From then on the crowd
-    takes all further servers of this domain, and stands for them in the line, until it is empty.  So ``peek`` is
-    O(log servers) amortised: a domain that becomes full again moves as one.
+    O(1), but O(lines log servers) when an address is no longer full.  Memory: the servers with a place.
     """
 
-    def __init__(self, *shares: DomainShares) -> None:
+    def __init__(self) -> None:
+        self._limit = self._most = 0
+        self._placed: dict[InDomain, str] = {}
+        self._taken: dict[str, int] = {}
+        self.lines: list[ReadyLine[Any]] = []
+
+    def limit(self, most: int) -> None:
+        """Allow ``most`` sessions at each address; call before the first one."""
+        self._limit = self._most = most
+
+    def share(self, processes: int) -> None:
+        """Of the limit this process has its part, one at least. O(1), O(full addresses) if that rises."""
+        before, self._most = self._most, self._limit and max(1, self._limit // max(1, processes))
+        if before < self._most:
+            for line in self.lines:
+                line.reopen_addresses()
+
+    def is_full(self, address: str) -> bool:
+        """Whether no further session may be opened at ``address``."""
+        return bool(self._most) and self._taken.get(address, 0) >= self._most
+
+    def take(self, server: InDomain) -> None:
+        """Count a session of ``server``, if its address is known."""
+        if self._most and server.address:
+            self._placed[server] = server.address
+            self._taken[server.address] = self._taken.get(server.address, 0) + 1
+
+    def leave(self, server: InDomain) -> None:
+        """The session of ``server`` has ended, or is at another address."""
+        address = self._placed.pop(server, "")
+        if address:
+            was_full = self.is_full(address)
+            self._taken[address] -= 1
+            if not self._taken[address]:
+                del self._taken[address]
+            if was_full:
+                for line in self.lines:
+                    line.reopen(crowd_at(address))
+
+    def move(self, server: InDomain, address: str) -> bool:
+        """The session of ``server`` is about to connect to ``address``; empty: to a proxy. False: that is full."""
+        if self._placed.get(server, "") != address or server.address != address:
+            if self.is_full(address):
+                return False
+            self.wait_at(server, address)
+            self.take(server)
+        return True
+
+    def wait_at(self, server: InDomain, address: str) -> None:
+        """``server``, which is in no line, is at ``address``; its session, if it has one, is not counted any more."""
+        self.leave(server)
+        server.address = address
+
+
+def crowd_at(address: str) -> str:
+    """The name of a crowd of servers at ``address``: no domain has it."""
+    return f"@{address}"
+
+
+class ReadyLine(Generic[T]):
+    """Sorts ready servers by rank, puts the servers of full domains (by any of the ``shares``) behind all others, and
+    leaves out those at full ``addresses``.
+
+    When the next server belongs to a full domain, or is at a full address, it is set aside in a *crowd*.  From then on
+    the crowd takes all further servers of this domain, or at this address, and stands for them in the line, until it is
+    empty.  So ``peek`` is O(log servers) amortised: a domain that becomes full again moves as one.
+    """
+
+    def __init__(self, addresses: AddressPlaces, *shares: DomainShares) -> None:
+        addresses.lines.append(self)
         for each in shares:
             each.lines.append(self)
+        self._addresses = addresses
         self._shares = shares
         self._domain = shares[0].domains.of
         self._open: LazyHeap[T | Crowd[T]] = LazyHeap()
-        self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()
+        self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()  # of full domains
+        self._shut: LazyHeap[Crowd[T]] = LazyHeap()  # at full addresses
         self._crowds: dict[str, Crowd[T]] = {}
         self._count = 0
+        #: Whether the last ``peek`` has not found any, and the next one may.
+        self.is_unsure = False
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def crowded(self) -> int:
-        """Number of servers set aside. O(largest number of full domains so far)."""
-        return sum(len(crowd.servers) for crowd in self._set_aside.values())
+        """Number of servers set aside. O(largest numbers of full domains and addresses so far)."""
+        return self.shut + sum(len(crowd.servers) for crowd in self._set_aside.values())
+
+    @property
+    def shut(self) -> int:
+        """Number of servers set aside because their address is full. O(largest number of full addresses so far)."""
+        return sum(len(crowd.servers) for crowd in self._shut.values())
 
     def push(self, server: T, key: float, arrival: int | None = None) -> None:
         """Queue a server that is in no line; ``arrival`` as in ``LazyHeap.push``. O(log servers)."""
         self._count += 1
-        crowd = self._crowds.get(self._domain(server)) if self._crowds else None
+        crowd = self._crowd_for(server) if self._crowds else None
         if crowd is None:
             self._open.push(server, key, arrival)
         else:
             self._join(crowd, server, key, arrival)
+
+    def _crowd_for(self, server: T) -> Crowd[T] | None:
+        return self._crowds.get(crowd_at(server.address)) or self._crowds.get(self._domain(server))
 
     def rekey(self, server: T, key: float) -> None:
         """Move a server of this line to ``key``. O(log servers)."""
@@ -212,6 +296,9 @@ class ReadyLine(Generic[T]):
     def remove(self, server: T) -> None:
         """Remove a server of this line. O(log servers)."""
         self._count -= 1
+        self._take_out(server)
+
+    def _take_out(self, server: T) -> None:
         crowd = server.crowd
         if crowd is None:
             self._open.remove(server)
@@ -223,33 +310,53 @@ class ReadyLine(Generic[T]):
     def peek(self) -> T | None:
         """The best server of a domain that is not full, else the best one of a full domain, else None.
 
-        After ``SET_ASIDE_PER_LOOK`` servers it is one of a full domain, although others may wait.
+        After ``SET_ASIDE_PER_LOOK`` servers it is one of a full domain, or None, although others may wait.
         """
-        shares = self._shares
+        self.is_unsure = False
+        shares, addresses = self._shares, self._addresses
         for _ in range(SET_ASIDE_PER_LOOK):
-            best = self._open.peek()
-            server = best.servers.peek() if isinstance(best, Crowd) else best
-            if best is None or server is None:
-                crowd = self._set_aside.peek()
-                return None if crowd is None else crowd.servers.peek()
+            heap: LazyHeap[Any] = self._open
+            best = heap.peek()
+            if best is None:
+                heap = self._set_aside
+                if (best := heap.peek()) is None:
+                    return None
+            server: T | None = best.servers.peek() if isinstance(best, Crowd) else best
+            assert server is not None
+            if server.address and addresses.is_full(server.address):
+                self._put_aside(best, server, crowd_at(server.address), self._shut)
+                continue
+            if heap is self._set_aside:
+                return server
             for each in shares:
                 if each.is_full(server):
                     break
             else:
                 return server
-            self._put_aside(best)
-        return server
+            self._put_aside(best, server, self._domain(server), self._set_aside)
+        self.is_unsure = True
+        return self._set_aside_now()
 
-    def reopen(self, domain: str) -> None:
-        """Let the servers of ``domain`` be next again. O(log servers)."""
-        crowd = self._crowds.get(domain)
-        if crowd is not None and crowd.is_set_aside:
-            self._set_aside.remove(crowd)
-            crowd.is_set_aside = False
-            self._open.push(crowd, crowd.first_key())
+    def _set_aside_now(self) -> T | None:
+        """The best server of a full domain, if it may have a session."""
+        crowd = self._set_aside.peek()
+        server = None if crowd is None else crowd.servers.peek()
+        return None if server is None or self._addresses.is_full(server.address) else server
+
+    def reopen(self, name: str) -> None:
+        """Let the servers of the crowd ``name`` be next again. O(log servers)."""
+        crowd = self._crowds.get(name)
+        if crowd is not None and crowd.heap is not self._open:
+            self._put(crowd, self._open)
+
+    def reopen_addresses(self) -> None:
+        """Look at all full addresses again: they may have more sessions. O(full addresses)."""
+        for crowd in self._shut.values():
+            self._put(crowd, self._open)
 
     def first(self, count: int) -> list[T]:
-        """The best ``count`` servers, in order; of each crowd only the best one. O(count log count)."""
+        """The best ``count`` servers, in order; of each crowd only the best one, and none at a full address that was
+        set aside. O(count log count)."""
         found: list[T | Crowd[T] | None] = [*self._open.first(count)]
         found += self._set_aside.first(count - len(found))
         best = (one.servers.peek() if isinstance(one, Crowd) else one for one in found)
@@ -258,7 +365,7 @@ class ReadyLine(Generic[T]):
     def about_first(self, count: int) -> list[T]:
         """Roughly the best ``count`` servers, roughly in order. O(count)."""
         found: list[T] = []
-        for heap in (self._open, self._set_aside):
+        for heap in (self._open, self._set_aside, self._shut):
             for one in heap.about_first(count):
                 found += one.servers.about_first(count - len(found)) if isinstance(one, Crowd) else [one]
                 if len(found) >= count:
@@ -270,22 +377,24 @@ class ReadyLine(Generic[T]):
         servers = [one for one in self._open.values() if not isinstance(one, Crowd)]
         return servers + [server for crowd in self._crowds.values() for server in crowd.servers.values()]
 
-    def _put_aside(self, one: T | Crowd[T]) -> None:
-        if isinstance(one, Crowd):
-            self._open.remove(one)
-            one.is_set_aside = True
-            self._set_aside.push(one, one.first_key())
+    def _put_aside(self, one: T | Crowd[T], server: T, name: str, heap: LazyHeap[Any]) -> None:
+        """Move ``one``, of which ``server`` is the best, into the crowd ``name``, and that into ``heap``."""
+        if isinstance(one, Crowd) and one.name == name:
+            self._put(one, heap)
             return
-        assert one.heap_item is not None
-        key, arrival, _ = one.heap_item
-        self._open.remove(one)
-        domain = self._domain(one)
-        crowd = self._crowds.get(domain)
+        assert server.heap_item is not None
+        key, arrival, _ = server.heap_item
+        self._take_out(server)
+        crowd = self._crowds.get(name)
         if crowd is None:
-            crowd = self._crowds[domain] = Crowd(domain)
-            crowd.is_set_aside = True
-            self._set_aside.push(crowd, key)
-        self._join(crowd, one, key, arrival)
+            crowd = self._crowds[name] = Crowd(name, heap)
+            heap.push(crowd, key)
+        self._join(crowd, server, key, arrival)
+
+    def _put(self, crowd: Crowd[T], heap: LazyHeap[Any]) -> None:
+        crowd.heap.remove(crowd)
+        crowd.heap = heap
+        heap.push(crowd, crowd.first_key())
 
     def _join(self, crowd: Crowd[T], server: T, key: float, arrival: int | None) -> None:
         server.crowd = crowd
@@ -293,9 +402,8 @@ class ReadyLine(Generic[T]):
         self._moved(crowd)
 
     def _moved(self, crowd: Crowd[T]) -> None:
-        heap: LazyHeap[Any] = self._set_aside if crowd.is_set_aside else self._open
         if len(crowd.servers):
-            heap.rekey(crowd, crowd.first_key())
+            crowd.heap.rekey(crowd, crowd.first_key())
         else:
-            heap.remove(crowd)
-            del self._crowds[crowd.domain]
+            crowd.heap.remove(crowd)
+            del self._crowds[crowd.name]

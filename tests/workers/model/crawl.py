@@ -455,7 +455,7 @@ class ModelCrawl:
         if self.obeyed is not None:
             self.obeyed.shared.announced(mark)
 
-    def share_pages(self, own: int, total: int, workers: int) -> None:
+    def share_limits(self, own: int, total: int, workers: int) -> None:
         """No limit of pages."""
 
     def report(self, counts: Mapping[str, float]) -> None:
