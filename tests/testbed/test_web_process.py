@@ -5,11 +5,8 @@ import math
 import time
 from pathlib import Path
 
-import pytest
-
 from testbed.web import RunningWeb, build_web, politeness_violations, running_web
 from testbed.web.analysis import PolitenessRule
-from testbed.web.cli import main
 
 from .browser import fast
 
@@ -68,14 +65,3 @@ def test_polite_client_is_not_accused() -> None:
     records = [each for each in running.records() if each.kind == "request"]
     assert politeness_violations(records[:5], PolitenessRule("request", 2.0)) == []
     assert len(politeness_violations(records, PolitenessRule("request", 2000.0))) == 5
-
-
-def test_report_command_finds_violations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 1 where the log breaks the rule, 0 where it keeps it; the log names its web itself."""
-    log = str(tmp_path / "log.tsv")
-    with running_web(fast(), log) as running:
-        fetch_home(running.port, 3)
-    assert main(["report", "--log", log, "--politeness", "request", "--min-delay", "9"]) == 1
-    assert "violations   2 of the rule per request" in capsys.readouterr().out
-    assert main(["report", "--log", log, "--politeness", "session", "--min-delay", "9"]) == 0
-    assert "pages        1 of 40 expected, 0 others, 1 more than once" in capsys.readouterr().out
