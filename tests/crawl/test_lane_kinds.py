@@ -41,9 +41,13 @@ def script(_: Site) -> dict[str, Any]:
     }
 
 
-def ways(settings: dict[str, Any] | None = None, **arguments: str) -> list[Seen]:
-    """The lane, Scrapy's way with the add-on, and Scrapy alone; all requests of the first took the lane."""
-    found = three_ways(SPIDER, script, {**SETTINGS, **(settings or {})}, **arguments)
+def ways(settings: dict[str, Any] | None = None, *, off: bool = True, **arguments: str) -> list[Seen]:
+    """The lane, Scrapy's way with the add-on (if ``off``), and Scrapy alone; all requests of the first took the lane.
+
+    With the lane off, middlewares of spiders and pipelines are called by Scrapy's own scraper: not ``off``.
+    """
+    names = ("auto", "off", "stock") if off else ("auto", "stock")
+    found = three_ways(SPIDER, script, {**SETTINGS, **(settings or {})}, ways=names, **arguments)
     lane = found[0].crawl
     assert lane.stat("lane/requests") >= lane.stat("downloader/response_count")
     return found
@@ -111,7 +115,7 @@ def test_downloader_middlewares(first: str, last: str) -> None:
 def test_spider_middlewares(names: str, order: int) -> None:
     """At both ends of Scrapy's own."""
     middlewares = {f"{KINDS}.{name}": order + number for number, name in enumerate(names.split(","))}
-    assert_same(*ways({"SPIDER_MIDDLEWARES": middlewares}, kind="generator,raising,raising_async_generator"))
+    assert_same(*ways({"SPIDER_MIDDLEWARES": middlewares}, off=False, kind="generator,raising,raising_async_generator"))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_spider_middlewares(names: str, order: int) -> None:
 def test_pipelines(first: str, last: str, most: int) -> None:
     """Each before and after another one."""
     pipelines = {f"{KINDS}.{first}": 100, f"{KINDS}.{last}": 900}
-    assert_same(*ways({"ITEM_PIPELINES": pipelines, "CONCURRENT_ITEMS": most}, kind="async_generator"))
+    assert_same(*ways({"ITEM_PIPELINES": pipelines, "CONCURRENT_ITEMS": most}, off=False, kind="async_generator"))
 
 
 ITEM_SIGNALS = "item_scraped,item_dropped,item_error"
