@@ -154,6 +154,7 @@ def test_receivers(kind: str, names: str) -> None:
     pipelines = {f"{KINDS}.Dropping": 1}
     extensions = {f"{KINDS}.Receiving": 0}
     settings = {"EXTENSIONS": extensions, "RECEIVED": names, "RECEIVER": kind, "ITEM_PIPELINES": pipelines}
+    settings |= {"TEST_HEARTBEAT": 0.2} if kind == "lasting" else {}
     found = ways(settings, kind="raising")
     assert_same(*found)
     if kind not in ("stopping", "lasting"):
