@@ -171,10 +171,11 @@ def no_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
-    """A Scrapy command that a test runs in this process logs to that test's stream only."""
+    """A Scrapy command that a test runs in this process logs to that test's stream only; its token is its own."""
     root = logging.getLogger()
     level = root.level
     yield
+    os.environ.pop("CRAWLPROJECT_TOKEN", None)
     _uninstall_scrapy_root_handler()
     root.setLevel(level)
 
