@@ -3,7 +3,6 @@
 
 scripts/local_web.py serve --servers 500 --pages 30000 --seed 1 --log access.tsv --scores scores.tsv
 scripts/local_web.py shop                    # pages that exist only after their scripts ran (docs/rendering.md)
-scripts/local_web.py report --log access.tsv --politeness request --factor 10
 """
 
 import sys

@@ -28,6 +28,7 @@ from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
 from testbed.redis_server import RunningRedis
 from testbed.web import process as web_process
+from tests.forks import run_forked
 from tests.processes import Piped, share_server
 from tests.waiting import alarm
 
@@ -52,10 +53,25 @@ settings.register_profile("explore", COMMON, max_examples=400)
 settings.load_profile("quick")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--forks", type=int, default=0, metavar="N", help="run the tests in N processes (tests/forks.py)")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """The processes of pytest-xdist, which this one starts, share one server of forks."""
-    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+    """The processes that run tests share one server of forks, which imports while this one collects."""
+    if config.getoption("forks"):
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
         share_server()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """With ``--forks``, instead of one after the other."""
+    forks = session.config.getoption("forks")
+    if not forks or session.testsfailed or session.config.option.collectonly:
+        return None
+    run_forked(session, forks)
+    return True
 
 
 def _nothing(_: None) -> None: ...
@@ -85,25 +101,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 #: Folders whose tests mostly wait, for processes and servers that they start.
 WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
-#: Modules that take longest, 5 to 40 s of CPU each: first, or one process would still run one of them at the end.
+#: Modules that take longest, 4 to 30 s of CPU each: first, or one process would still run one of them at the end.
 LONGEST = (
+    "crawl/test_lane_kinds.py",
     "workers/test_protocol_model.py",
     "test_package.py",
     "crawl/test_resume.py",
-    "test_readme.py",
-    "crawl/test_console.py",
-    "test_deploy.py",
-    "crawl/test_lane_cases.py",
-    "spiders/test_topic.py",
-    "commands/test_commands.py",
     "crawl/test_workers.py",
-    "test_regular_expressions.py",
-    "middlewares/test_robots_rules.py",
+    "test_readme.py",
     "crawl/test_trap_sites.py",
+    "crawl/test_traps.py",
+    "spiders/test_topic.py",
     "crawl/test_workers_bad_input.py",
-    "commands/test_frontier_redis.py",
+    "crawl/test_console.py",
+    "crawl/test_lane_cases.py",
+    "frontier/test_guard_sites.py",
+    "test_regular_expressions.py",
     "crawl/test_fast_lane.py",
-    "crawl/test_repository.py",
+    "simulation/test_synthetic.py",
+    "simulation/test_budgets.py",
+    "crawl/test_start_urls.py",
+    "middlewares/test_robots_rules.py",
+    "crawl/test_local_web.py",
+    "crawl/test_recrawl.py",
+    "commands/test_commands.py",
+    "commands/test_frontier_redis.py",
     "commands/test_workers.py",
     "workers/test_late_orders.py",
     "urls/test_parse_budget.py",
@@ -149,10 +171,11 @@ def no_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
-    """A Scrapy command that a test runs in this process logs to that test's stream only."""
+    """A Scrapy command that a test runs in this process logs to that test's stream only; its token is its own."""
     root = logging.getLogger()
     level = root.level
     yield
+    os.environ.pop("CRAWLPROJECT_TOKEN", None)
     _uninstall_scrapy_root_handler()
     root.setLevel(level)
 

@@ -21,7 +21,6 @@ from .analysis import (
     parallel_connections,
     politeness_violations,
     quality_over_time,
-    report,
     value_at,
 )
 from .judging import (
@@ -37,7 +36,7 @@ from .judging import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from .log import AccessLog, LogTail, Record, read_log, read_spec
+from .log import AccessLog, LogTail, Record, read_log
 from .process import RunningWeb, running_web
 from .server import LocalWeb
 from .spec import WebSpec

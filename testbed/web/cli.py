@@ -1,4 +1,4 @@
-"""The command line: serves a web, or a shop that needs its scripts, until stopped; reports on a log."""
+"""The command line: serves a web, or a shop that needs its scripts, until stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import gc
 import json
-import math
 import os
 import signal
 import sys
@@ -14,8 +13,6 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from .analysis import PolitenessRule, politeness_violations, report
-from .log import read_log, read_spec
 from .server import LocalWeb
 from .spec import WebSpec
 from .web import build_web
@@ -23,11 +20,9 @@ from .web import build_web
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SHOWN_VIOLATIONS = 5
-
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code: 0, 1 if the report finds violations, 2 for invalid arguments."""
+    """Run a command; returns the exit code: 0, or 2 for invalid arguments."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     command: Callable[[argparse.Namespace], int] = arguments.command
@@ -42,12 +37,11 @@ def _parser() -> argparse.ArgumentParser:
     """The commands and their options; a web's options come from the fields of `WebSpec`."""
     parser = argparse.ArgumentParser(prog="local_web.py", description="An emulated web on loopback addresses.")
     commands = parser.add_subparsers(required=True)
-    serve = commands.add_parser("serve", help="serve a web until SIGTERM or SIGINT, then print the report")
+    serve = commands.add_parser("serve", help="serve a web until SIGTERM or SIGINT")
     serve.set_defaults(command=_serve)
     serve.add_argument("--spec", metavar="JSON", help="a complete spec; other options of the web override it")
     serve.add_argument("--log", metavar="FILE", help="write the access log to FILE")
     serve.add_argument("--scores", metavar="FILE", help="write URL<TAB>quality of every page to FILE")
-    serve.add_argument("--quiet", action="store_true", help="no report at the end")
     read = "read limits of the pages for a client from standard input, a number a line; also stop at its end"
     serve.add_argument("--until-eof", action="store_true", help=read)
     _add_spec_options(serve.add_argument_group("the web"))
@@ -55,13 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     shop.set_defaults(command=_shop)
     shop.add_argument("--port", type=int, default=8090)
     shop.add_argument("--pages", type=int, default=12)
-    shows = commands.add_parser("report", help="print a report on the log of a served web")
-    shows.set_defaults(command=_report)
-    shows.add_argument("--log", metavar="FILE", required=True, help="log written by serve --log")
-    shows.add_argument("--politeness", choices=("request", "session"), help="count violations of this rule")
-    shows.add_argument("--factor", type=float, default=10.0, help="wait, as a multiple of the time taken (10)")
-    shows.add_argument("--min-delay", type=float, default=0.0, help="shortest wait in seconds")
-    shows.add_argument("--max-delay", type=float, default=math.inf, help="longest wait in seconds")
     return parser
 
 
@@ -85,14 +72,10 @@ def _spec(arguments: argparse.Namespace) -> WebSpec:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    """Serve the web; with a log file, records are not kept in memory but read back at the end."""
-    keep = 0 if arguments.log or arguments.quiet else None
-    local = LocalWeb(build_web(_spec(arguments)), log_path=arguments.log, keep=keep)
+    """Serve the web; records are not kept in memory."""
+    local = LocalWeb(build_web(_spec(arguments)), log_path=arguments.log, keep=0)
     gc.freeze()  # the web never changes: exclude it from garbage collection
     asyncio.run(_run(local, arguments))
-    if not arguments.quiet:
-        records = read_log(arguments.log) if arguments.log else list(local.log.records)
-        print(report(records, local.web))
     return 0
 
 
@@ -139,25 +122,3 @@ def _shop(arguments: argparse.Namespace) -> int:
     with suppress(KeyboardInterrupt):
         shop.serve_forever()
     return 0
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    """Print the report of a log, and the violations of a rule if one is given."""
-    spec, port = read_spec(arguments.log)
-    web = build_web(spec).at(port)
-    records = read_log(arguments.log)
-    print(report(records, web))
-    if arguments.politeness is None:
-        return 0
-    rule = PolitenessRule(
-        arguments.politeness,
-        arguments.factor,
-        arguments.min_delay,
-        arguments.max_delay,
-        web.crawl_delays(),
-    )
-    found = politeness_violations(records, rule)
-    print(f"violations   {len(found):,} of the rule per {arguments.politeness}")
-    for gap, required in found[:SHOWN_VIOLATIONS]:
-        print(f"             {gap.server} {gap.after.target}: {gap.seconds:.6f} s instead of {required:.6f} s")
-    return 1 if found else 0

@@ -142,14 +142,13 @@ class Connection(asyncio.Protocol):
 
     def _respond(self, request: Request, given: Answer) -> None:
         """Write the response; finish immediately if the kernel accepts all of it."""
-        server, spec = self._live.server, self._live.spec
+        server = self._live.server
         at_limit = self.requests >= server.keep_alive_limit
         is_silent = at_limit and server.closes_silently and server.keep_alive_limit > 1 and not request.wants_close
         if at_limit or request.wants_close:
             self.reason = "silent" if is_silent else "limit" if at_limit else "asked"
         is_last = at_limit or request.wants_close
-        remaining = server.keep_alive_limit - self.requests if spec.keep_alive_header else 0
-        headers = connection_headers(request, is_last and not is_silent, spec.idle_timeout, remaining)
+        headers = connection_headers(request, is_last and not is_silent)
         data = encode_response(request, given.status, given.headers + headers, given.body)
         self._written = len(data), is_last
         now = time.monotonic()

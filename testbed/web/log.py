@@ -16,10 +16,10 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from .spec import WebSpec
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from .spec import WebSpec
 
 
 class Record(NamedTuple):
@@ -105,23 +105,10 @@ def parse_record(line: str) -> Record:
 def read_log(path: str | Path) -> list[Record]:
     """All complete records of a log file, in the order written; ignores a line cut off by a killed server."""
     with Path(path).open(encoding="latin-1", newline="\n") as file:
-        _described(file.readline(), path)
+        if not file.readline().startswith("# {"):
+            raise ValueError(f"{path}: not a log of an emulated web")
         file.readline()
         return [parse_record(line) for line in file if line.endswith("\n")]
-
-
-def read_spec(path: str | Path) -> tuple[WebSpec, int]:
-    """The spec and port of the web that wrote a log file. Raises `ValueError` for another file."""
-    with Path(path).open(encoding="latin-1", newline="\n") as file:
-        return _described(file.readline(), path)
-
-
-def _described(line: str, path: str | Path) -> tuple[WebSpec, int]:
-    """The spec and port in the first line of a log file."""
-    if not line.startswith("# {"):
-        raise ValueError(f"{path}: not a log of an emulated web")
-    described = json.loads(line[2:])
-    return WebSpec.from_values(described["spec"]), described["port"]
 
 
 class LogTail:

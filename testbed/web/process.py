@@ -79,7 +79,7 @@ def running_web(spec: WebSpec, log_path: str | Path | None = None) -> Iterator[R
     with tempfile.TemporaryDirectory(prefix="localweb-") as folder:
         path = Path(log_path or Path(folder) / "access.tsv")
         command = [sys.executable, str(SCRIPT), "serve", "--spec", spec.to_json(), "--log", str(path)]
-        command += ["--quiet", "--until-eof"]
+        command += ["--until-eof"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         # a separate session: Ctrl-C reaches only this process, which then stops the child
         with START(command, **pipes, text=True, start_new_session=True) as process:

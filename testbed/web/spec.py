@@ -53,7 +53,6 @@ class WebSpec:
 
     keep_alive_limit: int = _option(0, "requests per connection on every server; 0: as in Cao 2003")
     silent_close_share: float = _option(0.0, "share of servers that close at their limit without announcing it")
-    keep_alive_header: bool = _option(False, "send time-out and remaining requests in a Keep-Alive header")
     idle_timeout: float = _option(15.0, "seconds after which an idle connection is closed")
 
     page_bytes: int = _option(0, "size of every page in bytes; 0: log-normal, 8 kB on average")

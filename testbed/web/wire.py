@@ -80,10 +80,8 @@ def encode_response(request: Request, status: int, headers: str, body: bytes) ->
     return head if request.method == "HEAD" else head + body
 
 
-def connection_headers(request: Request, is_last: bool, timeout: float, remaining: int) -> str:
-    """The header lines about the connection: that it closes, or (remaining > 0) how long it stays open."""
+def connection_headers(request: Request, is_last: bool) -> str:
+    """The header line about the connection: that it closes or, for HTTP/1.0, stays open."""
     if is_last:
         return "Connection: close\r\n"
-    if remaining > 0:
-        return f"Connection: Keep-Alive\r\nKeep-Alive: timeout={timeout:g}, max={remaining}\r\n"
     return "Connection: keep-alive\r\n" if request.version == "HTTP/1.0" else ""

@@ -435,7 +435,7 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
 
     def watch(pids: list[int]) -> bool:
         if stubborn.stats() is not None:  # written, not only created
-            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # not to threads of pytest-xdist
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # to no other thread
         return True
 
     is_well, told = run_workers(stubborn, watch=watch)

@@ -19,21 +19,31 @@ from tests.crawl.ordinary_spiders import SiteSpider
 
 
 class KindsSpider(SiteSpider):
-    """One page by the callback ``kind``, which yields items and requests; those of a dead link by the errback."""
+    """A page of each server, which yields items and requests; those of a dead link by the errback.
+
+    ``kind``: the callback of the first server's page, then of the second's; ``failing``: the errbacks.
+    """
 
     name = "kinds"
 
     def __init__(
-        self, sites: str, kind: str = "generator", failing: str = "generator", many: str = "20000", **kwargs: Any
+        self, sites: str, kind: str = "generator", failing: str = "generator", many: str = "5000", **kwargs: Any
     ) -> None:
         super().__init__(sites, **kwargs)
-        self.kind, self.failing, self.many = kind, failing, int(many)
+        self.kinds, self.failing, self.many = kind.split(","), failing.split(","), int(many)
 
     async def start(self) -> AsyncIterator[Any]:
-        yield self.ask("1/", callback=getattr(self, f"as_{self.kind}"))
+        for number in range(max(len(self.kinds), len(self.failing))):
+            kind = self.kinds[min(number, len(self.kinds) - 1)]
+            yield self.ask(f"{number + 1}/", callback=getattr(self, f"as_{kind}"))
 
     def ask(self, place: str, **kwargs: Any) -> Request:
-        return self.request(place, **({"errback": getattr(self, f"failed_{self.failing}")} | kwargs))
+        failing = self.failing[min(int(place[0]), len(self.failing)) - 1]
+        return self.request(place, **({"errback": getattr(self, f"failed_{failing}")} | kwargs))
+
+    def near(self, url: str, path: str) -> str:
+        """The place of a path on the server of ``url``."""
+        return f"{self.sites.index(url[: url.index('/', 8)]) + 1}{path}"
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         yield self.item(response)
@@ -43,8 +53,9 @@ class KindsSpider(SiteSpider):
         return {"url": response.url, "number": number, "method": method, "depth": response.meta.get("depth")}
 
     def outputs(self, response: Response) -> list[Any]:
-        asked = [self.ask(place) for place in ("1/a", "1/gone", "1/a", "1/moved", "1/later", "1/broken")]
-        posted = self.ask("1/p", method="POST", body="x=1")
+        paths = ("/a", "/gone", "/a", "/moved", "/later", "/broken")
+        asked = [self.ask(self.near(response.url, path)) for path in paths]
+        posted = self.ask(self.near(response.url, "/p"), method="POST", body="x=1")
         return [self.item(response, 1), *asked[:3], None, self.item(response, 2), *asked[3:], posted]
 
     # callbacks
@@ -66,7 +77,7 @@ class KindsSpider(SiteSpider):
         return self.outputs(response)
 
     async def as_coroutine_of_one(self, response: Response) -> Any:
-        return self.ask("1/a")
+        return self.ask(self.near(response.url, "/a"))
 
     async def as_async_generator(self, response: Response) -> AsyncIterator[Any]:
         for output in self.outputs(response):
@@ -76,7 +87,7 @@ class KindsSpider(SiteSpider):
         for output in self.outputs(response):
             yield output
             await asyncio.sleep(0.001)
-        answer = await self.crawler.engine.download_async(self.request("1/b"))
+        answer = await self.crawler.engine.download_async(self.request(self.near(response.url, "/b")))
         yield self.item(answer, 3)
 
     async def as_waiting_for_its_item(self, response: Response) -> AsyncIterator[Any]:
@@ -135,9 +146,12 @@ class KindsSpider(SiteSpider):
 
     # errbacks
 
+    def again(self, request: Request) -> str:
+        return self.near(request.url, f"/c?{urlsplit(request.url).path[1:]}")
+
     def failed_generator(self, failure: Any) -> Iterator[Any]:
         yield {"url": failure.request.url, "error": type(failure.value).__name__}
-        yield self.request(f"1/c?{urlsplit(failure.request.url).path[1:]}", errback=None)
+        yield self.request(self.again(failure.request), errback=None)
 
     def failed_nothing(self, failure: Any) -> None:
         pass
@@ -159,7 +173,7 @@ class KindsSpider(SiteSpider):
     async def failed_async_generator(self, failure: Any) -> AsyncIterator[Any]:
         yield {"url": failure.request.url, "error": type(failure.value).__name__}
         await asyncio.sleep(0)
-        yield self.request(f"1/c?{urlsplit(failure.request.url).path[1:]}", errback=None)
+        yield self.request(self.again(failure.request), errback=None)
 
 
 class Marking:
@@ -285,7 +299,8 @@ class Catching(Generating):
     """One that recovers what fails nearer to the spider."""
 
     def process_spider_exception(self, response: Response, exception: Exception) -> Any:
-        return [{"url": response.url, "caught": repr(exception)}, Request(f"{response.url}?caught")]
+        found: list[Any] = [{"url": response.url, "caught": repr(exception)}]
+        return found if "caught" in response.url else [*found, Request(f"{response.url}?caught")]
 
 
 class WrongOutput(Generating):

@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,58 +26,45 @@ SETTINGS: dict[str, Any] = {"RETRY_TIMES": 1, "CONCURRENT_REQUESTS": 1}
 
 
 def script(_: Site) -> dict[str, Any]:
-    """A page, a dead link, a redirect, an error that goes away and one that does not."""
+    """Of each server: a page, a dead link, a redirect, an error that goes away and one that does not."""
+    pages = ("/", "/a", "/b", "/p", "/d", "/b?2", "/?caught", "/a?caught", "/b?caught")
+    asked_again = [f"/c?{path}" for path in ("a", "gone", "broken", "moved", "later", "p", "")]
     return {
-        "1/": page(),
-        "1/a": page(),
-        "1/b": page(),
-        **dict.fromkeys(("1/p", "1/d", "1/b?2"), page()),
-        "1/?caught": page(),
-        "1/a?caught": page(),
-        "1/b?caught": page(),
-        **{f"1/c?{path}": page() for path in ("a", "gone", "broken", "moved", "later", "p", "")},
-        "1/moved": redirect("/d"),
-        "1/later": [Answer(status=503), page()],
-        "1/broken": Answer(status=500),
+        place: answer
+        for server in "123"
+        for place, answer in {
+            **{f"{server}{path}": page() for path in (*pages, *asked_again)},
+            f"{server}/moved": redirect("/d"),
+            f"{server}/later": [Answer(status=503), page()],
+            f"{server}/broken": Answer(status=500),
+        }.items()
     }
 
 
-def ways(settings: dict[str, Any] | None = None, **arguments: str) -> list[Seen]:
-    """The lane, Scrapy's way with the add-on, and Scrapy alone; all requests of the first took the lane."""
-    found = three_ways(SPIDER, script, {**SETTINGS, **(settings or {})}, **arguments)
+def ways(settings: dict[str, Any] | None = None, *, off: bool = True, **arguments: str) -> list[Seen]:
+    """The lane, Scrapy's way with the add-on (if ``off``), and Scrapy alone; all requests of the first took the lane.
+
+    With the lane off, middlewares of spiders and pipelines are called by Scrapy's own scraper: not ``off``.
+    """
+    names = ("auto", "off", "stock") if off else ("auto", "stock")
+    found = three_ways(SPIDER, script, {**SETTINGS, **(settings or {})}, ways=names, **arguments)
     lane = found[0].crawl
     assert lane.stat("lane/requests") >= lane.stat("downloader/response_count")
     return found
 
 
-CALLBACKS = [
-    "generator",
-    "list",
-    "item",
-    "nothing",
-    "coroutine",
-    "coroutine_of_one",
-    "async_generator",
-    "awaiting",
-    "waiting_for_its_item",
-    "raising",
-    "raising_at_once",
-    "raising_coroutine",
-    "raising_async_generator",
-    "closing",
-    "ignoring",
-    "wrong",
-    "many",
-    "blocking",
-]
-ERRBACKS = ["nothing", "failure", "raising", "raising_later", "coroutine", "async_generator"]
-
-
-@pytest.mark.parametrize("kind", CALLBACKS)
-def test_callbacks(kind: str) -> None:
-    found = ways(kind=kind)
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        "generator,list,item", "nothing,coroutine,coroutine_of_one", "async_generator,awaiting,waiting_for_its_item",
+        "raising,raising_at_once,raising_coroutine", "raising_async_generator,ignoring,wrong",
+        "many,blocking", "closing",
+    ],
+)  # fmt: skip
+def test_callbacks(kinds: str) -> None:
+    found = ways(kind=kinds)
     assert_same(*found)
-    assert {way.crawl.stat("finish_reason") for way in found} == {"enough" if kind == "closing" else "finished"}
+    assert {way.crawl.stat("finish_reason") for way in found} == {"enough" if kinds == "closing" else "finished"}
 
 
 def test_outputs_of_any_type_reach_the_pipelines() -> None:
@@ -99,28 +87,21 @@ def test_a_callback_with_a_million_requests() -> None:
     assert found[0].crawl.stat("dupefilter/filtered") == 999_999
 
 
-@pytest.mark.parametrize("kind", ERRBACKS)
-def test_errbacks(kind: str) -> None:
-    assert_same(*ways(failing=kind))
+@pytest.mark.parametrize("kinds", ["nothing,failure,raising", "raising_later,coroutine,async_generator"])
+def test_errbacks(kinds: str) -> None:
+    assert_same(*ways(failing=kinds))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Marking",
-        "Async",
-        "Failing",
-        "FailingLater",
-        "Recovering",
-        "WrongRequest",
-        "WrongResponse",
-        "WrongException",
-        "OldStyle",
-    ],
-)
-@pytest.mark.parametrize("order", [50, 560])
-def test_downloader_middlewares(name: str, order: int) -> None:
-    assert_same(*ways({"DOWNLOADER_MIDDLEWARES": {f"{KINDS}.{name}": order}}))
+DOWNLOADER_MIDDLEWARES = [
+    "Marking", "Async", "Failing", "FailingLater", "Recovering", "WrongRequest", "WrongResponse", "WrongException",
+    "OldStyle",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "last"), [*pairwise((*DOWNLOADER_MIDDLEWARES, DOWNLOADER_MIDDLEWARES[0]))])
+def test_downloader_middlewares(first: str, last: str) -> None:
+    """Each at both ends of Scrapy's own."""
+    assert_same(*ways({"DOWNLOADER_MIDDLEWARES": {f"{KINDS}.{first}": 50, f"{KINDS}.{last}": 560}}))
 
 
 @pytest.mark.parametrize(
@@ -130,21 +111,25 @@ def test_downloader_middlewares(name: str, order: int) -> None:
         "WrongOutput", "WrongCatching", "Catching,Breaking", "Breaking,Catching", "Seeing,Catching,SeeingBadly",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("kind", ["generator", "raising", "raising_async_generator"])
-def test_spider_middlewares(names: str, kind: str) -> None:
+@pytest.mark.parametrize("order", [20, 920])
+def test_spider_middlewares(names: str, order: int) -> None:
     """At both ends of Scrapy's own."""
-    for first in (20, 920):
-        middlewares = {f"{KINDS}.{name}": first + number for number, name in enumerate(names.split(","))}
-        assert_same(*ways({"SPIDER_MIDDLEWARES": middlewares}, kind=kind))
+    middlewares = {f"{KINDS}.{name}": order + number for number, name in enumerate(names.split(","))}
+    assert_same(*ways({"SPIDER_MIDDLEWARES": middlewares}, off=False, kind="generator,raising,raising_async_generator"))
 
 
-@pytest.mark.parametrize("names", ["Piping", "AsyncPiping", "OldPiping", "Dropping", "Closing", "Fetching"])
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("AsyncPiping", "OldPiping"), ("OldPiping", "AsyncPiping"), ("Dropping", "Fetching"), ("Fetching", "Dropping"),
+        ("Closing", "Piping"), ("Piping", "Closing"),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("most", [1, 100])
-def test_pipelines(names: str, most: int) -> None:
-    """Before and after one that changes items."""
-    for first in (100, 900):
-        pipelines = {f"{KINDS}.{names}": first, f"{KINDS}.Piping": 500}
-        assert_same(*ways({"ITEM_PIPELINES": pipelines, "CONCURRENT_ITEMS": most}, kind="async_generator"))
+def test_pipelines(first: str, last: str, most: int) -> None:
+    """Each before and after another one."""
+    pipelines = {f"{KINDS}.{first}": 100, f"{KINDS}.{last}": 900}
+    assert_same(*ways({"ITEM_PIPELINES": pipelines, "CONCURRENT_ITEMS": most}, off=False, kind="async_generator"))
 
 
 ITEM_SIGNALS = "item_scraped,item_dropped,item_error"
@@ -169,6 +154,7 @@ def test_receivers(kind: str, names: str) -> None:
     pipelines = {f"{KINDS}.Dropping": 1}
     extensions = {f"{KINDS}.Receiving": 0}
     settings = {"EXTENSIONS": extensions, "RECEIVED": names, "RECEIVER": kind, "ITEM_PIPELINES": pipelines}
+    settings |= {"TEST_HEARTBEAT": 0.2} if kind == "lasting" else {}
     found = ways(settings, kind="raising")
     assert_same(*found)
     if kind not in ("stopping", "lasting"):
@@ -217,7 +203,7 @@ def _one(way: str, settings: dict[str, Any]) -> Seen:
         return seen(run_on(site, SPIDER, settings=chosen, addon=way != "stock"))
 
 
-@pytest.mark.parametrize("kind", ["generator", "raising", "async_generator", "coroutine"])
+@pytest.mark.parametrize("kind", ["generator,raising,async_generator", "coroutine"])
 @pytest.mark.parametrize("pipeline", ["Piping", "Dropping"])
 def test_what_happens_to_a_url_happens_in_scrapys_order(kind: str, pipeline: str) -> None:
     """Signals, and lines of the log of engine and scraper."""

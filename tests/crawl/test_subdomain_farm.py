@@ -8,7 +8,7 @@ from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
-GOOD, PAGES, SESSIONS = 4, 40, 8
+GOOD, PAGES, SESSIONS = 4, 20, 8
 FARM = GOOD + 1
 
 

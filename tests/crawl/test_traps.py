@@ -29,7 +29,7 @@ WEB = "crawlproject.spiders.web.WebSpider"
 def test_few_requests_go_into_traps() -> None:
     """With traps on a tenth of the servers, twelve for each; every real page is fetched, and the crawl finishes."""
     share = 0.1 / 3
-    spec = WebSpec(*(40, 1500), seed=2, time_scale=0, calendar_share=share, session_share=share, repeat_share=share)
+    spec = WebSpec(*(40, 600), seed=2, time_scale=0, calendar_share=share, session_share=share, repeat_share=share)
     with running_web(spec) as web:
         result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
         web.keep_records()
@@ -38,7 +38,7 @@ def test_few_requests_go_into_traps() -> None:
     traps = sum(server.trap != "" for server in web.web.servers)
     assert 0 < len(into_traps(web.records())) <= CrawlShare.LEAST + 12 * traps
     fetched = {(record.server, record.page) for record in requests if record.status == 200 and record.page}
-    assert len(fetched) == len(web.web.expected) == 1500
+    assert len(fetched) == len(web.web.expected) == 600
     assert result.stat("finish_reason") == "finished"
 
 

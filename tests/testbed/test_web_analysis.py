@@ -12,12 +12,11 @@ from testbed.web import (
     into_traps,
     politeness_violations,
     quality_over_time,
-    report,
     value_at,
 )
 
 from .browser import fast
-from .records import closed, fetch, opened
+from .records import fetch, opened
 
 
 def robots(server: str, connection: int, arrival: float, end: float) -> Record:
@@ -100,22 +99,6 @@ def test_quality_counts_each_page_once() -> None:
     assert [share for _, share in curve] == pytest.approx([worth[0], worth[0] + worth[1], 1 - worth[3]])
     assert value_at(curve, 3.9) == pytest.approx(worth[0] + worth[1])
     assert value_at(curve, 0.9) == 0
-
-
-def test_report_says_it_in_nine_lines() -> None:
-    """The report names requests, pages, connections, the smallest gap and the quality over time."""
-    web = build_web(fast(servers=1, pages=4, seed_count=1))
-    records = [opened("127.1.0.1", 1, 0.0), fetch("127.1.0.1", 1, 0.0, 1.0), fetch("127.1.0.1", 1, 1.5, 2.0)]
-    lines = report([*records, closed("127.1.0.1", 1, 3.0)], web).splitlines()
-    assert lines[0].startswith("requests     2 in 2.0 s (1.0/s)")
-    assert lines[1] == "pages        1 of 4 expected, 0 others, 1 more than once"
-    assert lines[4:8] == [
-        "servers      1, at most 1 connections open to one of them",
-        "connections  1 opened, at most 1 at once, 2.0 requests each",
-        "closed by    client: 1",
-        "smallest gap 0.500000 s, at 127.1.0.1",
-    ]
-    assert f"{web.scores[0]:.3f} at 50%" in lines[8]
 
 
 def test_requests_into_traps() -> None:

@@ -1,20 +1,12 @@
 """The web in a process of its own, and the command line."""
 
 import http.client
-import json
 import math
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from testbed.web import RunningWeb, build_web, politeness_violations, running_web
 from testbed.web.analysis import PolitenessRule
-from testbed.web.cli import main
-from testbed.web.process import SCRIPT
 
 from .browser import fast
 
@@ -42,17 +34,6 @@ def test_running_web_serves_and_logs(tmp_path: Path) -> None:
         assert paths(running) == ["/", "/"]
     assert running.process.returncode == 0
     assert [each.kind for each in running.records()] == ["open", "request", "request", "close"]
-
-
-def test_running_web_says_when_it_cannot_start(capfd: pytest.CaptureFixture[str]) -> None:
-    """A child that ends at once is an error here, with its reason on stderr."""
-    with (
-        running_web(fast()) as running,
-        pytest.raises(RuntimeError, match="exit code 2"),
-        running_web(fast(port=running.port)),
-    ):
-        pass
-    assert "cannot listen on 127.1.0.1" in capfd.readouterr().err
 
 
 def test_pages_beyond_the_limit_of_a_client_wait() -> None:
@@ -84,29 +65,3 @@ def test_polite_client_is_not_accused() -> None:
     records = [each for each in running.records() if each.kind == "request"]
     assert politeness_violations(records[:5], PolitenessRule("request", 2.0)) == []
     assert len(politeness_violations(records, PolitenessRule("request", 2000.0))) == 5
-
-
-def test_serve_prints_its_report_when_told_to_stop(tmp_path: Path) -> None:
-    """From the command line: options of the web, a scores file, and the report on SIGTERM."""
-    options = ["--servers", "3", "--pages", "9", "--time-scale", "0", "--no-reachable"]
-    command = [sys.executable, str(SCRIPT), "serve", *options, "--scores", str(tmp_path / "scores.tsv")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        ready = json.loads(process.stdout.readline())
-        fetch_home(ready["port"], 1)
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=120)
-    assert (ready["servers"], ready["pages"]) == (3, 9)
-    assert out.startswith("requests     1 in ")
-    assert len((tmp_path / "scores.tsv").read_text().splitlines()) == 9
-
-
-def test_report_command_finds_violations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit code is 1 where the log breaks the rule, 0 where it keeps it; the log names its web itself."""
-    log = str(tmp_path / "log.tsv")
-    with running_web(fast(), log) as running:
-        fetch_home(running.port, 3)
-    assert main(["report", "--log", log, "--politeness", "request", "--min-delay", "9"]) == 1
-    assert "violations   2 of the rule per request" in capsys.readouterr().out
-    assert main(["report", "--log", log, "--politeness", "session", "--min-delay", "9"]) == 0
-    assert "pages        1 of 40 expected, 0 others, 1 more than once" in capsys.readouterr().out

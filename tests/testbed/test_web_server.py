@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from testbed.web import LocalWeb, Record, build_web, max_open_connections, parallel_connections
+from testbed.web import LocalWeb, Record, max_open_connections, parallel_connections
 
-from .browser import Browser, browse, fast, until, visit
+from .browser import browse, fast, until, visit
 
 
 def notes(records: list[Record], kind: str) -> list[str]:
@@ -41,19 +41,6 @@ def test_limit_can_come_unannounced() -> None:
     assert notes(visit(fast(keep_alive_limit=2, silent_close_share=1.0), client), "close") == ["silent"]
 
 
-def test_idle_connection_is_closed() -> None:
-    """A connection without requests ends with the time-out, counted from its last response."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            await browser.get("/")
-            assert await browser.is_closed()
-
-    records = visit(fast(idle_timeout=0.05), client)
-    assert notes(records, "close") == ["idle"]
-    assert records[-1].arrival - records[-2].end >= 0.05
-
-
 def test_delays_are_served() -> None:
     """Connection cost .4 s counts for the first response only, response time .04 s for each."""
     slow = {"response_median": 0.04, "response_sigma_servers": 0.0, "response_sigma_pages": 0.0}
@@ -67,20 +54,6 @@ def test_delays_are_served() -> None:
     first, second = (each.end - each.arrival for each in records if each.kind == "request")
     assert first >= 0.44
     assert 0.04 <= second < first
-
-
-def test_pipelined_requests_are_answered_in_order() -> None:
-    """Two requests in one packet get two responses; both arrive at the same time."""
-
-    async def client(local: LocalWeb) -> None:
-        async with browse(local) as browser:
-            browser.writer.write(b"GET / HTTP/1.1\r\n\r\nGET /p1.html HTTP/1.1\r\n\r\n")
-            assert b"Page 0 of" in (await browser.receive()).body
-            assert b"Page 1 of" in (await browser.receive()).body
-
-    records = [each for each in visit(fast(), client) if each.kind == "request"]
-    assert [each.page for each in records] == ["/", "/p1.html"]
-    assert records[0].arrival == records[1].arrival < records[0].end < records[1].end
 
 
 def test_client_that_gives_up_is_noted() -> None:
@@ -137,20 +110,3 @@ def test_parallel_connections_are_counted() -> None:
     records = visit(fast(), client)
     assert parallel_connections(records) == {"127.1.0.1": 2, "127.1.0.2": 1}
     assert max_open_connections(records) == 3
-
-
-def test_stop_ends_open_connections() -> None:
-    """Stopping closes what is open and logs it."""
-    kept: list[Browser] = []
-
-    async def run() -> list[Record]:
-        local = LocalWeb(build_web(fast()))
-        await local.start()
-        async with browse(local) as browser:
-            await browser.get("/")
-            kept.append(browser)
-            await local.stop()
-            assert await browser.is_closed()
-        return list(local.log.records)
-
-    assert notes(asyncio.run(run()), "close") == ["stop"]

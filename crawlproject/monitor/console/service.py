@@ -93,7 +93,9 @@ class ConsoleService:
             )
 
     async def _tick(self) -> None:
-        while True:
+        task = asyncio.current_task()
+        # ``asyncio.wait_for`` of Python 3.11, by which redis-py sends, loses a cancel that comes as it ends.
+        while task is None or not task.cancelling():
             try:
                 self._charts.add(figures := self._room.figures())
                 self._crawl.told.update((name, figures[name]) for name in TOLD)
