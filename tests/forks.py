@@ -46,9 +46,9 @@ def run_forked(session: pytest.Session, processes: int) -> None:
                 try:
                     message = told.recv()  # type: ignore[union-attr]
                 except EOFError:
-                    raise session.Interrupted(f"a process ended in {running.get(told)}") from None
-                if message is None:  # it has found nothing more to do
-                    os.waitpid(pids.pop(told), 0)
+                    if os.waitpid(pids.pop(told), 0)[1]:
+                        session.testsfailed += 1
+                        raise session.Interrupted(f"a process ended in {running.get(told)}") from None
                     continue
                 if isinstance(message, str):
                     running[told] = message
@@ -88,6 +88,7 @@ class _Teller:
 
 def _live(session: pytest.Session, tests: Iterator[pytest.Item], told: Connection, folder: Path) -> NoReturn:
     """The life of a forked process."""
+    code = 1
     try:
         plugins = session.config.pluginmanager
         capture = plugins.getplugin("capturemanager")
@@ -102,8 +103,8 @@ def _live(session: pytest.Session, tests: Iterator[pytest.Item], told: Connectio
             following = next(tests, None)
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             item = following
-        told.send(None)
+        code = 0
     except BaseException:  # noqa: BLE001 - nothing may go back to the first process's loop
         traceback.print_exc()
     finally:
-        os._exit(0)
+        os._exit(code)
