@@ -28,7 +28,6 @@ from testbed.real_web import SMALL_PACKAGES, RealWebError, setup
 from testbed.real_web.web import RealWeb
 from testbed.redis_server import RunningRedis
 from testbed.web import process as web_process
-from tests.forks import run_forked
 from tests.processes import Piped, share_server
 from tests.waiting import alarm
 
@@ -53,25 +52,10 @@ settings.register_profile("explore", COMMON, max_examples=400)
 settings.load_profile("quick")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--forks", type=int, default=0, metavar="N", help="run the tests in N processes (tests/forks.py)")
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """The processes that run tests share one server of forks, which imports while this one collects."""
-    if config.getoption("forks"):
-        os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a process with threads must not fork
+    """The processes of pytest-xdist, which this one starts, share one server of forks."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         share_server()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """With ``--forks``, instead of one after the other."""
-    forks = session.config.getoption("forks")
-    if not forks or session.testsfailed or session.config.option.collectonly:
-        return None
-    run_forked(session, forks)
-    return True
 
 
 def _nothing(_: None) -> None: ...
