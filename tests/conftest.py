@@ -93,6 +93,7 @@ LONGEST = (
     "crawl/test_resume.py",
     "crawl/test_workers.py",
     "test_readme.py",
+    "test_deploy.py",
     "crawl/test_trap_sites.py",
     "crawl/test_traps.py",
     "spiders/test_topic.py",

@@ -8,7 +8,7 @@
 A forked process has its own working directory, environment, arguments, standard streams, signals and memory.  It shares
 with the server the interpreter's options, ``PYTHON*`` variables and the seed of ``hash``; where those matter, start
 one from scratch.  What a forked process without a reactor starts by ``python -m`` is forked, too: workers, runs of
-a bench.  The server starts with the first fork and ends when pytest does; the processes of ``--forks`` share one, see
+a bench.  The server starts with the first fork and ends when pytest does; the processes of pytest-xdist share one, see
 ``share_server``.  It forks further servers, which import more, for commands of ``scrapy`` and for simulations:
 a crawl's memory does not depend on the tests before it.
 """
@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: load of 27 made a crawl of 20 s last 300.
 HUNG = 1_800.0
 
-#: Environment variable: path of the socket of the server that the processes of ``pytest --forks`` share.
+#: Environment variable: path of the socket of the server that the processes of pytest-xdist share.
 SHARED = "TEST_FORK_SERVER"
 
 #: ``scrapy``, forked; it needs 0.05 s of CPU itself.

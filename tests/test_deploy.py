@@ -161,7 +161,6 @@ def follow(user: User) -> None:
     assert "and ran 2 times" in report
 
 
-@pytest.mark.long
 def test_the_document_leads_to_items(user: User) -> None:
     """Deploy, schedule, look, stop, resume: every page once, in one file. (Installed is what requirements-dev has.)"""
     (user.checkout / ".venv").symlink_to(sys.prefix)

@@ -7,13 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from scripts.docs_site import OUTSIDE, PUBLIC
 from tests.pages import ROOT
 
 
-@pytest.mark.long  # test_docs.py looks at the links
 def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """All pages are in the navigation, and all links and headings exist; so do commands and API."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
