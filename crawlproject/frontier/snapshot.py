@@ -57,6 +57,7 @@ _FIELDS: Fields = (
     ("gathered", "gathered", positive),
     ("pages", "pages", count),
     ("copies", "copies", count),
+    ("misfits", "misfits", count),
     ("demoted_because", "demoted_because", text),
 )
 #: What is stored of each server.

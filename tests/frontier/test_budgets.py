@@ -166,6 +166,26 @@ def test_a_large_server_costs_more_of_a_byte_budget() -> None:
     assert large == pytest.approx(small, rel=0.05)
 
 
+@pytest.mark.parametrize("waste", ["copies", "misfits"])
+def test_a_server_that_wastes_pages_is_worth_less_of_a_page_budget(waste: str) -> None:
+    """After three pages in vain 2 / 5; without a price of pages copies count less, and misfits not at all."""
+
+    def worth(limits: Limits) -> float:
+        frontier = Frontier(BestPrefix(), budgets=Budgets(limits))
+        frontier.record(answer())
+        frontier.push([Entry(f"{A}/{page}") for page in range(10)])
+        for _ in range(3):
+            frontier.page_fetched(A, 0)
+            if waste == "copies":
+                frontier.servers.learn_content(A, copy=True)
+            else:
+                frontier.servers.learn_misfit(A)
+        return frontier.servers[A].worth
+
+    assert worth(Limits(pages=10)) == pytest.approx(2 / 5)
+    assert worth(Limits()) == pytest.approx(10 / 13 if waste == "copies" else 1.0)
+
+
 def test_no_request_starts_beyond_the_page_budget() -> None:
     """Requests in flight may all bring a page; one that brought none leaves room for another."""
     frontier = Frontier(BestPrefix(), budgets=Budgets(Limits(pages=2)))

@@ -216,6 +216,7 @@ STORED: dict[str, Any] = {
     "demoted_because": "copies",
     "guard": guard(),
     "last_error": "refused",
+    "misfits": 2,
     "pages": 5,
     "ready_at": 6.5,
     "robots_failures": 2,

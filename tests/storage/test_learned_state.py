@@ -162,6 +162,7 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
         lambda f: skipped(f).factor(f"{A}/images/9.png"),
     ),
     "pages fetched": (lambda f: f.page_fetched(A, 0), of("fetched")),
+    "pages of a wrong type": (lambda f: f.servers.learn_misfit(A), of("misfits")),
     "last error": (lambda f: f.servers.robots_failed(A, 0.0, error="refused"), of("last_error")),
     "failures of robots.txt": (lambda f: f.servers.robots_failed(A, 0.0), of("robots_failures")),
     "has answered": (lambda f: fetch(f, A), of("answered")),
