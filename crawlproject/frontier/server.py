@@ -194,9 +194,14 @@ class Server:
 
         ``page_time`` itself while nothing but time is limited.  O(1).
         """
+        cost = self.page_time + self.prices.page
+        return cost + self.byte_cost if self.prices.byte else cost
+
+    @property
+    def byte_cost(self) -> float:
+        """The price of the bytes of one more page, in seconds. O(1)."""
         prices = self.prices
-        cost = self.page_time + prices.page
-        return cost + prices.byte * self.estimates.expected_size(prices.usual_size) if prices.byte else cost
+        return prices.byte * self.estimates.expected_size(prices.usual_size)
 
     @property
     def expected_pages(self) -> int:
