@@ -91,6 +91,12 @@ def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
     return trials
 
 
+def outcomes(crawls: Sequence[tuple[Trial, CrawlOptions]], knowledge: Knowledge, jobs: int = 1) -> list[Outcome]:
+    """The crawls of trials with other options, in ``jobs`` processes."""
+    tasks = [_Task(trial.web, trial.quality, trial.policy, options, knowledge) for trial, options in crawls]
+    return cast("list[Outcome]", in_parallel(_perform, tasks, jobs))
+
+
 def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
     """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score)."""
     web = _build(spec)

@@ -161,8 +161,7 @@ def _budget_rows(trials: Iterable[Trial]) -> list[Row]:
     for trial in trials:
         outcome, ground = trial.outcome, trial.ground
         grounds[trial.web, trial.quality] = trial
-        pages = len(outcome.curve.shares)
-        quality = float(outcome.curve.shares[-1]) if pages else 0.0
+        pages, quality = len(outcome.curve.shares), outcome.gathered
         shares = quality / ground.oracle_within, quality / ground.most_within
         row = _budget_row(trial, trial.policy, quality, *shares)
         result.append(row | {"seconds": outcome.full_time, "pages": pages, "MB": outcome.size / 1e6})
