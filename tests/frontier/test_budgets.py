@@ -83,7 +83,16 @@ def test_of_pages_and_bytes_the_scarcer_gets_the_higher_price() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(1), Limits(10**12), Limits(1, 0.0, 1), Limits(10**12, 1e12, 10**15), Limits(seconds=9.0)]
+    "limits",
+    [
+        Limits(1),
+        Limits(10**12),
+        Limits(0, 0.0, 0),
+        Limits(1, 0.0, 1),
+        Limits(10**12, 1e12, 10**15),
+        Limits(10**9, 9.0),
+        Limits(seconds=9.0),
+    ],
 )
 def test_prices_stay_finite_whatever_the_budget(limits: Limits) -> None:
     """Also when it is overspent, and with answers that take no time and have no bytes."""
