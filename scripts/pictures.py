@@ -24,6 +24,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,8 @@ def budgets(path: Path, webs: int = 3) -> None:
     specs = tuple(SyntheticSpec(500, 10_000, seed) for seed in range(1, webs + 1))
     for pages in (3000, 1000):
         plan = Experiment(specs, ("pagerank", "zipf"), ("prefix",), CrawlOptions(limits=Limits(pages)))
-        for quality, lines in tradeoff.lines(plan, experiment.run(plan)).items():
+        crawl_again = partial(experiment.outcomes, knowledge=plan.knowledge)
+        for quality, lines in tradeoff.lines(experiment.run(plan), plan.options, crawl_again).items():
             line = lines[0]._replace(name=f"{pages:,} pages")
             found.setdefault(quality, []).append(line)
             for choosiness, (seconds, share) in zip(tradeoff.CHOOSINESS, line.points, strict=True):

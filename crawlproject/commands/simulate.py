@@ -67,7 +67,8 @@ class Command(Described, ScrapyCommand):
         if folder is not None:
             print(f"\nin {folder}: {', '.join(path.name for path in report.write(trials, folder))}")  # noqa: T201
         if picture is not None:
-            picture.write_text(tradeoff.svg(tradeoff.lines(plan, trials, opts.jobs)), encoding="utf-8")
+            crawl = partial(experiment.outcomes, knowledge=plan.knowledge, jobs=opts.jobs)
+            picture.write_text(tradeoff.svg(tradeoff.lines(trials, plan.options, crawl)), encoding="utf-8")
             print(f"\nby choosiness: {picture}")  # noqa: T201
 
 

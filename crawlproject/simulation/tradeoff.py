@@ -8,12 +8,12 @@ from math import ceil, floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.simulation.experiment import outcomes
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from crawlproject.simulation.trial import Experiment, Trial
+    from crawlproject.simulation.metrics import Outcome
+    from crawlproject.simulation.record import CrawlOptions
+    from crawlproject.simulation.trial import Trial
 
 #: Values of the setting that are drawn.
 CHOOSINESS = (0.0, 1.0, 3.0, 10.0, 30.0)
@@ -34,13 +34,15 @@ class Line(NamedTuple):
     most: float
 
 
-def lines(experiment: Experiment, trials: Sequence[Trial], jobs: int = 1) -> dict[str, list[Line]]:
-    """For each quality a line of each policy; ``trials``: the result of ``experiment``, whose limits are kept.
+def lines(
+    trials: Sequence[Trial], usual: CrawlOptions, crawl: Callable[[list[tuple[Trial, CrawlOptions]]], list[Outcome]]
+) -> dict[str, list[Line]]:
+    """For each quality a line of each policy; ``trials``: with the options ``usual``, of which the rest is kept.
 
-    Runs a crawl for each trial and each of ``CHOOSINESS``, in ``jobs`` processes.
+    ``crawl``: ``experiment.outcomes``; of each trial with each of ``CHOOSINESS``.
     """
-    options = [replace(experiment.options, choosiness=each) for each in CHOOSINESS]
-    crawled = outcomes([(trial, each) for trial in trials for each in options], experiment.knowledge, jobs)
+    options = [replace(usual, choosiness=each) for each in CHOOSINESS]
+    crawled = crawl([(trial, each) for trial in trials for each in options])
     groups: dict[tuple[str, str], list[int]] = {}  # places in ``trials``: one for each web
     for place, trial in enumerate(trials):
         groups.setdefault((trial.quality, trial.policy), []).append(place)

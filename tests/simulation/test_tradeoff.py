@@ -1,12 +1,13 @@
 """The picture of quality and seconds by choosiness."""
 
+from functools import partial
 from xml.etree import ElementTree
 
 import pytest
 
 from crawlproject.frontier.budgets import Limits
 from crawlproject.simulation.crawl import CrawlOptions
-from crawlproject.simulation.experiment import Experiment, run
+from crawlproject.simulation.experiment import Experiment, outcomes, run
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.tradeoff import CHOOSINESS, Line, lines, svg
 
@@ -16,7 +17,7 @@ def test_a_line_has_a_point_for_each_choosiness() -> None:
     webs = SyntheticSpec(20, 300), SyntheticSpec(20, 300, seed=2)
     plan = Experiment(webs, ("pagerank",), ("prefix", "capacity"), CrawlOptions(4, limits=Limits(pages=60)))
     trials = run(plan)
-    found = lines(plan, trials)
+    found = lines(trials, plan.options, partial(outcomes, knowledge=plan.knowledge))
     assert [line.name for line in found["pagerank"]] == ["prefix", "capacity"]
     prefix, capacity = found["pagerank"]
     of_table = [trial.outcome.gathered for trial in trials if trial.policy == "prefix"]
