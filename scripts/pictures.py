@@ -9,7 +9,7 @@ quality.svg   share of the quality (PageRank) gathered over time, by this projec
 panel.svg     the panel in a terminal, in the middle of a polite crawl
 console.png   the console, at the same time
 budgets.svg   what a limit of pages gathers, and in which time, by FRONTIER_CHOOSINESS (docs/policies.md); in virtual
-              time.  Prints the table.
+              time.  Prints the table.  (`scrapy simulate --tradeoff` draws it of any web.)
 
 Needs the extras ``simulation`` and ``render``, Chromium, and ``pip install pyte``.
 """
@@ -24,13 +24,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crawlproject.frontier import POLICIES
 from scripts.bench_throughput import BROAD, STOCK
 from testbed.bench import ROOT, WEB, WEB_SPIDER, command_line, crawl
 from testbed.crawl import crawl_command
@@ -47,8 +46,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "crawlproject, breadth-first": (WEB_SPIDER, {**OURS, "FRONTIER_POLICY": "breadth-first"}),
     "Scrapy, broad crawl": (STOCK, {**BROAD, "CONCURRENT_REQUESTS_PER_DOMAIN": 1, "LOG_LEVEL": "ERROR"}),
 }
-#: Values of ``FRONTIER_CHOOSINESS`` in ``budgets.svg``.
-CHOOSINESS = (0, 1, 3, 10, 30)
 TOKEN = "0123456789abcdef"
 COLUMNS, LINES = 100, 24
 
@@ -87,42 +84,23 @@ def draw(found: dict[str, Curve], path: Path) -> None:
 
 def budgets(path: Path, webs: int = 3) -> None:
     """Draw ``budgets.svg``: quality of the first tenth and of the first 30% of the pages, by choosiness."""
-    import matplotlib as mpl
-
     from crawlproject.frontier.budgets import Limits
-    from crawlproject.simulation.bound import bound_within
-    from crawlproject.simulation.crawl import simulate
-    from crawlproject.simulation.experiment import KnownWorth, web_of
+    from crawlproject.simulation import experiment, tradeoff
     from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.synthetic import SyntheticSpec
+    from crawlproject.simulation.trial import Experiment
 
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "crawlproject"
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained", sharey=True)
-    for panel, quality in zip(axes, ("pagerank", "zipf"), strict=True):
-        found = [web_of(SyntheticSpec(500, 10_000, seed), quality) for seed in range(1, webs + 1)]
-        for pages in (3000, 1000):
-            points = []
-            for choosiness in CHOOSINESS:
-                options = CrawlOptions(limits=Limits(pages), choosiness=choosiness)
-                done = [simulate(web, POLICIES["prefix"](), KnownWorth(web), options) for web in found]
-                shares = [float(each.web.quality[each.pages].sum()) for each in done]
-                points.append((fmean(each.full_time for each in done), 100 * fmean(shares)))
-                print(
-                    f"{quality:9} {pages} pages, {choosiness:3g}: {points[-1][1]:.1f}% in {points[-1][0]:.1f} s",
-                    flush=True,
-                )
-            most = 100 * fmean(bound_within(web, 64, Limits(pages)) for web in found)
-            (line,) = panel.plot(*zip(*points, strict=True), marker="o", label=f"{pages:,} pages")
-            panel.axhline(most, color=line.get_color(), linewidth=0.8, linestyle="--")
-            for choosiness, point in zip(CHOOSINESS, points, strict=True):
-                panel.annotate(f"{choosiness:g}", point, textcoords="offset points", xytext=(4, -11), fontsize=8)
-        panel.set(title=quality, xlabel="seconds", xlim=(0, None), ylim=(0, 100))
-    axes[0].set(ylabel="quality gathered, %")
-    axes[0].legend(loc="lower right")
-    figure.savefig(path, metadata={"Date": None})
+    found: dict[str, list[tradeoff.Line]] = {}
+    specs = tuple(SyntheticSpec(500, 10_000, seed) for seed in range(1, webs + 1))
+    for pages in (3000, 1000):
+        plan = Experiment(specs, ("pagerank", "zipf"), ("prefix",), CrawlOptions(limits=Limits(pages)))
+        crawl_again = partial(experiment.outcomes, knowledge=plan.knowledge)
+        for quality, lines in tradeoff.lines(experiment.run(plan), plan.options, crawl_again).items():
+            line = lines[0]._replace(name=f"{pages:,} pages")
+            found.setdefault(quality, []).append(line)
+            for choosiness, (seconds, share) in zip(tradeoff.CHOOSINESS, line.points, strict=True):
+                print(f"{quality:9} {pages} pages, {choosiness:3g}: {100 * share:.1f}% in {seconds:.1f} s", flush=True)
+    path.write_text(tradeoff.svg(found), encoding="utf-8")
 
 
 def screens(spec: WebSpec, out: Path) -> None:

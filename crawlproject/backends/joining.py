@@ -95,7 +95,7 @@ class Joining:
     def _check_types(self, client: Any) -> None:
         """Refuse keys of our names that are of another type."""
         keys = self._keys
-        hashes = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.pages, keys.orders)
+        hashes = (keys.meta, keys.workers, keys.dead, keys.info, keys.members, keys.spent, keys.orders)
         ours = {**dict.fromkeys(hashes, b"hash"), keys.actions: b"list"}
         types = _run(client, [("TYPE", key) for key in (*ours, self._start_urls[0])])
         for (key, wanted), found in zip(ours.items(), types, strict=False):

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -32,13 +33,13 @@ from crawlproject.urls.fates import Stage
 from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
-from crawlproject.workers.control import AWAY, Control
+from crawlproject.workers.control import AWAY, Control, Spent
 from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.limit_share import LimitShare
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
 from crawlproject.workers.outbox import Outbox
-from crawlproject.workers.page_share import PageShare
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.roster import read_workers
 from crawlproject.workers.worker import Worker
@@ -93,7 +94,8 @@ class RedisBackend(StoringBackend):
         nothing is left behind.
         """
         super().__init__(crawler, frontier, seen, host)
-        self._page_share = PageShare()
+        self._page_share, self._byte_share = LimitShare(), LimitShare()
+        self._most = frontier.budgets.limits  # of all workers
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
@@ -343,6 +345,7 @@ class RedisBackend(StoringBackend):
             "pid": os.getpid(),
             "started": round(self._started),
             "pages": 0 if crawl is None else crawl.pages,
+            "bytes": self._frontier.budgets.size,
             "urls": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
@@ -400,14 +403,21 @@ class RedisBackend(StoringBackend):
         for name, count in counts.items():
             self._stats.set_value(f"workers/{name}", count)
 
-    def share_limits(self, own: int, total: int, workers: int) -> None:
+    def share_limits(self, own: Spent, total: Spent, workers: int) -> None:
         self._frontier.queue.addresses.share(workers)
-        crawl = frontier_of(self._crawler)
-        if crawl is not None and (most := crawl.limits["pages"]):  # the operator may have changed it
-            budgets = self._frontier.budgets
-            budgets.allow(budgets.limits._replace(pages=self._page_share.limit(most, own, total, workers)))
-            if total >= most:
+        crawl, budgets = frontier_of(self._crawler), self._frontier.budgets
+        if crawl is None:
+            return
+        if most := crawl.limits["pages"]:  # the operator may have changed it
+            pages = self._page_share.limit(most, own.pages, total.pages, workers)
+            budgets.allow(budgets.limits._replace(pages=pages))
+            if total.pages >= most:
                 self.fail("closespider_pagecount")
+        if (most := self._most.size) < inf:
+            size = self._byte_share.limit(most, own.size, total.size, workers)
+            budgets.allow(budgets.limits._replace(size=size))
+            if total.size >= most:
+                self.fail("closespider_bytes")
 
     def acted(self, mark: str) -> None:
         self._orders.announced(mark)

@@ -47,7 +47,7 @@ class Command(Described, ScrapyCommand):
         _add_crawl(parser.add_argument_group("Crawl"))
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.simulation import experiment, report
+        from crawlproject.simulation import experiment, report, tradeoff
 
         if args:
             raise UsageError(f"unknown argument {args[0]!r}", print_help=False)
@@ -56,10 +56,20 @@ class Command(Described, ScrapyCommand):
         if folder is not None:
             with _blaming("--output", opts.output):
                 folder.mkdir(parents=True, exist_ok=True)
+        picture = None if opts.tradeoff is None else Path(opts.tradeoff)
+        if picture is not None:
+            if not (opts.max_pages or opts.max_bytes):
+                raise UsageError(f"--tradeoff {picture}: needs --max-pages or --max-bytes", print_help=False)
+            with _blaming("--tradeoff", opts.tradeoff):
+                picture.touch()
         trials = experiment.run(plan, opts.jobs)
         print(report.text(trials))  # noqa: T201
         if folder is not None:
             print(f"\nin {folder}: {', '.join(path.name for path in report.write(trials, folder))}")  # noqa: T201
+        if picture is not None:
+            crawl = partial(experiment.outcomes, knowledge=plan.knowledge, jobs=opts.jobs)
+            picture.write_text(tradeoff.svg(tradeoff.lines(trials, plan.options, crawl)), encoding="utf-8")
+            print(f"\nby choosiness: {picture}")  # noqa: T201
 
 
 def _add_experiment(group: _ArgumentGroup) -> None:
@@ -107,6 +117,7 @@ def _add_crawl(group: _ArgumentGroup) -> None:
     group.add_argument("--max-time", type=_number, metavar="SECONDS", help="end after this time")
     group.add_argument("--max-bytes", type=_count, metavar="N", help="end after pages of N bytes")
     group.add_argument("--choosiness", type=_number, metavar="X", help="as FRONTIER_CHOOSINESS (10)")
+    group.add_argument("--tradeoff", metavar="FILE", help="draw quality and seconds by choosiness: an SVG file")
 
 
 def _experiment(opts: Namespace) -> Experiment:

@@ -130,12 +130,17 @@ class Frontier:
         changed: dict[Server, None] = {}
         locate, rate = self.servers.locate, self.queue.last_rank
         look_ahead = None if found_on is None else self._expectations.look_ahead
+        prices = self.budgets.prices
         count, gain = 0, 0.0
         added, worth = 0, 0.0
         try:
-            for entry in entries:
+            for each in entries:
+                entry = each
                 count += 1
-                (server, path), quality = locate(entry.url), entry.quality
+                server, path = locate(entry.url)
+                if prices.byte:
+                    entry = self._sized(server, entry)
+                quality = entry.quality
                 self._arrivals += 1
                 if quality > server.rerank_above:
                     changed[server] = None
@@ -163,12 +168,16 @@ class Frontier:
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
-        self.push([self._expectations.sitemaps.priced(entry)])
+        self.push([self._expectations.sitemaps.priced(entry, self._page_price)])
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """Add each gain (> 0) to the quality of its URL; ignores URLs that are not queued. O(log n) each."""
-        servers = self.servers
-        found = [(located, gain) for url, gain in gains if (located := servers.locate_known(url)) is not None]
+        servers, has_price = self.servers, self.budgets.prices.byte > 0.0
+        found = [
+            (located, gain * self._size_factor(located[0], url) if has_price else gain)
+            for url, gain in gains
+            if (located := servers.locate_known(url)) is not None
+        ]
         if servers.store is not None:  # one read for all URLs
             servers.store.read_ahead([located for located, _ in found])
         changed: dict[Server, None] = {}
@@ -272,6 +281,8 @@ class Frontier:
         """Learn from a finished request: estimates, politeness, back-off. O(log servers)."""
         server = self.servers.learn(measurement)
         self.budgets.learn(measurement)
+        if self.budgets.prices.byte and measurement.url:
+            self._expectations.sizes.learn(measurement.url, measurement.size)
         if self._learns:
             self._rank_again()
         if server.failures >= self.max_failures > 0:
@@ -561,6 +572,20 @@ class Frontier:
 
     # Internal
 
+    @property
+    def _page_price(self) -> float:
+        """In quality."""
+        return self.budgets.prices.page * self.queue.last_rank
+
+    def _sized(self, server: Server, entry: Entry) -> Entry:
+        return entry._replace(quality=entry.quality * self._size_factor(server, entry.url))
+
+    def _size_factor(self, server: Server, url: str) -> float:
+        """Factor on the quality of ``url``, by which its server's mean cost of a page stands for its own. O(length)."""
+        more = server.byte_cost * (self._expectations.sizes.relative(url) - 1.0)
+        cost = server.page_cost
+        return cost / (cost + more)
+
     def _count(self, server: Server, urls: int) -> None:
         if server.blocked:
             self._blocked += urls
@@ -581,7 +606,7 @@ class Frontier:
             sitemaps.raise_again()
             queue.rank_again()
         if sitemaps.is_raising:
-            self.raise_quality(sitemaps.raised())
+            self.raise_quality(sitemaps.raised(self._page_price))
         queue.rank_some(self.servers.expect)
 
     def _release(self, server: Server) -> None:

@@ -37,5 +37,5 @@ class Measurement(NamedTuple):
     retry_after: float | None = None
     #: Why no response came, as a message.
     error: str = ""
-    #: For people; the frontier does not use it.
+    #: For people, and for the sizes of files.
     url: str = ""

@@ -43,7 +43,8 @@ MIN_SESSION_TIME = 1e-6
 MAX_ERROR = 200
 
 #: A server starts as if it had shown this many distinct pages: two spellings of a home page must not halve its worth.
-PRIOR_PAGES = 10
+#: Fewer if pages or bytes are limited: then it is worth more to learn early.
+PRIOR_PAGES, PRIOR_OF_LIMITED = 10, 2
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -165,10 +166,11 @@ class Server:
     pages: int = 0  # pages with compared content
     copies: int = 0  # pages among them with content seen before
     copy_run: CopyRun | None = None  # copies since its last page with new content
+    misfits: int = 0  # pages of a type that is not read
     shared: SharedPages | None = None  # pages that other servers have, too
     demotion: float = 1.0  # factor on its rank: below 1 for a mirror
     alias_of: str = ""  # the server whose other name it is
-    worth: float = 1.0  # factor on its rank: demotion and share of copies
+    worth: float = 1.0  # factor on its rank: demotion, and share of pages fetched in vain
     session: Session | None = None
     parked: Session | None = None  # session with an open, idle connection
     group: Group | None = None
@@ -194,9 +196,14 @@ class Server:
 
         ``page_time`` itself while nothing but time is limited.  O(1).
         """
+        cost = self.page_time + self.prices.page
+        return cost + self.byte_cost if self.prices.byte else cost
+
+    @property
+    def byte_cost(self) -> float:
+        """The price of the bytes of one more page, in seconds. O(1)."""
         prices = self.prices
-        cost = self.page_time + prices.page
-        return cost + prices.byte * self.estimates.expected_size(prices.usual_size) if prices.byte else cost
+        return prices.byte * self.estimates.expected_size(prices.usual_size)
 
     @property
     def expected_pages(self) -> int:
@@ -320,9 +327,13 @@ class Server:
     def update_worth(self) -> None:
         """Set ``worth``: ``demotion`` times the smoothed share of pages with distinct content.
 
-        Pages seen elsewhere are worth nothing, and a server that showed copies will show more.
+        Pages seen elsewhere are worth nothing, and a server that showed copies will show more.  Where a page or a byte
+        has a price, the same holds for pages of a type that is not read.
         """
-        self.worth = self.demotion * (self.pages - self.copies + PRIOR_PAGES) / (self.pages + PRIOR_PAGES)
+        pages, vain, prior = self.pages, self.copies, PRIOR_PAGES
+        if self.prices.page or self.prices.byte:
+            pages, vain, prior = self.fetched, min(self.copies + self.misfits, self.fetched), PRIOR_OF_LIMITED
+        self.worth = self.demotion * (pages - vain + prior) / (pages + prior)
 
     def learn_shared(self, first: Server) -> Server | None:
         """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).

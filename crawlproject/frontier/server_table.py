@@ -336,6 +336,13 @@ class ServerTable:
         server.update_worth()
         self.move(server)
 
+    def learn_misfit(self, key: str) -> None:
+        """Learn that a page of the server ``key`` has a type that is not read. O(log servers)."""
+        server = self.get_or_add(key)
+        server.misfits += 1
+        server.update_worth()
+        self.move(server)
+
     def learn_copy(self, key: str, content: int) -> int:
         """Count a page of the server ``key`` with the ``content`` (hash) of an earlier page; returns its count. O(1).
 

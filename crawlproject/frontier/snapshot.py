@@ -58,6 +58,7 @@ _FIELDS: Fields = (
     ("gathered", "gathered", positive),
     ("pages", "pages", count),
     ("copies", "copies", count),
+    ("misfits", "misfits", count),
     ("demoted_because", "demoted_because", text),
     ("alias_of", "alias_of", text),
     ("address", "address", lambda state, key, _: intern(state.text(key, ""))),

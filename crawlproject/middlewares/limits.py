@@ -19,6 +19,7 @@ from crawlproject.options.limits import LimitOptions
 from crawlproject.requests.answers import UNCHANGED
 from crawlproject.requests.failures import failure_kind, in_words, is_of_proxy
 from crawlproject.urls.fates import Ending, Reason, reason_of_status
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -55,6 +56,8 @@ class LimitsMiddleware(CrawlerMiddleware):
         if self._is_page(request, response):
             self._stats.inc_value("frontier/pages")
             frontier.page_fetched(request)
+            if reason is Reason.WRONG_TYPE:
+                frontier.frontier.servers.learn_misfit(server_key(request.url))
             if frontier.pages >= (most := frontier.limits["pages"]) > 0:
                 self._close("closespider_pagecount", f"{most:.0f} pages (FRONTIER_MAX_PAGES, or the operator)")
         return response

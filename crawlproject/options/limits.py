@@ -38,7 +38,7 @@ class LimitOptions(Options):
         limit, as for the next three
     FRONTIER_MAX_PAGES_PER_SERVER: maximum pages of a server, over all runs of a `JOBDIR`
     FRONTIER_MAX_PAGES_PER_DOMAIN: the same for a registered domain
-    FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes in this run
+    FRONTIER_MAX_BYTES: the crawl ends after bodies of this many bytes; counted as pages are
     FRONTIER_CHOOSINESS: with a limit of pages or bytes: how many usual pages' time a better page may take; 0: as fast
         as without a limit ([budgets](policies.md#budgets))
     FRONTIER_DENY_FILE: file of hosts and domains that are never contacted, one per line

@@ -281,6 +281,7 @@ class _Crawler:
                 connection_requests=requests,
                 server_closed=requests >= limit,
                 persistent=limit > 1,
+                url=start.entry.url,
             )
         )
 

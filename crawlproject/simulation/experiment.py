@@ -91,6 +91,12 @@ def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
     return trials
 
 
+def outcomes(crawls: Sequence[tuple[Trial, CrawlOptions]], knowledge: Knowledge, jobs: int = 1) -> list[Outcome]:
+    """The crawls of trials with other options, in ``jobs`` processes."""
+    tasks = [_Task(trial.web, trial.quality, trial.policy, options, knowledge) for trial, options in crawls]
+    return cast("list[Outcome]", in_parallel(_perform, tasks, jobs))
+
+
 def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
     """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score)."""
     web = _build(spec)
@@ -147,6 +153,7 @@ def _perform(task: _Task) -> Outcome | Ground:
 def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
     chains, sessions, total = web.chains(), options.sessions, collectable_quality(web)
     has_limits = options.limits != NO_LIMITS
+    oracle, of_means = _oracles(web, options) if has_limits else (nan, nan)
     return Ground(
         pages=web.pages,
         servers=web.servers,
@@ -159,14 +166,16 @@ def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
         bound=bound_of(web, sessions),
         page_bound=bound_of(web.with_quality(web.collectable.astype(np.float64)), sessions),
         most_within=bound_within(web, sessions, options.limits) / total if has_limits else nan,
-        oracle_within=_oracle(web, options) / total if has_limits else nan,
+        oracle_within=oracle / total,
+        means_within=of_means / total,
     )
 
 
-def _oracle(web: SimulatedWeb, options: CrawlOptions) -> float:
-    """What the oracle gathers; it discovers pages as a crawl by ``prefix`` does."""
+def _oracles(web: SimulatedWeb, options: CrawlOptions) -> tuple[float, float]:
+    """What the oracle gathers, and that of means; they discover pages as a crawl by ``prefix`` does."""
     whole = simulate(web, POLICIES["prefix"](), KnownWorth(web), replace(options, limits=NO_LIMITS))
-    return oracle_within(whole, options.sessions, options.limits)
+    sessions, limits = options.sessions, options.limits
+    return oracle_within(whole, sessions, limits), oracle_within(whole, sessions, limits, of_means=True)
 
 
 @lru_cache(maxsize=1)

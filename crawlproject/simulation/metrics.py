@@ -99,6 +99,11 @@ class Outcome:
     #: Bytes of the pages.
     size: float
 
+    @property
+    def gathered(self) -> float:
+        """Share of the quality."""
+        return float(self.curve.shares[-1]) if len(self.curve.shares) else 0.0
+
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
         return cls(

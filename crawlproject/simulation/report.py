@@ -155,19 +155,19 @@ def _budget_lines(trials: Sequence[Trial], first: int) -> list[str]:
 
 
 def _budget_rows(trials: Iterable[Trial]) -> list[Row]:
-    """A row for each trial, and two for each web and quality: what the oracle and what any schedule can gather."""
+    """A row for each trial, and three for each web and quality: what the oracles and what any schedule can gather."""
     result: list[Row] = []
     grounds: dict[tuple[WebSpec, str], Trial] = {}
     for trial in trials:
         outcome, ground = trial.outcome, trial.ground
         grounds[trial.web, trial.quality] = trial
-        pages = len(outcome.curve.shares)
-        quality = float(outcome.curve.shares[-1]) if pages else 0.0
+        pages, quality = len(outcome.curve.shares), outcome.gathered
         shares = quality / ground.oracle_within, quality / ground.most_within
         row = _budget_row(trial, trial.policy, quality, *shares)
         result.append(row | {"seconds": outcome.full_time, "pages": pages, "MB": outcome.size / 1e6})
     for trial in grounds.values():
-        oracle, most = trial.ground.oracle_within, trial.ground.most_within
+        oracle, most, means = trial.ground.oracle_within, trial.ground.most_within, trial.ground.means_within
+        result.append(_budget_row(trial, "oracle of means", means, means / oracle, means / most))
         result.append(_budget_row(trial, "oracle", oracle, 1.0, oracle / most))
         result.append(_budget_row(trial, BOUND, most, nan, 1.0))
     return result

@@ -62,9 +62,10 @@ class Ground:
     #: Bounds of quality, and of pages (each worth 1).
     bound: Bound
     page_bound: Bound
-    #: Share of the quality within the crawl's limits, at most and by the oracle; nan without limits.
+    #: Share of the quality within the crawl's limits, at most, by the oracle and by that of means; nan without limits.
     most_within: float = nan
     oracle_within: float = nan
+    means_within: float = nan
 
 
 @dataclass(frozen=True)

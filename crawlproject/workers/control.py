@@ -16,7 +16,7 @@ from itertools import chain, islice
 from math import ceil, inf
 from pathlib import Path
 from socket import gethostname
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
@@ -80,6 +80,16 @@ class PolicyError(RedisError):
     """Redis would delete parts of the crawl."""
 
 
+class Spent(NamedTuple):
+    """What workers have spent of the limits that they share."""
+
+    pages: int = 0
+    size: int = 0  # bytes
+
+
+NOTHING = Spent()
+
+
 @dataclass(frozen=True, slots=True)
 class Beat:
     """The answer of Redis to a beat."""
@@ -91,8 +101,8 @@ class Beat:
     crawl: str = ""
     #: ``running`` or ``ended``.
     state: str = ""
-    #: Pages of all workers.
-    pages: int = 0
+    #: Of all workers.
+    spent: Spent = NOTHING
     #: Id of each worker -> what the others act on: ``leaving``, the ``run`` of Redis that it knew before its last beat,
     #: and when Redis was ``changed``, if it noticed that.
     members: Mapping[str, dict[str, Any]] = field(default_factory=dict)
@@ -201,20 +211,25 @@ class Control:
     # the crawl and its workers
 
     async def beat(
-        self, lease: float, info: Mapping[str, Any], member: Mapping[str, Any], pages: int = 0, changed: float = 0.0
+        self,
+        lease: float,
+        info: Mapping[str, Any],
+        member: Mapping[str, Any],
+        spent: Spent = NOTHING,
+        changed: float = 0.0,
     ) -> Beat:
         """Extend the lease of this worker by ``lease`` seconds from now.
 
-        ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``pages``:
-        number of pages fetched under this id; ``changed``: see ``Beat``, as far as this worker noticed it.
+        ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``spent``:
+        under this id; ``changed``: see ``Beat``, as far as this worker noticed it.
         """
         looks = boot_time() >= self._memory_at + MEMORY_EVERY
         if self._is_wary or (looks and self._is_cluster):
             await self._check_policy()
         known, members = self._members
-        arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), pages, known]
-        arguments.append(round(changed * 1000))
-        script = (BEAT, [*self._worker_keys(), self._keys.pages], arguments)
+        arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), known]
+        arguments += [round(changed * 1000), *spent]
+        script = (BEAT, [*self._worker_keys(), self._keys.spent], arguments)
         if self._is_cluster:
             answer, server = (await self._scripts([script]))[0], await self._info_of_all()
         else:
@@ -235,7 +250,7 @@ class Control:
             answer[1] / 1000,
             answer[2].decode(),
             (answer[3] or b"running").decode(),
-            answer[4],
+            Spent(*answer[4]),
             members,
             {name: int(until) / 1000 for name, until in texts(answer[5]).items()},
             str(server.get("run_id", "")),

@@ -30,8 +30,8 @@ class Keys:
         self.info = f"{{{name}}}:info"
         #: Hash: id of a worker -> JSON of what the others act on.
         self.members = f"{{{name}}}:members"
-        #: Hash: id of a worker -> how many of its pages are in the sum of all.
-        self.pages = f"{{{name}}}:pages"
+        #: Hash: id of a worker, and ``pages`` or ``bytes`` -> how many of them are in the sum of all.
+        self.spent = f"{{{name}}}:spent"
         #: Hash: sums of the stats of the workers that left.
         self.stats = f"{{{name}}}:stats"
         #: Hash: the operator's orders in force.

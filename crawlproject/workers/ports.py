@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
+    from crawlproject.workers.control import Spent
     from crawlproject.workers.part import Part
 
 
@@ -58,8 +59,8 @@ class Crawl(Protocol):
     def report(self, counts: Mapping[str, float]) -> None:
         """Note counts of this worker by name, about once a second."""
 
-    def share_limits(self, own: int, total: int, workers: int) -> None:
-        """This worker has fetched ``own`` pages in this run, ``workers`` together ``total`` in all runs."""
+    def share_limits(self, own: Spent, total: Spent, workers: int) -> None:
+        """This worker has spent ``own`` in this run, ``workers`` together ``total`` in all runs."""
 
     def acted(self, mark: str) -> None:
         """Redis has the mark of the operator's last action (``orders``), reported by each beat. O(1)."""

@@ -21,13 +21,13 @@ redis.call('HSET', KEYS[1], 'state', 'running')
 return redis.call('HGETALL', KEYS[1])
 """
 
-#: KEYS: meta, workers, dead, info, members, pages.  ARGV: id, lease, info, member, pages, version, changed.
+#: KEYS: meta, workers, dead, info, members, spent.  ARGV: id, lease, info, member, version, changed, pages, bytes.
 #: Extend the lease of the worker, and read what it needs of the others.  Returns the status ("gone": no such crawl;
-#: "dead": buried; "ok"), time, crawl, state, pages of all workers, ends of the leases that are over, version of the
-#: members; the members, unless that is the given one; the mark of the operator's last action; the last ``changed`` of
-#: any worker; the end of this worker's lease before, 0 if there was none.  A version is never used again, also if Redis
-#: loses writes.  A lease longer than the given one, and a ``changed`` later than now, were set before the clock was set
-#: back: they are replaced.
+#: "dead": buried; "ok"), time, crawl, state, pages and bytes of all workers, ends of the leases that are over, version
+#: of the members; the members, unless that is the given one; the mark of the operator's last action; the last
+#: ``changed`` of any worker; the end of this worker's lease before, 0 if there was none.  A version is never used
+#: again, also if Redis loses writes.  A lease longer than the given one, and a ``changed`` later than now, were set
+#: before the clock was set back: they are replaced.
 BEAT = (
     _NOW
     + """
@@ -43,13 +43,17 @@ if redis.call('HGET', KEYS[5], ARGV[1]) ~= ARGV[4] then
     redis.call('HSET', KEYS[1], 'members', meta[3])
 end
 local changed = tonumber(meta[5] or '0')
-if tonumber(ARGV[7]) > changed or changed > now then
-    changed = tonumber(ARGV[7])
-    redis.call('HSET', KEYS[1], 'changed', ARGV[7])
+if tonumber(ARGV[6]) > changed or changed > now then
+    changed = tonumber(ARGV[6])
+    redis.call('HSET', KEYS[1], 'changed', ARGV[6])
 end
-local more = ARGV[5] - (redis.call('HGET', KEYS[6], ARGV[1]) or 0)
-if more ~= 0 then redis.call('HSET', KEYS[6], ARGV[1], ARGV[5]) end
-local pages = redis.call('HINCRBY', KEYS[1], 'pages', more)
+local spent = {}
+for i, name in ipairs({'pages', 'bytes'}) do
+    local field = ARGV[1] .. ' ' .. name
+    local more = ARGV[6 + i] - (redis.call('HGET', KEYS[6], field) or 0)
+    if more ~= 0 then redis.call('HSET', KEYS[6], field, ARGV[6 + i]) end
+    spent[i] = redis.call('HINCRBY', KEYS[1], name, more)
+end
 local over = {}
 local leases = redis.call('HGETALL', KEYS[2])
 for i = 2, #leases, 2 do
@@ -59,14 +63,14 @@ for i = 2, #leases, 2 do
         table.insert(over, leases[i])
     end
 end
-local members = meta[3] ~= ARGV[6] and redis.call('HGETALL', KEYS[5]) or {}
-return {'ok', now, meta[1], meta[2], pages, over, meta[3], members, meta[4] or '', changed, before}
+local members = meta[3] ~= ARGV[5] and redis.call('HGETALL', KEYS[5]) or {}
+return {'ok', now, meta[1], meta[2], spent, over, meta[3], members, meta[4] or '', changed, before}
 """
 )
 
 #: KEYS: meta, workers, dead, info, members.  ARGV: id, grace ("" when it leaves by itself).  Remove a worker; its id
-#: never comes back.  Its pages are kept: a late beat must not count them again.  Returns 1, or 0 if its lease may still
-#: run.
+#: never comes back.  What it spent is kept: a late beat must not count it again.  Returns 1, or 0 if its lease may
+#: still run.
 REMOVE = (
     _NOW
     + """

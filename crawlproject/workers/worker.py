@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.clocks import RedisClock, boot_time
-from crawlproject.workers.control import AWAY, Beat, new_id
+from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
 from crawlproject.workers.lease import MAX_LAG, Lease
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
@@ -71,7 +71,7 @@ class Worker:
         self._beat = Beat("ok")
         self._beat_sent = -inf
         self._ticked_at = -inf
-        self._reported = self._counted = 0  # pages reported to Redis, and those under earlier ids
+        self._reported = self._counted = NOTHING  # what was reported to Redis, and that under earlier ids
         self._end = EndDetector()
         self._looked_at = boot_time()
         self._has_ended = False
@@ -165,7 +165,7 @@ class Worker:
             "sent/refused": self._outbox.refused,
             "calls": self.control.calls,
             "cuts": self._writer.cuts,
-            "pages": self._beat.pages,
+            "pages": self._beat.spent.pages,
             "partitions": len(self.parts),
             "lag": round(boot_time() - self._writer.confirmed_at, 1),
         }
@@ -289,9 +289,10 @@ class Worker:
         worker = self.control.id
         self._lease.beat_sent(sent_at)
         info, counts = self._crawl.info(), self.summary()
-        pages = int(info.get("pages", 0))
+        spent = Spent(int(info.get("pages", 0)), int(info.get("bytes", 0)))
+        under_this_id = Spent(spent.pages - self._counted.pages, spent.size - self._counted.size)
         beat = await self.control.beat(
-            self._options.lease, self._info(info, counts), self._member(), pages - self._counted, self._changed
+            self._options.lease, self._info(info, counts), self._member(), under_this_id, self._changed
         )
         if self.control.id != worker:
             raise BuriedError  # as another beat has found out meanwhile
@@ -303,7 +304,7 @@ class Worker:
         if beat.status == "dead":
             await self._begin_again()
             raise BuriedError
-        self._reported = pages
+        self._reported = spent
         beat = self._changes_of_redis(beat, sent_at)
         could_start = self.may_start()
         if staying(beat) != staying(self._beat):
@@ -313,8 +314,8 @@ class Worker:
         self._local.follow_clock(beat.now, boot_time() - sent_at)
         if not could_start:
             self._crawl.wake()
-        self._crawl.report(counts | {"pages": beat.pages})
-        self._crawl.share_limits(pages, beat.pages, len(staying(beat)))
+        self._crawl.report(counts | {"pages": beat.spent.pages})
+        self._crawl.share_limits(spent, beat.spent, len(staying(beat)))
         self._crawl.acted(beat.actions)
         if beat.state == "running":
             self._has_ended = False  # new start URLs, or another worker that was not idle

@@ -67,6 +67,16 @@ def test_simulate_takes_every_option() -> None:
     assert "t80/cap" in done.stdout
 
 
+def test_simulate_draws_the_trade_off(tmp_path: Path) -> None:
+    """Beside the table."""
+    picture = tmp_path / "tradeoff.svg"
+    options = ("--policy", "prefix", "--max-pages", "60", "--tradeoff", str(picture), "--jobs", "1")
+    done = scrapy("simulate", *SMALL, *options)
+    assert done.returncode == 0, done.stderr
+    assert f"by choosiness: {picture}" in done.stdout
+    assert picture.read_text(encoding="utf-8").startswith("<svg ")
+
+
 def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
     """A graph from a file, from a start of one's own, collected by scores of one's own."""
     (tmp_path / "links.tsv").write_text(LINES)
@@ -103,6 +113,8 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--error 1 --estimate depth", "--error 1: for --estimate known only"),
         ("--min-delay 70", "--min-delay 70: above --max-delay 60"),
         ("--output README.md/x", "--output README.md/x: Not a directory"),
+        ("--tradeoff x.svg", "--tradeoff x.svg: needs --max-pages or --max-bytes"),
+        ("--tradeoff README.md/x --max-pages 9", "--tradeoff README.md/x: Not a directory"),
         ("--polcy capacity", "unknown argument '--polcy'"),
     ],
 )

@@ -101,6 +101,15 @@ def test_workers_share_a_limit_of_pages(tmp_path: Path, redis_server: RunningRed
         assert 200 <= crew.stats("frontier/pages") < 320
 
 
+def test_workers_share_a_limit_of_bytes(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """All answers together: each alone would not reach it. Some are still in progress when it is."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, FRONTIER_MAX_BYTES=400_000) as crew:
+        start_two(crew)
+        crew.wait_all()
+        assert set(reasons(crew)) == {"closespider_bytes"}
+        assert 400_000 <= crew.stats("downloader/response_bytes") < 800_000
+
+
 def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Each fetches some; nothing is missing or repeated, no server has two connections. Another run ends at once."""
     patient = {"FRONTIER_LEASE": 1000, "DOWNLOAD_TIMEOUT": 1000}

@@ -83,7 +83,16 @@ def test_of_pages_and_bytes_the_scarcer_gets_the_higher_price() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(1), Limits(10**12), Limits(1, 0.0, 1), Limits(10**12, 1e12, 10**15), Limits(seconds=9.0)]
+    "limits",
+    [
+        Limits(1),
+        Limits(10**12),
+        Limits(0, 0.0, 0),
+        Limits(1, 0.0, 1),
+        Limits(10**12, 1e12, 10**15),
+        Limits(10**9, 9.0),
+        Limits(seconds=9.0),
+    ],
 )
 def test_prices_stay_finite_whatever_the_budget(limits: Limits) -> None:
     """Also when it is overspent, and with answers that take no time and have no bytes."""
@@ -164,6 +173,26 @@ def test_a_large_server_costs_more_of_a_byte_budget() -> None:
     assert large < 0.5 * small
     large, small = ranks(Limits())
     assert large == pytest.approx(small, rel=0.05)
+
+
+@pytest.mark.parametrize("waste", ["copies", "misfits"])
+def test_a_server_that_wastes_pages_is_worth_less_of_a_page_budget(waste: str) -> None:
+    """After three pages in vain 2 / 5; without a price of pages copies count less, and misfits not at all."""
+
+    def worth(limits: Limits) -> float:
+        frontier = Frontier(BestPrefix(), budgets=Budgets(limits))
+        frontier.record(answer())
+        frontier.push([Entry(f"{A}/{page}") for page in range(10)])
+        for _ in range(3):
+            frontier.page_fetched(A, 0)
+            if waste == "copies":
+                frontier.servers.learn_content(A, copy=True)
+            else:
+                frontier.servers.learn_misfit(A)
+        return frontier.servers[A].worth
+
+    assert worth(Limits(pages=10)) == pytest.approx(2 / 5)
+    assert worth(Limits()) == pytest.approx(10 / 13 if waste == "copies" else 1.0)
 
 
 def test_no_request_starts_beyond_the_page_budget() -> None:

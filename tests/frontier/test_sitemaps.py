@@ -16,6 +16,7 @@ from crawlproject.frontier import (
     Measurement,
     Politeness,
 )
+from crawlproject.frontier.budgets import Budgets, Limits
 from crawlproject.frontier.learning.look_ahead import LookAhead
 from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, RAISED_AT_ONCE, Sitemaps
 from tests.frontier.invariants import check
@@ -210,3 +211,22 @@ def test_the_sitemap_of_a_removed_server_waits_no_longer() -> None:
     frontier.forget_removed()
     assert len(frontier._expectations.sitemaps) == 1
     assert fetch_all(frontier) == [f"{B}/sitemap.xml"]
+
+
+def test_a_sitemap_costs_no_page_of_a_limit() -> None:
+    """Its quality includes the price that its server's pages pay: 10 usual pages of 1 s, at the last rank."""
+
+    def quality(limits: Limits) -> tuple[float, float]:
+        frontier = Frontier(BestPrefix(), budgets=Budgets(limits))
+        frontier.push([Entry(f"{A}/{number}", 3.0) for number in range(50)], A)
+        for number in range(5):
+            frontier.record(Measurement(A, float(number), status=200, response_time=1.0, fetch_time=1.0))
+            frontier.page_fetched(A, 0)
+        frontier.open_session(10.0)
+        frontier.push_sitemap(Entry(f"{B}/sitemap.xml"))
+        (entry,) = frontier.servers[B].urls.first(B, 1)
+        return entry.quality - frontier._expectations.sitemaps.worth, frontier.queue.last_rank
+
+    refund, rank = quality(Limits(pages=10))
+    assert refund == pytest.approx(10.0 * rank)
+    assert quality(Limits())[0] == 0.0

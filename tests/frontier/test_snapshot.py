@@ -21,6 +21,7 @@ from crawlproject.frontier.learning.file_kinds import FileKinds
 from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
 from crawlproject.frontier.learning.prior import Observed, Population, Prior
 from crawlproject.frontier.learning.sitemaps import Sitemaps
+from crawlproject.frontier.learning.sizes import FileSizes
 from crawlproject.frontier.quality_tally import QualityTally
 from crawlproject.frontier.snapshot import (
     frontier_state,
@@ -169,10 +170,15 @@ OVERALL: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[str, ...]]]
         (),
     ),
     "Backlog": (lambda: filled(Backlog(), ("_last",), _gaps=1.5, _weight=2.5, _waiting=3), Backlog, ()),
+    "FileSizes": (
+        lambda: filled(FileSizes(), _answers={"*": 3, "pdf": 2}, _bytes={"*": 900, "pdf": 800}),
+        FileSizes,
+        (),
+    ),
     "Expectations": (
         lambda: filled(
             Expectations(learns_prior=False, looks_ahead=False),
-            ("backlog", "sitemaps", "prior", "look_ahead"),
+            ("backlog", "sitemaps", "sizes", "prior", "look_ahead"),
             _unused={"prior": prior().to_state(), "look_ahead": {"gain_sum": 1.5}},
         ),
         lambda: Expectations(learns_prior=False, looks_ahead=False),
@@ -216,6 +222,7 @@ STORED: dict[str, Any] = {
     "demoted_because": "copies",
     "guard": guard(),
     "last_error": "refused",
+    "misfits": 2,
     "pages": 5,
     "ready_at": 6.5,
     "robots_failures": 2,

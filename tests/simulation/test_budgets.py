@@ -1,10 +1,13 @@
 """Crawls within budgets, beside what an oracle gathers and what no schedule can exceed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from crawlproject.frontier import POLICIES
 from crawlproject.frontier.budgets import Limits
+from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.simulation import report
 from crawlproject.simulation.bound import bound_within
 from crawlproject.simulation.crawl import simulate
@@ -12,7 +15,7 @@ from crawlproject.simulation.experiment import Experiment, KnownWorth, run
 from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.record import Crawl, CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
-from crawlproject.simulation.web import SimulatedWeb
+from crawlproject.simulation.web import COPY, PAGE, SimulatedWeb
 
 PAGES = 1500
 LIMITS = (
@@ -48,7 +51,9 @@ def test_a_crawl_keeps_within_its_budgets_and_below_the_bound(web: SimulatedWeb,
     assert done.size <= limits.size * 1.1
     most = bound_within(web, 16, limits)
     assert gathered(done) <= most * 1.02
-    assert oracle_within(crawl(web, Limits()), 16, limits) <= most + 1e-9
+    whole = crawl(web, Limits())
+    assert oracle_within(whole, 16, limits) <= most + 1e-9
+    assert 0.8 * gathered(done) <= oracle_within(whole, 16, limits, of_means=True) <= most + 1e-9
 
 
 def test_the_bound_of_a_page_budget_is_the_best_pages(web: SimulatedWeb) -> None:
@@ -100,6 +105,39 @@ def test_qualities_may_be_equal_zero_or_far_apart(web: SimulatedWeb, quality: np
     assert len(crawl(web.with_quality(quality.astype(float)), Limits(pages=300)).pages) == 300
 
 
+class Rising:
+    """Each URL found is worth half as much again as the one before, up to the highest quality; so is each link."""
+
+    def __init__(self) -> None:
+        self._worth = 1.0
+
+    def quality(self, url: str, depth: int) -> float:
+        self._worth = min(1.5 * self._worth, MAX_QUALITY)
+        return self._worth
+
+    def gain(self, page_quality: float, links: int, *, internal: bool) -> float:
+        return self._worth
+
+
+@pytest.mark.parametrize("limits", [Limits(pages=300), Limits(size=3_000_000), Limits(300, 60.0, 10**9)], ids=str)
+def test_qualities_may_rise_for_ever(web: SimulatedWeb, limits: Limits) -> None:
+    """A crawl fetches as many pages as with equal ones."""
+    options = CrawlOptions(sessions=16, limits=limits)
+    rising, equal = (simulate(web, POLICIES["prefix"](), each, options) for each in (Rising(), KnownWorth(web)))
+    assert len(rising.pages) >= min(limits.pages, 0.5 * len(equal.pages))
+
+
+def test_a_server_of_copies_gets_few_pages_of_a_budget(web: SimulatedWeb) -> None:
+    """The largest one, all of whose pages claim to be among the best 5%."""
+    copies = web.server == np.bincount(web.server).argmax()
+    copies[web.seeds] = False
+    quality = np.where(copies, np.quantile(web.quality, 0.95), web.quality)
+    flawed = replace(web, kinds=np.where(copies, COPY, PAGE)).with_quality(quality)
+    limited = crawl(flawed, Limits(pages=200))
+    assert limited.wasted < 0.5 * copies.sum()
+    assert len(limited.pages) + limited.wasted == 200
+
+
 def test_the_table_has_the_oracle_and_the_bound() -> None:
     """Of each quality, beneath the policies."""
     specs = (SyntheticSpec(20, 300), SyntheticSpec(20, 300, seed=2))
@@ -110,9 +148,11 @@ def test_the_table_has_the_oracle_and_the_bound() -> None:
         "pagerank",
         "prefix",
         "oracle",
+        "oracle",
         "bound",
         "zipf",
         "prefix",
+        "oracle",
         "oracle",
         "bound",
     ]

@@ -90,6 +90,12 @@ def of(name: str, key: str = A) -> Callable[[Frontier], Any]:
     return get
 
 
+def learn_sizes(frontier: Frontier) -> None:
+    for url, size in ((f"{A}/a.pdf", 10**6), (f"{A}/a", 9)):
+        frontier._expectations.sizes.learn(url, size)
+    fetch(frontier, A)
+
+
 def judge(frontier: Frontier, pages: int) -> GuardedPage:
     """Pages of one pattern of ``A`` that show the same, each with a link to the next; the last of them."""
     guard = Guard(GuardLimits(), frontier.server, lambda _: False)
@@ -162,6 +168,7 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
         lambda f: skipped(f).factor(f"{A}/images/9.png"),
     ),
     "pages fetched": (lambda f: f.page_fetched(A, 0), of("fetched")),
+    "pages of a wrong type": (lambda f: f.servers.learn_misfit(A), of("misfits")),
     "last error": (lambda f: f.servers.robots_failed(A, 0.0, error="refused"), of("last_error")),
     "failures of robots.txt": (lambda f: f.servers.robots_failed(A, 0.0), of("robots_failures")),
     "has answered": (lambda f: fetch(f, A), of("answered")),
@@ -174,6 +181,10 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
     "what sitemaps bring": (
         lambda f: f.push([Entry(f"{B}/{n}/{len(f)}", 9.0) for n in range(9)], A, from_sitemap=True),
         lambda f: f._expectations.sitemaps.worth,
+    ),
+    "sizes of files": (
+        learn_sizes,
+        lambda f: f._expectations.sizes.relative(f"{A}/b.pdf"),
     ),
     "quality by links": (lambda f: f.raise_quality([(f"{A}/7", 5.0)]), best),
 }

@@ -12,7 +12,7 @@ import redis.asyncio
 
 from crawlproject.workers import control as workers_control
 from crawlproject.workers.connection import reason_of
-from crawlproject.workers.control import Commit, Control, PolicyError, Record, join, may_run, new_id
+from crawlproject.workers.control import Commit, Control, PolicyError, Record, Spent, join, may_run, new_id
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.scripts import ALL
 from testbed.redis_server import RunningRedis
@@ -69,11 +69,11 @@ def test_scripts_are_loaded_in_one_round_trip(with_two: Any, client: redis.Redis
     """With one for each, a crawl never began on a Redis that was a third of a second away."""
 
     async def test(one: Control, other: Control) -> None:
-        await one.beat(15.0, {}, {}, 0)
+        await one.beat(15.0, {}, {})
         client.script_flush()
         client.config_resetstat()
-        await other.beat(15.0, {}, {}, 0)
-        await other.beat(15.0, {}, {}, 0)
+        await other.beat(15.0, {}, {})
+        await other.beat(15.0, {}, {})
         found = client.info("stats")
         assert found["total_reads_processed"] < 10, found
         counts = client.info("commandstats")
@@ -85,13 +85,13 @@ def test_scripts_are_loaded_in_one_round_trip(with_two: Any, client: redis.Redis
 
 def test_beat_shows_all_workers(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
-        await one.beat(15.0, {"host": "a"}, {"run": "x"}, 3)
-        beat = await other.beat(15.0, {}, {"leaving": True}, 4)
+        await one.beat(15.0, {"host": "a"}, {"run": "x"}, Spent(3, 500))
+        beat = await other.beat(15.0, {}, {"leaving": True}, Spent(4, 10**12))
         assert beat.status == "ok"
         assert (beat.crawl, beat.state) == ("abc", "running")
         assert beat.members == {one.id: {"run": "x"}, other.id: {"leaving": True}}
         assert beat.over == {}
-        assert beat.pages == 7
+        assert beat.spent == (7, 10**12 + 500)
         assert beat.run_id
         assert beat.uptime >= 0
 
@@ -161,10 +161,10 @@ def test_beat_tells_of_other_workers_only_what_has_changed(with_two: Any, client
         await other.beat(15.0, {"host": "y" * 100_000}, large)
         await one.beat(15.0, {}, {})
         before = client.info("stats")["total_net_output_bytes"]
-        told = [await one.beat(15.0, {"pages": number}, {}, number) for number in range(5)]
+        told = [await one.beat(15.0, {"pages": number}, {}, Spent(number)) for number in range(5)]
         assert client.info("stats")["total_net_output_bytes"] < before + 50_000
         assert all(beat.members == {one.id: {}, other.id: large} for beat in told)
-        assert [beat.pages for beat in told] == [0, 1, 2, 3, 4]
+        assert [beat.spent.pages for beat in told] == [0, 1, 2, 3, 4]
         await other.beat(15.0, {}, {"leaving": True})
         assert (await one.beat(15.0, {}, {})).members[other.id] == {"leaving": True}
         await other.leave()
@@ -184,9 +184,9 @@ def test_beat_tells_that_the_crawl_is_gone(with_two: Any, client: redis.Redis) -
 
 def test_only_a_worker_whose_lease_is_over_is_buried(with_two: Any) -> None:
     async def test(one: Control, other: Control) -> None:
-        await one.beat(1000.0, {}, {}, 3)
+        await one.beat(1000.0, {}, {}, Spent(3))
         assert not await other.bury(one.id, 0.0)
-        await one.beat(0.0, {}, {}, 3)
+        await one.beat(0.0, {}, {}, Spent(3))
         await asyncio.sleep(0.002)  # Redis counts milliseconds
         beat = await other.beat(15.0, {}, {})
         assert beat.over.keys() == {one.id}
@@ -196,7 +196,7 @@ def test_only_a_worker_whose_lease_is_over_is_buried(with_two: Any) -> None:
         beat = await other.beat(15.0, {}, {})
         assert beat.members.keys() == {other.id}
         assert beat.over == {}
-        assert beat.pages == 3
+        assert beat.spent.pages == 3
         assert await other.buried_at(one.id) > 0
 
     with_two(test)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis.asyncio
 
-from crawlproject.workers.control import Commit, Control
+from crawlproject.workers.control import Commit, Control, Spent
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
@@ -178,9 +178,10 @@ class _Calls:
         return answer
 
     async def beat(self, control: Control, lease: float, changed: float = 0.0) -> None:
-        beat = await control.beat(lease, {"pages": 3}, {"id": control.id, "lease": lease}, round(lease), changed)
+        spent = Spent(round(lease), 2 * round(lease))
+        beat = await control.beat(lease, {"pages": 3}, {"id": control.id, "lease": lease}, spent, changed)
         told = beat.members, beat.over.keys(), bool(beat.run_id), beat.changed
-        self.answers.append((beat.status, beat.crawl, beat.state, beat.pages, *told))
+        self.answers.append((beat.status, beat.crawl, beat.state, beat.spent, *told))
 
     async def messages(self, control: Control, last: dict[int, bytes]) -> dict[int, list[bytes]]:
         found = await control.messages(last)

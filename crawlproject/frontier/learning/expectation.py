@@ -9,13 +9,14 @@ from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPON
 from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
 from crawlproject.frontier.learning.prior import Prior
 from crawlproject.frontier.learning.sitemaps import Sitemaps
+from crawlproject.frontier.learning.sizes import FileSizes
 
 if TYPE_CHECKING:
     from collections.abc import Sized
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.learning.estimate import Estimates
-    from crawlproject.frontier.state import StateReader
+    from crawlproject.frontier.state import StateReader, Stored
 
 
 class ExpectedServer(Protocol):
@@ -49,6 +50,7 @@ class Expectations:
         self.look_ahead = LookAhead() if looks_ahead else None
         self.sitemaps = Sitemaps(self.look_ahead)
         self.backlog = Backlog()
+        self.sizes = FileSizes()  # while bytes have a price
         self._unused: dict[str, Any] = {}  # stored by a run whose policy uses more
 
     def to_state(self) -> dict[str, Any]:
@@ -67,8 +69,8 @@ class Expectations:
                 part.restore(stored)
         self._unused = {key: state.raw(key) for key in ("prior", "look_ahead") if key not in parts and state.raw(key)}
 
-    def _parts(self) -> dict[str, Prior | LookAhead | Sitemaps | Backlog]:
-        parts: dict[str, Prior | LookAhead | Sitemaps | Backlog] = {"sitemaps": self.sitemaps, "backlog": self.backlog}
+    def _parts(self) -> dict[str, Stored | Prior]:
+        parts: dict[str, Stored | Prior] = {"sitemaps": self.sitemaps, "backlog": self.backlog, "sizes": self.sizes}
         if self.prior is not None:
             parts["prior"] = self.prior
         if self.look_ahead is not None:

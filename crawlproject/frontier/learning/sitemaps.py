@@ -5,7 +5,8 @@ URLs of each (``look_ahead``).  The mean is decayed, and starts at the gain of `
 
     worth = (W·30·g + S) / (W + N)    S gain of N fetched sitemaps, both decayed
 
-Without look-ahead there is no gain, and a sitemap is worth 0.  O(1) per sitemap and new URL.
+Without look-ahead there is no gain, and a sitemap is worth 0.  Where pages are limited, ``refund`` is the quality of a
+page's price: a sitemap does not count as a page, but its server's pages do.  O(1) per sitemap and new URL.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ class Sitemaps(Stored):
         self._gain = self._gain * DECAY + gain
         self._weight = self._weight * DECAY + 1.0
 
-    def priced(self, entry: Entry) -> Entry:
+    def priced(self, entry: Entry, refund: float = 0.0) -> Entry:
         """Set the quality of the sitemap ``entry`` and count it as waiting. O(1)."""
-        worth = self._waiting[entry.url] = self.worth
+        worth = self._waiting[entry.url] = self.worth + refund
         return entry._replace(quality=worth)
 
     def handed_out(self, entry: Entry) -> None:
@@ -94,9 +95,9 @@ class Sitemaps(Stored):
         """Start a round of ``raised`` over all waiting sitemaps. O(waiting), 10 ms for a million."""
         self._outdated = list(self._waiting)
 
-    def raised(self) -> list[tuple[str, float]]:
+    def raised(self, refund: float = 0.0) -> list[tuple[str, float]]:
         """The next sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
-        worth, waiting = self.worth, self._waiting
+        worth, waiting = self.worth + refund, self._waiting
         found = [(url, waiting[url]) for url in self._outdated[-RAISED_AT_ONCE:] if url in waiting]
         del self._outdated[-RAISED_AT_ONCE:]
         gains = [(url, worth - quality) for url, quality in found if worth > quality * DRIFT]

@@ -12,6 +12,7 @@ from typing import Any
 from crawlproject.frontier.entry import Entry
 from crawlproject.urls.server_key import server_key
 from crawlproject.workers.blobs import Tables
+from crawlproject.workers.control import Spent
 from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.worker import Worker
@@ -455,8 +456,8 @@ class ModelCrawl:
         if self.obeyed is not None:
             self.obeyed.shared.announced(mark)
 
-    def share_limits(self, own: int, total: int, workers: int) -> None:
-        """No limit of pages."""
+    def share_limits(self, own: Spent, total: Spent, workers: int) -> None:
+        """No limits."""
 
     def report(self, counts: Mapping[str, float]) -> None:
         pass

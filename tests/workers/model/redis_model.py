@@ -250,7 +250,7 @@ def _join(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
 
 def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     meta, workers, dead, info, members, counts = keys
-    worker, lease, text, member, pages, version, changed = arguments
+    worker, lease, text, member, version, changed, *spent = arguments
     fields = redis.hash_of(meta)
     if b"crawl" not in fields:
         return [b"gone"]
@@ -266,10 +266,14 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
     before = int(redis.hash_of(meta).get(b"changed", b"0"))
     if int(changed) > before or before > now:
         redis.hset(meta, changed=changed)
-    more = int(pages) - int(redis.hash_of(counts).get(worker, b"0"))
-    if more:
-        redis.hset_one(counts, worker, pages)
-    redis.hset(meta, pages=int(redis.hash_of(meta).get(b"pages", b"0")) + more)
+    totals = []
+    for name, count in zip(("pages", "bytes"), spent, strict=True):
+        field = b"%b %b" % (worker, name.encode())
+        more = int(count) - int(redis.hash_of(counts).get(field, b"0"))
+        if more:
+            redis.hset_one(counts, field, count)
+        totals.append(int(redis.hash_of(meta).get(name.encode(), b"0")) + more)
+        redis.hset(meta, **{name: totals[-1]})
     fields = redis.hash_of(meta)
     leases = dict(redis.hash_of(workers))
     for name, until in leases.items():
@@ -277,7 +281,7 @@ def _beat(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> Any:
             redis.hset_one(workers, name, now + int(lease))
     over = {name: until for name, until in leases.items() if int(until) < now}
     shown = {} if fields[b"members"] == version else redis.hash_of(members)
-    told = fields[b"crawl"], fields.get(b"state"), int(fields[b"pages"]), _flat(over), fields[b"members"], _flat(shown)
+    told = fields[b"crawl"], fields.get(b"state"), totals, _flat(over), fields[b"members"], _flat(shown)
     return [b"ok", now, *told, fields.get(b"actions", b""), int(fields.get(b"changed", b"0")), ended]
 
 

@@ -1,14 +1,14 @@
-"""A limit of pages that several workers share."""
+"""A limit that several workers share."""
 
 import pytest
 
-from crawlproject.workers.page_share import PageShare
+from crawlproject.workers.limit_share import LimitShare
 
 
 @pytest.mark.parametrize("speeds", [(10,), (10, 10), (50, 1), (20, 0, 0, 0), (5, 5, 100, 0)])
 def test_workers_spend_the_budget_together(speeds: tuple[int, ...]) -> None:
     """Pages per beat; one with nothing to fetch leaves its part to the others, within a few beats."""
-    shares, own = [PageShare() for _ in speeds], [0.0 for _ in speeds]
+    shares, own = [LimitShare() for _ in speeds], [0.0 for _ in speeds]
     beats = 0
     while (total := sum(own)) < 1000:
         limits = [share.limit(1000, pages, total, len(speeds)) for share, pages in zip(shares, own, strict=True)]
@@ -23,6 +23,6 @@ def test_workers_spend_the_budget_together(speeds: tuple[int, ...]) -> None:
 
 def test_a_spent_budget_leaves_nothing() -> None:
     """Also if it is lowered, or was exceeded."""
-    share = PageShare()
+    share = LimitShare()
     assert share.limit(100, 30, 100, 2) == 30
     assert share.limit(100, 30, 120, 2) == 30
