@@ -20,7 +20,7 @@ from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.quantities import Rate, budget_words, crawl_name, share_gathered
+from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
 from crawlproject.monitor.spider_rows import spider_rows
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.urls.fates import STATS, Stage
@@ -121,6 +121,7 @@ class CrawlRoom:
             "name": crawl_name(name, job),
             "spider": name,
             "job": None if job is None else str(job),
+            "folder": None if job is None else str(crawl_folder(job)),
             "began": now.at - now.elapsed,
         }
 
@@ -143,7 +144,7 @@ class CrawlRoom:
         return shown | {
             **{f"servers/{name}": count for name, count in asdict(servers).items()},
             "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
-            "budget": "" if now.budget is None else ", ".join(budget_words(now.budget)),
+            "budget": "" if now.budget is None else ", ".join(budget_words(now.budget)[now.progress.what != "queue" :]),
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "is_limit": forecast.is_limit,

@@ -14,7 +14,7 @@ const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
 const PARENTS = { server: "servers", url: "urls" };
 /** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
 const WORKERS = [
-  ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
+  ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count, true], ["sessions", "connections", count, true],
   ["sent", "links sent", count, true], ["received", "links received", count, true], ["partitions", "partitions", count, true],
   ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
@@ -114,7 +114,7 @@ function showFigures(event) {
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
-  fill($("figures"), smallTiles(shown, true));
+  fill($("figures"), smallTiles(shown, !ended));
 }
 
 /** Undo an override. */
@@ -228,6 +228,11 @@ async function read(reader) {
 function take(name, event) {
   if (name === "end") {
     ended = true;
+    $("views").hidden = true;
+    $("over").hidden = false;
+    $("over").append(crawl.folder ? el("span", {}, " All of it: ", el("code", {}, clean(`scrapy report ${crawl.folder}`))) : "");
+    route(); // the other views ask for what is answered no more
+    for (const each of $("parts").querySelectorAll("a")) each.replaceWith(...each.childNodes);
     for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (!button.closest("#range, #scope") && button.id !== "unzoom") button.disabled = true;
   }
   showFigures(event);
@@ -245,7 +250,7 @@ const loadCharts = beside(async () => charts.load(await ask(`history?${new URLSe
 /** Show the view that the address names. */
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  view.name = VIEWS.includes(path) ? path : "overview";
+  view.name = VIEWS.includes(path) && !ended ? path : "overview";
   view.given = new URLSearchParams(query);
   for (const name of VIEWS) $(`view-${name}`).hidden = name !== view.name;
   const marked = PARENTS[view.name] ?? view.name;
@@ -254,8 +259,9 @@ function route() {
   }
   document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls" }[view.name]} – ${crawl.name ?? "crawl"}`;
   window.scrollTo(0, 0);
+  if (view.name === "overview") charts.resize();
   if (ended) return;
-  if (view.name === "overview") { charts.resize(); loadCharts(); }
+  if (view.name === "overview") loadCharts();
   if (view.name === "servers") servers.open(view.given);
   if (view.name === "server") showServer(view.given.get("key") ?? "");
   if (view.name === "urls") urls.open(view.given);
