@@ -3,6 +3,7 @@
 import json
 import socket
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -521,3 +522,27 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
 def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:
     host = urlsplit(key).hostname
     return [each for each in crew.records()[since:end] if each.kind == "request" and each.server == host]
+
+
+@pytest.mark.long
+def test_a_limit_of_pages_holds_for_the_whole_crawl(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Raised at one worker and lowered at another, all of them obey it: together they fetch about as many pages."""
+    token, ports = "t" * 20, [free_port() for _ in range(3)]
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_MAX_PAGES=150)
+    spec = WebSpec(servers=30, pages=20_000, time_scale=0.2)
+    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
+        web.limit(30)
+        for port in ports:
+            crew.add(FRONTIER_CONSOLE_PORT=port)
+        one, other, third = (Client(port, token) for port in ports)
+        until(lambda: all(map(is_open, (one, other, third))))
+        other.post("limit", name="pages", value=100_000)
+        until(lambda: [each["applied"] for each in one.get("workers")["actions"]] == [3])
+        web.limit(inf)
+        until(lambda: one.get("workers")["pages"] >= 200)  # more than the setting allows
+        third.post("limit", name="pages", value=1_500)
+        until(lambda: (one.get("state")["whole"] or {}).get("progress", {}).get("of") == 1_500)
+        crew.wait_all()
+        fetched = crew.stats("frontier/pages")
+        assert {each.stats()["finish_reason"] for each in crew.all} == {"closespider_pagecount"}
+    assert 1_500 <= fetched < 3_000, "each worker took it for its own"

@@ -41,6 +41,13 @@ MAX_LISTED = 500
 #: Kinds of failures that the page lists.
 MAX_FAILURES = 12
 
+#: Limits whose words are others where there are several workers.
+SHARED_WORDS = {
+    "sessions": "Connections at once, of each worker",
+    "pages": "Pages of all workers and runs",
+    "time": "Seconds of this run, of each worker",
+}
+
 #: Seconds for which what the workers say counts as new.
 FRESH = 2.0
 
@@ -159,6 +166,8 @@ class CrawlRoom:
         sessions = None if orders.sessions is None else orders.sessions[0]
         rows: list[tuple[str, str, int | None, float]] = [("sessions", "Connections at once", sessions, self.setting)]
         rows += [(name, words, orders.limits.get(name), limits.settings[name]) for name, words in LIMITS.items()]
+        if self.crawl.shared_orders is not None:
+            rows = [(name, SHARED_WORDS.get(name, words), value, setting) for name, words, value, setting in rows]
         return {
             "paused": self.crawl.is_paused,
             "sessions": self.crawl.allowed_sessions,
@@ -274,6 +283,7 @@ class WholeCrawl:
         elapsed = max((worker["elapsed"] or 0 for worker in workers), default=0)
         known, queued = sums["seen"], sums["queued"]
         waiting = None if any(worker.get("quality_queued") is None for worker in workers) else total("quality_queued")
+        most = self._crawl.limits["pages"]
         reasons = Counter(worker["held_back"] for worker in workers if worker.get("held_back"))
         self.figures = {
             **sums,
@@ -284,7 +294,9 @@ class WholeCrawl:
             "mean_pages_per_second": pages / elapsed if elapsed else 0.0,
             "queued": queued,
             "quality_share": share_gathered(sums["quality_gathered"], waiting),
-            "progress": {"what": "queue", "done": max(0.0, known - queued), "of": known},
+            "progress": {"what": "pages", "done": found["pages"], "of": most}
+            if most
+            else {"what": "queue", "done": max(0.0, known - queued), "of": known},
             "failures": {"all": total("failed")},
             "held_back": reasons.most_common(1)[0][0] if reasons else "",
             "workers": len(workers),
