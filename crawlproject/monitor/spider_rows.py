@@ -58,6 +58,18 @@ async def spider_rows(crawler: Crawler, frontier: Frontier) -> list[dict[str, An
     ]
 
 
+def spider_names(crawler: Crawler) -> list[str]:
+    """All spiders of the crawl, its own one first."""
+    own = [] if crawler.spider is None else [crawler.spider.name]
+    return [*own, *(owner.name for owner in Crawl.of(crawler).part(Owners))]
+
+
+def spider_of(crawler: Crawler, url: str) -> str:
+    """The name of the spider that a URL, or a server, belongs to. O(labels)."""
+    owner = Crawl.of(crawler).part(Owners).of(url)
+    return owner.name if owner is not None else "" if crawler.spider is None else crawler.spider.name
+
+
 def spiders_in_words(crawler: Crawler) -> dict[str, str]:
     """Name -> pages, items, errors; those with most pages first. O(spiders log spiders)."""
     owners = sorted(Crawl.of(crawler).part(Owners), key=lambda owner: -owner.pages)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from crawlproject.urls.fates import STATS, decoded, encoded
+from crawlproject.urls.fates import decoded, encoded
 from crawlproject.urls.url_rows import End
 
 if TYPE_CHECKING:
@@ -25,15 +25,6 @@ _end = struct.Struct(">IBHH")
 
 #: Bytes of an end: time, number of stage and reason, status, depth.
 LENGTH = _end.size
-
-
-#: Marks of URLs whose page came.
-_PAGES = {encoded(stage, reason) for stage, reason in STATS if reason.is_page}
-
-
-def is_plain_page(data: bytes) -> bool:
-    """Whether a row tells only that a page was fetched, once. O(1)."""
-    return len(data) == LENGTH and data[4] in _PAGES
 
 
 def encode_end(end: End) -> bytes:

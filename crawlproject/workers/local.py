@@ -14,7 +14,6 @@ from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
 from crawlproject.frontier.snapshot import frontier_state, restore_frontier
 from crawlproject.storage.disk import DiskStore
-from crawlproject.storage.ended import is_plain_page
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
 NUMBER = 4
 #: Seconds by which a time in whole milliseconds may be too early.
 MILLISECOND = 0.001
-#: Tables with one range of keys for each partition; "places" follows from "urls".  Of "ended" Redis has what is not
-#: ``is_plain_page``, which most rows are: of those the seen keys tell enough.
+#: Tables with one range of keys for each partition; "places" follows from "urls".
 TABLES = ("urls", "servers", "lengths", "seen", "ended")
 
 
@@ -147,8 +145,6 @@ class LocalCopy:
         for table in TABLES:
             of_server: dict[bytes, dict[bytes, bytes | None]] = {}  # its partition's changes of this table
             for key, value in tables.get(table, {}).items():
-                if table == "ended" and is_plain_page(value or b""):
-                    continue
                 changes = of_server.get(server := key[:NUMBER])
                 if changes is None:
                     partition = partition_of(int.from_bytes(server, "big"))
@@ -227,12 +223,7 @@ class LocalCopy:
         """Table, key and value of all rows of ``partition``, as they are committed when this is called."""
         first, end = self._partitions.first_number(partition), self._partitions.end_number(partition)
         scans = {table: self._store.scan(table, *number_range(first, end)) for table in TABLES}
-        return (
-            (table, key, value)
-            for table, rows in scans.items()
-            for key, value in rows
-            if table != "ended" or not is_plain_page(value)
-        )
+        return ((table, key, value) for table, rows in scans.items() for key, value in rows)
 
     def entries(self, tables: Tables) -> Iterator[Entry]:
         """The URLs that ``tables``, changes of a partition, add to it."""

@@ -26,8 +26,8 @@ def copy(folder: Path, partitions: Partitions) -> LocalCopy:
 
 
 @pytest.mark.parametrize("by_snapshot", [True, False])
-def test_lost_urls_are_found_at_the_next_worker(tmp_path: Path, *, by_snapshot: bool) -> None:
-    """With reason and time, also one that was fetched later; pages, which are most, are not sent."""
+def test_ended_urls_are_found_at_the_next_worker(tmp_path: Path, *, by_snapshot: bool) -> None:
+    """With reason and time, also one that was lost at first, and fetched later."""
     partitions = Partitions(4)
     partition = partitions.of(KEY)
     one, other = copy(tmp_path / "one", partitions), copy(tmp_path / "other", partitions)
@@ -48,6 +48,7 @@ def test_lost_urls_are_found_at_the_next_worker(tmp_path: Path, *, by_snapshot: 
     assert {url: row.state for url, row in found.items()} == {
         f"{KEY}/queued": "queued",
         f"{KEY}/missing": "lost",
+        f"{KEY}/page": "fetched",
         f"{KEY}/late": "fetched",
     }
     missing = found[f"{KEY}/missing"]

@@ -21,7 +21,7 @@ from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
-from crawlproject.monitor.spider_rows import spider_rows
+from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.urls.fates import STATS, Stage
 
@@ -85,9 +85,11 @@ class CrawlRoom:
         self.url_view = UrlView(
             crawl.urls,
             crawl.fates,
-            lambda: [server.key for server in crawl.frontier.servers],
+            lambda: (server.key for server in list(crawl.frontier.servers)),
             lambda url: next(iter(crawl.intake.canonical(Links(None, [url]))), None),
             crawl.saved,
+            lambda: spider_names(self.crawler),
+            lambda key: spider_of(self.crawler, key),
         )
 
     def views(self) -> Views:
@@ -115,6 +117,7 @@ class CrawlRoom:
             "has_workers": self.crawl.shared_orders is not None,
             "orders": self.orders(),
             "states": list(FILTERS),
+            "spiders": spider_names(self.crawler),
             "reasons": [
                 {"reason": reason, "title": reason.replace("_", " "), "words": reason.words} for reason in reasons
             ],
@@ -188,9 +191,10 @@ class CrawlRoom:
         fates = self.crawl.fates
         tallies: Mapping[str, Mapping[str, int]] = fates.tallies
         ends: Mapping[str, int] = {f"{stage}/{reason}": n for (stage, reason), n in fates.counts.items()}
-        spiders = {}
+        spiders: dict[str, int] = {}
         if given.get("of") == "crawl" and self.whole.tallies:
             tallies, ends = self.whole.tallies, self.whole.tallies.get("ends", {})
+            spiders = dict(tallies.get("spider", {}))
         else:
             for name, value in stats_of(self.crawler).get_stats().items():
                 if (found := SPIDER_PAGES.fullmatch(name)) is not None and isinstance(value, int):

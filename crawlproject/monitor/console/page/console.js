@@ -296,7 +296,7 @@ async function showParts() {
     bars("Answers by status", rows("status").map(to("status"))),
     bars("Answers by media type", rows("type")),
     bars("URLs done by depth", Object.entries(found.depth ?? {}).map(([depth, times]) => [`depth ${depth}`, times, address("urls", { depth })])),
-    bars("Pages by spider", rows("spider")),
+    bars("Pages by spider", rows("spider").map(to("spider"))),
   ].filter(Boolean));
 }
 
@@ -495,7 +495,7 @@ async function start() {
   if (!hasWorkers) whose = "worker";
   $("name").textContent = clean(crawl.name);
   servers.states(state.states);
-  urls.reasons(state.reasons);
+  urls.offer(state.reasons, state.spiders);
   showFigures(state);
   showOrders(state.orders);
   route();
