@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.engine import is_closing, stats_of
+from crawlproject.engine import Crawl, is_closing, stats_of
 from crawlproject.frontier.live_limits import LIMITS
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import in_words
@@ -23,6 +23,7 @@ from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
 from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
 from crawlproject.options.console import ConsoleOptions
+from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import STATS, Stage
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class CrawlRoom:
             "orders": self.orders(),
             "states": list(FILTERS),
             "spiders": spider_names(self.crawler),
+            "reloads": Crawl.of(self.crawler).part(Owners).reload is not None,
             "reasons": [
                 {"reason": reason, "title": reason.replace("_", " "), "words": reason.words} for reason in reasons
             ],

@@ -16,6 +16,8 @@ from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import crawling
 from tests.crawl.scripted_site import Answer, scripted_site
 from tests.crawl.test_console import SPIDER, Everywhere, is_open, open_console, settings_of
+from tests.crawl.test_several import SPIDER as ONE_OF_SEVERAL
+from tests.crawl.test_several import Chain
 from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
@@ -518,3 +520,31 @@ def test_a_page_whose_other_requests_fail_sees_the_end(browser: Browser, tmp_pat
             *("300", "3600", "all")
         }
         page.close()
+
+
+def test_spiders_are_shown_and_reloaded(browser: Browser, tmp_path: Path) -> None:
+    """Of a crawl with several; each leads to its URLs."""
+    package, job, port = tmp_path / "mine_all", tmp_path / "job", free_port()
+    package.mkdir()
+    (package / "__init__.py").write_text(ONE_OF_SEVERAL.format(version="old"))
+    settings = settings_of(job, port, SPIDER_MODULES=["mine_all"], TEST_PATH=[str(tmp_path)])
+    settings |= {"FRONTIER_GUARD_ENABLED": False, "ROBOTSTXT_OBEY": False}
+    with scripted_site(1) as site:
+        site.script = Chain()
+        given = {"spiders": "all", "seeds": site.url("1/0")}
+        with crawling("crawlproject.spiders.web.WebSpider", tmp_path, settings=settings, **given) as process:
+            client = open_console(process, job, port)
+            for width in (360, 1280):
+                with opened(browser, client, width) as page:
+                    show(page, "controls")
+                    page.wait_for_selector("#spiders td a:has-text('mine')")
+                    (package / "__init__.py").write_text(ONE_OF_SEVERAL.format(version="new" * width))
+                    page.click("#reload")
+                    page.wait_for_selector("#message:has-text('mine: reloaded')")
+                    page.screenshot(path=tmp_path / f"spiders-{width}.png", full_page=True)
+                    assert page.evaluate(CUT) == []
+                    assert faults(page) == []
+                    page.click("#spiders td a")
+                    page.wait_for_selector("#view-urls:not([hidden])")
+                    assert page.input_value("#url-spider") == "mine"
+                    assert "spider=mine" in page.url

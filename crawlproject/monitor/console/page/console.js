@@ -266,6 +266,7 @@ function route() {
   if (view.name === "server") showServer(view.given.get("key") ?? "");
   if (view.name === "urls") urls.open(view.given);
   if (view.name === "url") urls.show(view.given.get("url") ?? "");
+  if (view.name === "controls") showSpiders();
   if (view.name === "controls") document.querySelector(`[data-at="${view.given.get("at")?.replace(/[^a-z]/g, "")}"]`)?.querySelector("input, textarea, h3")?.focus();
   refresh();
 }
@@ -299,6 +300,14 @@ async function showParts() {
     bars("Pages by spider", rows("spider").map(to("spider"))),
   ].filter(Boolean));
 }
+
+const showSpiders = beside(async () => {
+  if ($("spiders-section").hidden) return;
+  const rows = (await ask("spiders")).map((row) => ({ ...row, queued: row.urls, "waits for": row.waits_for }));
+  const spider = (name) => el("a", { href: address("urls", { spider: name }) }, clean(name));
+  const names = ["spider", "pages", "items", "errors", "queued", "waits for"];
+  $("spiders").replaceChildren(table(names, rows, { spider, pages: count, items: count, errors: count, queued: count }, "Only rules: there are no other spiders.", "Spiders"));
+});
 
 async function showServer(key) {
   $("server-title").replaceChildren(alien(key));
@@ -430,6 +439,7 @@ function confirm(text) {
 }
 
 function connect() {
+  $("reload").addEventListener("click", async () => { await act("spiders", { change: "reload" }); showSpiders(); });
   $("pause").addEventListener("click", () => act("pause", {}));
   $("resume").addEventListener("click", () => act("resume", {}));
   $("stop").addEventListener("click", async () => { if (await confirm("Stop the crawl? Requests in progress will end first.")) act("stop", {}); });
@@ -496,6 +506,8 @@ async function start() {
   $("name").textContent = clean(crawl.name);
   servers.states(state.states);
   urls.offer(state.reasons, state.spiders);
+  $("spiders-section").hidden = !state.reloads && state.spiders.length < 2;
+  $("reload").hidden = !state.reloads;
   showFigures(state);
   showOrders(state.orders);
   route();

@@ -12,7 +12,7 @@ export const SERVER_COLUMNS = [
   ["failures", "failures", "failures"], ["next", "next in", "next", true], ["why", "why", null, true],
 ];
 /** Columns that are words; those of long texts from strangers. */
-const WORDS = ["server", "state", "why", "what", "worker", "name", "what to change"];
+const WORDS = ["server", "state", "why", "what", "worker", "name", "what to change", "spider", "waits for"];
 const LONG = ["url", "error", "value", "examples", "reason"];
 
 const kind = (name) => (LONG.includes(name.toLowerCase()) ? "url" : WORDS.includes(name.toLowerCase()) ? "text" : null);
