@@ -12,33 +12,22 @@ from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.requests.owners import COUNTED, Owner, Owners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
-    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.server import Server
 
 #: Servers looked at in one step of the event loop: 4 ms.
 STEP = 1_000
 
-#: Stat of a spider, its title in the report, and what stands for none.
-TITLES = (
-    ("pages", "Pages", 0),
-    ("items", "Items", 0),
-    ("errors", "Errors", 0),
-    ("empty", "Pages without items", 0),
-    ("dropped", "Dropped", 0),
-    ("seconds", "Seconds of connections", 0),
-    ("finish_reason", "Ended", ""),
-)
 
-
-async def spider_rows(crawler: Crawler, frontier: Frontier) -> list[dict[str, Any]]:
+async def spider_rows(crawler: Crawler, servers: Iterable[Server]) -> list[dict[str, Any]]:
     """A row for each spider, with what it waits for. O(servers), in steps."""
     owners = Crawl.of(crawler).part(Owners)
     urls: Counter[Owner] = Counter()
     states: dict[Owner, Counter[str]] = {owner: Counter() for owner in owners}
-    for number, server in enumerate(list(frontier.servers) if owners else (), 1):
+    for number, server in enumerate(list(servers) if owners else (), 1):
         owner = owners.of(server.key)
         if owner is not None and server.urls:
             urls[owner] += len(server.urls)
@@ -80,19 +69,6 @@ def _counts(owner: Owner) -> str:
     ended = f", ended: {owner.ended}" if owner.ended else ""
     errors = f", {counted(owner.errors, 'error')}" if owner.errors else ""
     return f"{counted(owner.pages, 'page')}, {counted(owner.items, 'item')}{errors}{ended}"
-
-
-def rows_of_stats(stats: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The table of a crawl by its stats ``spiders/NAME/...``, for the report. O(stats)."""
-    found: dict[str, dict[str, Any]] = {}
-    for stat, value in stats.items():
-        if stat.startswith("spiders/") and stat.count("/") >= 2:
-            name, _, what = stat.removeprefix("spiders/").rpartition("/")
-            found.setdefault(name, {})[what] = value
-    return [
-        {"Spider": name, **{title: counts.get(column, missing) for column, title, missing in TITLES}}
-        for name, counts in sorted(found.items())
-    ]
 
 
 def _waits_for(owner: Owner, states: Counter[str]) -> str:

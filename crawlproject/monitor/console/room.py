@@ -104,7 +104,7 @@ class CrawlRoom:
             "urls": self.urls,
             "url": self.url_view.one,
             "workers": lambda _: self.workers(),
-            "spiders": lambda _: spider_rows(self.crawler, self.crawl.frontier),
+            "spiders": lambda _: spider_rows(self.crawler, self.crawl.frontier.servers),
             "stats": lambda _: dict(sorted(stats_of(self.crawler).get_stats().items())),
             "log": lambda _: {"lines": list(self.log.lines)},
         }

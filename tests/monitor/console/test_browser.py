@@ -21,6 +21,7 @@ from tests.crawl.test_several import Chain
 from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import faults
 from tests.monitor.console.client import Client
+from tests.monitor.crawl_files import samples, server, snapshot, write
 from tests.waiting import until
 
 pytestmark = pytest.mark.long
@@ -186,6 +187,7 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.3)
     settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
     spider = "crawlproject.spiders.web.WebSpider"
+    write(tmp_path / "earlier" / "report", samples(100, 60.0, 4000), snapshot([server(1)], name="earlier"))
     for run in ("first", "resumed"):
         with (
             running_web(spec) as web,
@@ -201,6 +203,7 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
                 page.wait_for_selector("#held button:has-text('Resume')")
                 if run == "resumed":
                     page.wait_for_selector("#hero:has-text('in all runs')")
+                    check_all_runs_and_comparison(page, tmp_path)
                 check_looks(page, tmp_path, f"{run}-paused")
             client.post("resume")
             client.post("stop")
@@ -214,6 +217,29 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
                 scheme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
                 name = f"{run}-ended-{page.viewport_size['width']}-{scheme}.png"
                 page.screenshot(path=tmp_path / name, full_page=True)
+
+
+def check_all_runs_and_comparison(page: Page, folder: Path) -> None:
+    """Of a crawl that was resumed, and has another one beside it."""
+    width, scheme = page.viewport_size["width"], page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    page.click("#runs")
+    page.wait_for_selector("#charts-title:has-text('all runs')")
+    page.wait_for_selector("#charts figure:has-text('Share of the known quality')")
+    assert page.evaluate(OVERLAPS) == []
+    page.click("#range button[value='300']")
+    page.wait_for_selector("#charts figure:has-text('Share of the known quality')", state="detached")
+    page.click("#to-compare")
+    page.wait_for_selector("#compare-with option", state="attached")
+    page.click("#compare-form button")
+    page.wait_for_selector("#compare-by-pages canvas")
+    assert page.locator("#compared tr:has-text('Pages per second') td").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT) == []
+    page.screenshot(path=folder / f"compare-{width}-{'dark' if scheme else 'light'}.png", full_page=True)
+    if width in (360, 1280):
+        assert faults(page, "main") == []
+    page.go_back()
+    page.go_back()
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)

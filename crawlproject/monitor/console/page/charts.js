@@ -54,12 +54,15 @@ export class Charts {
   load(history) {
     this.names = history.names;
     this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show] })) : CHARTS;
-    this.isElapsed = Boolean(history.elapsed);
+    const isElapsed = Boolean(history.elapsed);
+    const isOther = isElapsed !== this.isElapsed; // another axis
+    this.isElapsed = isElapsed;
     this.isOfPages = Boolean(history.of_pages);
     this.interval = history.interval;
     this.most = history.most ?? MOST;
     this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
-    if (this.charts.length && this.charts.length === this.shown().length) this.draw(); else this.build();
+    const titles = (charts) => charts.map((chart) => chart.title).join();
+    if (!isOther && !history.charts && this.charts.length && titles(this.charts) === titles(this.shown())) this.draw(); else this.build();
   }
 
   /** Show only what is between two times, in all charts; null: all that is there. */
@@ -72,7 +75,7 @@ export class Charts {
   /** Add a point; returns whether there are so many that they should be loaded again. */
   add(figures) {
     const times = this.columns[0];
-    if (!times) return false;
+    if (!times || this.isElapsed) return false;
     if (times.length && figures.at - times[times.length - 1] < this.interval * 0.9) return false;
     this.names.forEach((name, column) => this.columns[column].push(name === "at" ? figures.at : figures[name] ?? null));
     this.draw();

@@ -2,14 +2,14 @@
 import { Charts } from "./charts.js";
 import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, wait } from "./format.js";
 import { address, bars, fill, held, hero, progress, smallTiles } from "./overview.js";
-import { ServerTable, rankTerms, table, tiles, timeline } from "./tables.js";
+import { ServerTable, part, rankTerms, table, tiles, timeline } from "./tables.js";
 import { UrlView } from "./urls.js";
 
 const $ = (id) => document.getElementById(id);
 const REFRESH = 5000;
 /** Bytes of the URLs of one request: the console refuses longer bodies. */
 const SEED_BYTES = 90000;
-const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
+const VIEWS = ["overview", "servers", "server", "urls", "url", "controls", "compare"];
 /** The view that is marked in the navigation while another, of one thing, is open. */
 const PARENTS = { server: "servers", url: "urls" };
 /** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
@@ -19,6 +19,8 @@ const WORKERS = [
   ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
 const charts = new Charts($("charts"), "now", (stretch) => { $("unzoom").hidden = stretch === null; });
+const compared = new Charts($("compare-charts"), "in the end");
+const byPages = new Charts($("compare-by-pages"), "in the end");
 const view = { name: "overview", given: new URLSearchParams() };
 /** What /api/state said of the crawl. */
 let crawl = {};
@@ -109,8 +111,9 @@ function showFigures(event) {
   if ($("about").textContent !== told) $("about").textContent = told;
   const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
   Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
+  $("runs").hidden = !crawl.folder || (shown.pages_all ?? 0) <= (shown.pages ?? 0);
   const since = shown.scope === "whole crawl" ? " since this worker began" : "";
-  for (const [id, words] of [["charts-title", `Over time, ${shown.scope}${since}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
+  for (const [id, words] of [["charts-title", `Over time, ${range === "runs" ? "all runs" : `${shown.scope}${since}`}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
@@ -243,7 +246,7 @@ function take(name, event) {
   if (event.lines !== lines) showLog(event.lines);
 }
 
-const loadCharts = beside(async () => charts.load(await ask(`history?${new URLSearchParams({ range, of: whose })}`)));
+const loadCharts = beside(async () => charts.load(await ask(range === "runs" ? `runs?of=${whose}` : `history?${new URLSearchParams({ range, of: whose })}`)));
 
 // Views
 
@@ -257,7 +260,7 @@ function route() {
   for (const each of document.querySelectorAll("nav a")) {
     if (each.getAttribute("href") === `#/${marked}`) each.setAttribute("aria-current", "page"); else each.removeAttribute("aria-current");
   }
-  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls" }[view.name]} – ${crawl.name ?? "crawl"}`;
+  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls", compare: "Compare" }[view.name]} – ${crawl.name ?? "crawl"}`;
   window.scrollTo(0, 0);
   if (view.name === "overview") charts.resize();
   if (ended) return;
@@ -267,6 +270,7 @@ function route() {
   if (view.name === "urls") urls.open(view.given);
   if (view.name === "url") urls.show(view.given.get("url") ?? "");
   if (view.name === "controls") showSpiders();
+  if (view.name === "compare") compare(view.given.get("with"));
   if (view.name === "controls") document.querySelector(`[data-at="${view.given.get("at")?.replace(/[^a-z]/g, "")}"]`)?.querySelector("input, textarea, h3")?.focus();
   refresh();
 }
@@ -308,6 +312,24 @@ const showSpiders = beside(async () => {
   const names = ["spider", "pages", "items", "errors", "queued", "waits for"];
   $("spiders").replaceChildren(table(names, rows, { spider, pages: count, items: count, errors: count, queued: count }, "Only rules: there are no other spiders.", "Spiders"));
 });
+
+/** This crawl beside another one of the same folder, as `scrapy report A B` shows them. */
+async function compare(other) {
+  const place = $("compare-with");
+  try {
+    const names = await ask("crawls");
+    place.replaceChildren(...names.map((name) => el("option", { value: name }, clean(name))));
+    if (!names.length) throw new Error(`There is no other crawl beside ${crawl.folder}.`);
+    if (!other) return;
+    place.value = other;
+    const found = await ask(`compare?${new URLSearchParams({ with: other })}`);
+    $("compared").replaceChildren(...found.problems.map((problem) => el("p", { class: "note" }, clean(problem))), ...found.lost.map(part), ...found.parts.map(part), el("h2", {}, found.charts));
+    compared.load(found.history);
+    byPages.load(found.by_pages);
+  } catch (error) {
+    $("compared").replaceChildren(el("p", {}, clean(error.message)));
+  }
+}
 
 async function showServer(key) {
   $("server-title").replaceChildren(alien(key));
@@ -463,6 +485,7 @@ function connect() {
     await addSeeds(given);
     $("seeds").value = given.join("\n"); // those that were not sent, or are wrong
   });
+  on("compare-form", () => { location.hash = address("compare", { with: $("compare-with").value }); });
   on("login", () => {
     sessionStorage.setItem("token", $("token").value.trim());
     location.reload();
@@ -503,6 +526,7 @@ async function start() {
   crawl = state.crawl;
   hasWorkers = state.has_workers;
   if (!hasWorkers) whose = "worker";
+  $("to-compare").hidden = !crawl.folder;
   $("name").textContent = clean(crawl.name);
   servers.states(state.states);
   urls.offer(state.reasons, state.spiders);

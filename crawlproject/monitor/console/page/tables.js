@@ -30,6 +30,10 @@ export function table(names, rows, shows, none, label) {
     el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name, place) => cell(name, values[name], place)))))));
 }
 
+/** A section of a report: sentences and tables. */
+export const part = ({ title, sentences, tables }) => el("section", {}, el("h2", {}, title), ...sentences.map((sentence) => el("p", {}, alien(sentence))),
+  ...tables.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none, title)));
+
 /** Names and values as tiles. */
 export const tiles = (pairs) => el("dl", { class: "tiles" }, ...pairs.map(([title, value, to]) => el("div", {}, el("dt", {}, title), el("dd", { class: String(value).length > 24 ? "words" : null }, to ? el("a", { href: to }, clean(value)) : alien(value)))));
 
