@@ -542,9 +542,7 @@ def test_a_page_whose_other_requests_fail_sees_the_end(browser: Browser, tmp_pat
         page.wait_for_selector("#state[data-state=running]")
         client.post("stop")
         page.wait_for_selector("#state[data-state=ended]")
-        assert {each.get_attribute("value") for each in page.locator("main button:enabled:visible").all()} == {
-            *("300", "3600", "all")
-        }
+        assert page.locator("main button:enabled:visible").count() == 0
         page.close()
 
 

@@ -231,12 +231,12 @@ async function read(reader) {
 function take(name, event) {
   if (name === "end") {
     ended = true;
-    $("views").hidden = true;
+    for (const id of ["views", "range", "scope"]) $(id).hidden = true;
     $("over").hidden = false;
     $("over").append(crawl.folder ? el("span", {}, " All of it: ", el("code", {}, clean(`scrapy report ${crawl.folder}`))) : "");
     route(); // the other views ask for what is answered no more
     for (const each of $("parts").querySelectorAll("a")) each.replaceWith(...each.childNodes);
-    for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (!button.closest("#range, #scope") && button.id !== "unzoom") button.disabled = true;
+    for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (button.id !== "unzoom") button.disabled = true;
   }
   showFigures(event);
   const isLong = charts.add(hasWorkers && whose === "crawl" && event.whole ? event.whole : event.figures);
