@@ -58,8 +58,9 @@ def opened(browser: Browser, client: Client, width: int = 1280, scheme: Any = "l
     page.wait_for_selector("#hero strong")
     yield page
     context.close()
-    # wrong arguments; asked after the crawl had ended; an action without Redis
-    wanted = ("400 (Bad Request)", "ERR_CONNECTION_REFUSED", "503 (Service Unavailable)")
+    # wrong arguments; asked after the crawl had ended, or was killed; an action without Redis
+    wanted = ("400 (Bad Request)", "503 (Service Unavailable)", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET")
+    wanted += ("ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
     assert [error for error in errors if not any(each in error for each in wanted)] == []
 
 
@@ -509,6 +510,8 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
         }
         settings = settings_of(job, port, DOWNLOAD_DELAY=1)
         spider = "crawlproject.spiders.web.WebSpider"
+        hostile = snapshot([server(1)], name=evil, settings={evil: evil}, stats={"finish_reason": evil})
+        write(tmp_path / "<b>x&amp;'\"" / "report", samples(10, 100.0, 50), hostile)
         with crawling(spider, tmp_path, settings=settings, seeds=f"{site.origins[0]}/") as process:
             client = open_console(process, job, port)
             with opened(browser, client) as page:
@@ -527,6 +530,12 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
                 text += page.inner_text("#view-url")
                 show(page, f"url?url={site.origins[0]}/%3Cimg%20src=x%20onerror=alert(1)%3E")
                 show_none(page, "%3Cscript%3E")
+                page.click("#to-compare")
+                page.wait_for_selector("#compare-with option", state="attached")
+                page.click("#compare-form button")
+                page.wait_for_selector("#compared td:has-text('onerror')")
+                text += page.inner_text("#view-compare")
+                page.wait_for_selector("#compare-by-pages canvas")
                 assert "\u202e" not in text
                 assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
                 assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -572,3 +581,25 @@ def test_spiders_are_shown_and_reloaded(browser: Browser, tmp_path: Path) -> Non
                     page.wait_for_selector("#view-urls:not([hidden])")
                     assert page.input_value("#url-spider") == "mine"
                     assert "spider=mine" in page.url
+
+
+def test_a_tab_that_is_open_for_days(browser: Browser, tmp_path: Path) -> None:
+    """It follows the crawl that is resumed at the same port after a crash; what it holds does not grow."""
+    job, port, token = tmp_path / "job", free_port(), "t" * 20
+    settings = settings_of(job, port, FRONTIER_CONSOLE_TOKEN=token)
+    with scripted_site(1) as site, ExitStack() as stack:
+        site.script = Everywhere()
+        page = None
+        for _ in range(2):
+            with crawling(SPIDER, tmp_path, settings=settings, sites=site.origins[0]) as process:
+                client = open_console(process, job, port)
+                if page is None:
+                    page = stack.enter_context(opened(browser, client))
+                    page.wait_for_selector("#state[data-state=running]")
+                    page.evaluate("document.body.dataset.first = 'yes'")
+                else:
+                    wait_in(page, "document.body.dataset.first === undefined")
+                    page.wait_for_selector("#state[data-state=running]")
+                    page.wait_for_selector("#hero:has-text('in all runs')")
+                process.kill()
+                process.wait()

@@ -1,5 +1,5 @@
 // The charts: each a figure with a heading, a sentence that tells the same, and a canvas.
-import { bytes, count, el, moment, number, percent, stretch } from "./format.js";
+import { bytes, clean, count, el, moment, number, percent, stretch } from "./format.js";
 import { table } from "./tables.js";
 
 const perSecond = (value) => `${bytes(value)}/s`;
@@ -53,7 +53,7 @@ export class Charts {
   /** Begin with the points that the server has kept. */
   load(history) {
     this.names = history.names;
-    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show] })) : CHARTS;
+    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show], series: chart.series.map(([name, label, color]) => [name, clean(label), color]) })) : CHARTS;
     const isElapsed = Boolean(history.elapsed);
     const isOther = isElapsed !== this.isElapsed; // another axis
     this.isElapsed = isElapsed;

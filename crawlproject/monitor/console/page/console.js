@@ -196,6 +196,8 @@ async function follow() {
     }
     stream = new AbortController();
     try {
+      const { crawl: now } = await ask("state");
+      if (now.spider !== crawl.spider || Math.abs(now.began - crawl.began) > 0.5) { location.reload(); return; } // another crawl at this port
       await loadCharts();
       const answer = await call("stream", undefined, stream.signal);
       if (!answer.ok) throw new Error((await answer.json()).error);

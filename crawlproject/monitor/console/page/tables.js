@@ -26,12 +26,12 @@ export function table(names, rows, shows, none, label) {
     return el("td", { class: kinds[place] }, shown instanceof Node ? shown : alien(shown));
   };
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label ?? names.join(", ") }, el("table", {},
-    el("thead", {}, el("tr", {}, ...names.map((name, place) => el("th", { scope: "col", class: kinds[place] ? "text" : null }, name)))),
+    el("thead", {}, el("tr", {}, ...names.map((name, place) => el("th", { scope: "col", class: kinds[place] ? "text" : null }, clean(name))))),
     el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name, place) => cell(name, values[name], place)))))));
 }
 
 /** A section of a report: sentences and tables. */
-export const part = ({ title, sentences, tables }) => el("section", {}, el("h2", {}, title), ...sentences.map((sentence) => el("p", {}, alien(sentence))),
+export const part = ({ title, sentences, tables }) => el("section", {}, el("h2", {}, clean(title)), ...sentences.map((sentence) => el("p", {}, alien(sentence))),
   ...tables.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none, title)));
 
 /** Names and values as tiles. */
