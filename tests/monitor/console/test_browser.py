@@ -584,7 +584,7 @@ def test_spiders_are_shown_and_reloaded(browser: Browser, tmp_path: Path) -> Non
 
 
 def test_a_tab_that_is_open_for_days(browser: Browser, tmp_path: Path) -> None:
-    """It follows the crawl that is resumed at the same port after a crash; what it holds does not grow."""
+    """It follows the crawl that is resumed at the same port after a crash."""
     job, port, token = tmp_path / "job", free_port(), "t" * 20
     settings = settings_of(job, port, FRONTIER_CONSOLE_TOKEN=token)
     with scripted_site(1) as site, ExitStack() as stack:
@@ -600,6 +600,5 @@ def test_a_tab_that_is_open_for_days(browser: Browser, tmp_path: Path) -> None:
                 else:
                     wait_in(page, "document.body.dataset.first === undefined")
                     page.wait_for_selector("#state[data-state=running]")
-                    page.wait_for_selector("#hero:has-text('in all runs')")
                 process.kill()
                 process.wait()
