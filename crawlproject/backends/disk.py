@@ -18,7 +18,7 @@ from crawlproject.options.workers import WORKERS_LOCK
 from crawlproject.requests.meta import RECRAWL, REPLACED
 from crawlproject.requests.unstored import Unstored
 from crawlproject.signals import commit_failed
-from crawlproject.storage.directory import StoreLabel
+from crawlproject.storage.directory import SPIDERS, StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.fates import DiskFates
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from crawlproject.requests.unstored import PageUnderWay
 
 logger = logging.getLogger(__name__)
-
-#: File with the names of several spiders and their domains, as JSON.
-SPIDERS = "spiders.json"
 
 
 class DiskBackend(StoringBackend):

@@ -7,6 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.queues.url_queue import UrlQueue
+from crawlproject.urls.server_key import server_key
 from crawlproject.urls.url_rows import QUEUED, STEP, End, UrlQuery, UrlRow, row_of
 
 if TYPE_CHECKING:
@@ -65,4 +66,4 @@ def _queued(entry: Entry) -> UrlRow:
 
 
 def _is_of(url: str, query: UrlQuery) -> bool:
-    return query.servers is None or any(url.startswith(f"{key}/") for key in query.servers)
+    return query.servers is None or server_key(url) in query.servers

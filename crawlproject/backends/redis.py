@@ -382,7 +382,11 @@ class RedisBackend(StoringBackend):
             "servers/resting": counts["resting"] + counts["waiting"],
             "servers/leased": counts["leased"],
             "servers/given_up": self._frontier.given_up,
-            "tallies": {**self._fates.tallies, "ends": ends},
+            "tallies": {
+                **self._fates.tallies,
+                "ends": ends,
+                "spider": {owner.name: owner.pages for owner in self._owners if owner.pages},
+            },
             **({} if crawl is None else crawl.told),
         }
 

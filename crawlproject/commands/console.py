@@ -56,7 +56,7 @@ OF_ALL = frozenset(("status", "servers", "server", "urls", "url", "spiders", "st
 #: Options of a query.
 QUERIES = {
     "servers": ("search", "state", "sort", "order", "offset", "limit"),
-    "urls": ("search", "host", "state", "reason", "status", "depth", "next", "limit"),
+    "urls": ("search", "host", "spider", "state", "reason", "status", "depth", "next", "limit"),
 }
 
 #: Kinds of patterns.
@@ -103,6 +103,7 @@ class Command(Described, ScrapyCommand):
         group.add_argument("--offset", type=int, metavar="N")
         group.add_argument("--limit", type=int, metavar="N", help="at most 200")
         group.add_argument("--host", metavar="NAME", help="URLs of a server, host or domain")
+        group.add_argument("--spider", metavar="NAME", help="URLs of one of several spiders")
         group.add_argument("--reason", help="what became of URLs, as in scrapy frontier --refused")
         group.add_argument("--status", type=int, metavar="N", help="URLs that were answered with this status")
         group.add_argument("--depth", type=int, metavar="N", help="URLs so many links from a seed")

@@ -48,7 +48,7 @@ STATES = ("ready", "resting", "waiting", "idle", "given up")
 
 
 #: Options of a search of URLs, besides ``--server`` and ``--state``.
-SEARCH = ("search", "reason", "status", "depth")
+SEARCH = ("search", "reason", "status", "depth", "spider")
 
 #: State of a URL that a worker has found and its owner has not read yet.
 WAITS = "found: on its way to the worker of its server"
@@ -91,6 +91,7 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("--reason", help="URLs that ended so, as in --refused")
         parser.add_argument("--status", metavar="N", help="URLs that were answered with this status")
         parser.add_argument("--depth", metavar="N", help="URLs so many links from a seed")
+        parser.add_argument("--spider", metavar="NAME", help="URLs of one of several spiders")
         parser.add_argument("--csv", action="store_true", help="print the URLs found as CSV; --json: as JSON lines")
         parser.add_argument("--urls", action="store_true", help="also show the queued URLs of these servers")
         parser.add_argument("--limit", type=int, default=20, help="maximum servers, and URLs of each (default: 20)")

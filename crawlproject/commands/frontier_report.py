@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.console.url_view import parse
+from crawlproject.monitor.console.url_view import chosen_by, parse
 from crawlproject.monitor.server_state import server_terms, shown_state
 from crawlproject.options.redis import RedisOptions
 from crawlproject.seen.fingerprint import url_key
+from crawlproject.storage.directory import SPIDERS
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fates import DiskFates
 from crawlproject.storage.fetched import DiskFetchedPages
@@ -28,7 +29,7 @@ from crawlproject.storage.seen import DiskSeenStore
 from crawlproject.storage.url_table import StoredUrls
 from crawlproject.urls import server_key
 from crawlproject.urls.fates import STATS, Fates, Reason, Stage, decoded
-from crawlproject.urls.server_key import covers
+from crawlproject.urls.server_key import DomainTable, covers
 from crawlproject.urls.url_rows import LOST as LOST_STATE
 from crawlproject.urls.url_rows import UrlRow
 
@@ -185,7 +186,12 @@ def found_urls(path: Path, given: Mapping[str, str], host: str | None) -> Iterat
         numbers = {key: number for number, key in servers.items()}
         by_quality = store.label.order == "quality"
         table = StoredUrls(store.rocks, lambda: servers, servers.get, numbers.get, by_quality=by_quality)
-        query = parse({**given, **({"host": host} if host else {})}, numbers)
+        file = path / SPIDERS
+        domains = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        owners = DomainTable({domain: name for name, found in domains.items() for domain in found})
+        own = store.label.spider
+        is_wanted = chosen_by(host or "", given.get("spider", ""), [own, *domains], lambda key: owners.of(key) or own)
+        query = parse(given, None if is_wanted is None else frozenset(filter(is_wanted, numbers)))
         for _, _, found in table.rows(query, most=10**12):
             yield from found
     finally:

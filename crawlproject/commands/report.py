@@ -41,10 +41,7 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         from crawlproject.monitor.report.compare import write_comparison
-        from crawlproject.monitor.report.joint import worker_directories
-        from crawlproject.monitor.report.page import write_joint_report, write_report
-        from crawlproject.monitor.series.samples import FILE_NAME
-        from crawlproject.options.monitor import REPORT_FOLDER
+        from crawlproject.monitor.report.page import write_report
 
         if len(args) not in (1, 2):
             raise UsageError("expected one directory, the crawl's JOBDIR or FRONTIER_REPORT_DIR, or two to compare")
@@ -55,11 +52,7 @@ class Command(Described, ScrapyCommand):
         if len(args) == 2:
             self._write(lambda: write_comparison([*map(Path, args)], Path(opts.output or COMPARISON)))
             return
-        if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
-            directory /= REPORT_FOLDER
-        is_joint = not (directory / FILE_NAME).exists() and worker_directories(directory)
-        write = write_joint_report if is_joint else write_report
-        self._write(lambda: write(directory, Path(opts.output) if opts.output else None))
+        self._write(lambda: write_report(directory, Path(opts.output) if opts.output else None))
 
     def _write(self, write: Callable[[], Made]) -> None:
         from crawlproject.storage.errors import plain_message

@@ -142,12 +142,12 @@ class WorkerCrawl:
 def _report(directory: Path, view: WorkerView) -> None:
     """Make the report of all workers, if they have kept figures."""
     from crawlproject.monitor.report.joint import worker_directories
-    from crawlproject.monitor.report.page import write_joint_report
+    from crawlproject.monitor.report.page import write_report
 
     if not worker_directories(directory):
         return  # none has started
     try:
-        made = write_joint_report(directory)
+        made = write_report(directory)
     except (OSError, ValueError) as error:
         view.show(f"no report: {error}")
         return

@@ -76,6 +76,16 @@ class LiveLimits:
         return entry._replace(quality=entry.quality * FACTORS[wanted] / FACTORS[entry.priority], priority=wanted)
 
 
+#: URLs that have nothing in common: what matches them matches every URL.
+_PROBES = ("http://a.example/", "https://1.2.3.4:8443/d/e.f?g=h")
+
+
+def is_everything(pattern: str) -> bool:
+    """Whether ``pattern`` matches every URL. Raises ValueError for a wrong one. O(length)."""
+    patterns = UrlPatterns([pattern])
+    return all(map(patterns.match, _PROBES))
+
+
 def as_pattern(text: str) -> str:
     """The pattern (``urls.wildcards``) that a person means: other text is looked for anywhere in the URL."""
     text = text.strip()

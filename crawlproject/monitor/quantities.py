@@ -96,9 +96,12 @@ class Rate:
 WORKER_FOLDER = re.compile(r"worker-\d+")
 
 
-def crawl_name(spider: str, job: Path | None) -> str:
-    """Which crawl it is. Workers of one command have directories below that of their crawl."""
-    if job is None:
-        return spider[:120]
+def crawl_folder(job: Path) -> Path:
+    """The directory of a crawl. Workers of one command have ``JOBDIR`` below that of their crawl."""
     job = job.resolve()
-    return (job.parent if WORKER_FOLDER.fullmatch(job.name) else job).name[:120]
+    return job.parent if WORKER_FOLDER.fullmatch(job.name) else job
+
+
+def crawl_name(spider: str, job: Path | None) -> str:
+    """Which crawl it is."""
+    return (spider if job is None else crawl_folder(job).name)[:120]

@@ -27,6 +27,9 @@ KIND = "crawlproject-frontier"
 #: Increased with every change after which older code cannot read a store, or newer code an older one.
 FORMAT = 1
 
+#: File beside it with the names of several spiders and their domains, as JSON.
+SPIDERS = "spiders.json"
+
 
 @dataclass(frozen=True, slots=True)
 class StoreLabel:

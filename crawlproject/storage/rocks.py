@@ -36,8 +36,8 @@ TABLES = {
     "ended": True,
 }
 
-#: Tables that are not copied to other processes: rows that follow from others, and those that only people read.
-DERIVED = frozenset({"places", "ended"})
+#: Tables that are not copied to other processes: rows that follow from others.
+DERIVED = frozenset({"places"})
 
 MEMORY = 1 << 20
 BLOCK_CACHE = 192 * MEMORY

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: Bytes of a server's number in a key.
 NUMBER = 4
 
+#: Most servers whose rows are looked up each for itself: for more, all rows are gone through.
+LOOKED_UP = 1_000
+
 
 class StoredUrls:
     """``UrlTable`` over a store; ``key_of``: number of a server -> its key, None for none; ``number_of``: the inverse.
@@ -52,7 +55,8 @@ class StoredUrls:
     def rows(self, query: UrlQuery, after: str = "", most: int = STEP) -> Iterator[tuple[str, float, list[UrlRow]]]:
         tables = self._tables(query)
         first, start = _place(after, tables)
-        chosen = None if query.servers is None else self._chosen(query.servers)
+        servers = query.servers
+        chosen = None if servers is None or len(servers) > LOOKED_UP else self._chosen(servers)
         screen = _Screen(query, self._key_of)
         last = max(chosen if chosen is not None else self._numbers(), default=0) + 1
         for place in range(first, len(tables)):
@@ -129,21 +133,23 @@ class _Screen:
 
     def __init__(self, query: UrlQuery, key_of: Callable[[int], str | None]) -> None:
         self._literal = query.literal.encode()
+        self._servers = query.servers
         self._key_of = key_of
-        self._server, self._is_of_host = b"", False
+        self._server, self._is_wanted, self._is_of_host = b"", True, False
         self._marks = {encoded(stage, reason) for stage, reason in STATS if reason == query.reason}
         self._status = None if query.status is None else query.status.to_bytes(2, "big")
         self._depth = None if query.depth is None else query.depth.to_bytes(2, "big")
 
     def passes(self, key: bytes, value: bytes, *, is_end: bool, is_queued: bool) -> bool:
         literal = self._literal
-        if literal and literal not in (value if is_queued else key):
-            server = key[:NUMBER]
-            if server != self._server:
-                name = self._key_of(int.from_bytes(server, "big")) or ""
-                self._server, self._is_of_host = server, literal in name.encode()
-            if not self._is_of_host:
-                return False
+        if (server := key[:NUMBER]) != self._server:
+            name = self._key_of(int.from_bytes(server, "big")) or ""
+            self._server, self._is_of_host = server, literal in name.encode()
+            self._is_wanted = self._servers is None or name in self._servers
+        if not self._is_wanted:
+            return False
+        if literal and not self._is_of_host and literal not in (value if is_queued else key):
+            return False
         if not is_end:
             return True
         end = value[-LENGTH:]

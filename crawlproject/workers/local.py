@@ -35,7 +35,7 @@ NUMBER = 4
 #: Seconds by which a time in whole milliseconds may be too early.
 MILLISECOND = 0.001
 #: Tables with one range of keys for each partition; "places" follows from "urls".
-TABLES = ("urls", "servers", "lengths", "seen")
+TABLES = ("urls", "servers", "lengths", "seen", "ended")
 
 
 class LocalCopy:

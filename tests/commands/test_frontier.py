@@ -197,7 +197,7 @@ def test_it_says_what_is_wrong(job: Path, arguments: tuple[str, ...], code: int,
 
 
 def test_urls_are_searched(job: Path) -> None:
-    """By pattern, state and depth; as text, JSON lines and CSV; wrong ones are one line."""
+    """By pattern, state, depth and spider; as text, JSON lines and CSV; wrong ones are one line."""
     found = scrapy(str(job), "--search", "/*2", "--server", "a.example", "--json")
     rows = [json.loads(line) for line in found.stdout.splitlines()]
     assert rows
@@ -208,6 +208,19 @@ def test_urls_are_searched(job: Path) -> None:
     assert len(lines) > len(rows)
     assert "queued" in scrapy(str(job), "--search", "*", "--state", "queued").stdout
     assert scrapy(str(job), "--status", "404").stdout == ""
+    (job / "frontier" / "spiders.json").write_text(json.dumps({"shop": ["a.example"], "news": []}))
+    by_spider = {
+        name: {
+            json.loads(line)["url"]
+            for line in scrapy(str(job), "--spider", name, "--state", "queued", "--json").stdout.splitlines()
+        }
+        for name in ("web", "shop", "news")
+    }
+    assert by_spider["shop"]
+    assert by_spider["news"] == set()
+    assert all(url.startswith("http://a.example/") for url in by_spider["shop"])
+    assert len(by_spider["web"] | by_spider["shop"]) == len(by_spider["web"]) + len(by_spider["shop"]) == len(lines)
+    assert "one of web, shop, news" in scrapy(str(job), "--spider", "dance").stderr
     wrong = scrapy(str(job), "--search", "re:(")
     assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1) or "re:(" in wrong.stderr
     assert "scrapy console" in scrapy("redis://127.0.0.1:1/0", "--search", "x").stderr

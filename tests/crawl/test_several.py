@@ -386,11 +386,18 @@ def test_spiders_and_rules_are_reloaded_while_the_crawl_runs(tmp_path: Path) -> 
             until(lambda: "Reload: a: rules loaded" in log.read_text(), process)
             site.wait_for(len(site.asked) + 20)
             (row,) = console.get("spiders")
+            found = {
+                name: until(lambda name=name: console.get(f"urls?spider={name}&limit=50")["rows"])
+                for name in ("mine", "web")
+            }
+            assert console.send("GET", "/api/urls?spider=other").status == 400
             console.post("stop")
             process.wait(TIMEOUT)
         done = read_results(tmp_path, process.returncode or 0, "")
     assert (row["spider"], row["errors"], row["waits_for"]) == ("mine", 0, row["waits_for"])
     assert row["pages"] == row["items"] >= 20
+    for name, origin in zip(found, site.origins, strict=True):
+        assert {url["url"].rpartition("/")[0] for url in found[name]} == {origin}
     cases = [item["case"] for item in done.items if "case" in item]
     assert set(cases) == {"old", "the new one"}
     assert cases == sorted(cases)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.monitor.report.facts import COUNTS, Facts
+from crawlproject.monitor.report.facts import Facts
 from crawlproject.monitor.report.joint import MAX_SAMPLES, Worker, joint_series, joint_snapshot, worker_directories
-from crawlproject.monitor.report.page import write_joint_report
-from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Sample, Series
+from crawlproject.monitor.report.page import write_report
+from crawlproject.monitor.series.samples import COLUMNS, COUNTS, FILE_NAME, Run, Sample, Series
 from tests.monitor.crawl_files import HOSTILE, rows_of, samples, server, snapshot, write
 from tests.processes import run_python
 
@@ -140,4 +140,4 @@ def test_times_that_cannot_be(tmp_path: Path, at: float, elapsed: float) -> None
     for number, run in ((1, Run(1e9, steady(5, 1))), (2, Run(at, [steady(0, 1)[0] | {"elapsed": elapsed}]))):
         (tmp_path / f"worker-{number}").mkdir()
         (tmp_path / f"worker-{number}" / FILE_NAME).write_text("".join(Series([run]).lines()))
-    assert "worker-2" in write_joint_report(tmp_path).path.read_text()
+    assert "worker-2" in write_report(tmp_path).path.read_text()

@@ -63,11 +63,11 @@ def test_runs_are_joined() -> None:
 def test_a_snapshot_of_a_running_crawl_says_when() -> None:
     """A crawl that has just begun has no times yet."""
     series = series_of(samples(100, 3600.0, 1000))
-    running = page(series, snapshot([], at=1.8e9 + 3540, stats={"downloader/request_count": 7}))
+    running = page(Facts.of(series, snapshot([], at=1.8e9 + 3540, stats={"downloader/request_count": 7})))
     assert "Of the last run, as of 2027-01-15 08:59:00 UTC: 7 requests" in running
     assert len(rows_of(running, "Times")) == 3
-    assert "Of the last run: 1,200,000 requests" in page(series, snapshot([], at=1.8e9))
-    assert rows_of(page(series, snapshot([], connect=[0] * 9, response=[], waits=[])), "Times") == []
+    assert "Of the last run: 1,200,000 requests" in page(Facts.of(series, snapshot([], at=1.8e9)))
+    assert rows_of(page(Facts.of(series, snapshot([], connect=[0] * 9, response=[], waits=[]))), "Times") == []
 
 
 def test_every_reason_has_words() -> None:
@@ -76,7 +76,7 @@ def test_every_reason_has_words() -> None:
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
     """No address of another file, and a policy that allows only these scripts."""
-    html = page(series_of(samples(50, 100.0, 100)), snapshot([server(1)]))
+    html = page(Facts.of(series_of(samples(50, 100.0, 100)), snapshot([server(1)])))
     parsed = Parsed(html)
     links = {"src", "href", "srcset", "action"}
     found = [value for _, attributes in parsed.tags for name, value in attributes.items() if name in links]
@@ -93,7 +93,7 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
 
 def test_the_summary_needs_no_script() -> None:
     """It is in the HTML, as text; what needs a script is told."""
-    html = page(series_of(samples(50, 100.0, 100)), snapshot([server(1)]), ["a file is damaged"])
+    html = page(Facts.of(series_of(samples(50, 100.0, 100)), snapshot([server(1)])), ["a file is damaged"])
     seen = " ".join(text for tag, text in Parsed(html).texts if tag not in ("script", "style"))
     for told in (*summary(Facts.of(series_of(samples(50, 100.0, 100)), snapshot([]))), "a file is damaged"):
         assert told in seen
@@ -108,8 +108,8 @@ def test_what_strangers_send_is_text(hostile: str) -> None:
         settings={hostile: hostile},
         stats={f"httperror/response_ignored_status_count/{hostile}": 5, "finish_reason": hostile, hostile: 3},
     )
-    harmless = Parsed(page(series_of(samples(5, 10.0, 50)), snapshot([server(1)], settings={"A": "b"})))
-    html = page(series_of(samples(5, 10.0, 50)), taken, [hostile])
+    harmless = Parsed(page(Facts.of(series_of(samples(5, 10.0, 50)), snapshot([server(1)], settings={"A": "b"}))))
+    html = page(Facts.of(series_of(samples(5, 10.0, 50)), taken), [hostile])
     found = Parsed(html)
     assert [tag for tag, _ in found.tags if tag == "script"] == ["script"] * 3
     assert {tag for tag, _ in found.tags} <= {tag for tag, _ in harmless.tags} | {"p"}
@@ -150,7 +150,7 @@ def test_any_values_in_a_snapshot(damage: object) -> None:
     for name, value in snapshot([server(1)]).items():
         damaged = {name: damage} if not isinstance(value, dict) else {name: dict.fromkeys(value, damage)}
         for changed in ({name: damage}, damaged):
-            assert "</html>" in page(series_of(found), {**snapshot([server(1)]), **changed})
+            assert "</html>" in page(Facts.of(series_of(found), {**snapshot([server(1)]), **changed}))
 
 
 def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from scrapy.utils.test import get_crawler
 from crawlproject.engine import Crawl
 from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.progress.words import topics
-from crawlproject.monitor.spider_rows import rows_of_stats, spiders_in_words
+from crawlproject.monitor.report.facts import spider_rows
+from crawlproject.monitor.spider_rows import spiders_in_words
 from crawlproject.requests.owners import Owner, Owners
 
 
@@ -28,6 +29,6 @@ def test_panel_names_spiders_with_most_pages_first() -> None:
 def test_report_has_a_row_for_each_spider() -> None:
     """Of the stats; a name may have any character but a line break."""
     stats = {"spiders/a/b/pages": 3, "spiders/a/b/seconds": 1.5, "spiders/c/finish_reason": "x", "spiders": 1}
-    first, second = rows_of_stats(stats)
+    first, second = spider_rows(stats)
     assert (first["Spider"], first["Pages"], first["Seconds of connections"], first["Ended"]) == ("a/b", 3, 1.5, "")
     assert (second["Spider"], second["Pages"], second["Ended"]) == ("c", 0, "x")

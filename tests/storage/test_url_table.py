@@ -105,6 +105,9 @@ def test_by_everything(table: UrlTable) -> None:
     assert sorted(all_of(table, status=404)) == [f"{A}/missing", f"{A}/page1"]
     assert len(all_of(table, status=200)) == len(all_of(table, reason="fetched")) == 4
     assert all_of(table, servers=frozenset()) == []
+    many = frozenset([B, *(f"http://{n}.example" for n in range(2_000))])  # more than are looked up each for itself
+    assert all_of(table, servers=many, state="lost") == [f"{B}/slow"]
+    assert sorted(all_of(table, servers=many)) == sorted(all_of(table, servers=frozenset([B])))
     assert all_of(table, state="queued", status=404) == []
 
 

@@ -15,7 +15,7 @@ from scrapy import Request
 from crawlproject.clock import CLOCK
 from crawlproject.compat import forget_timeout
 from crawlproject.engine import Crawl, end_crawl, is_closing, stats_of
-from crawlproject.frontier.live_limits import KINDS, LIMITS, ORDERED, as_pattern
+from crawlproject.frontier.live_limits import KINDS, LIMITS, ORDERED, as_pattern, is_everything
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import (
     BLOCK,
@@ -206,7 +206,7 @@ class Control:
         are found later, until this is undone (``on``: False)."""
         if kind not in KINDS or not isinstance(pattern, str) or not isinstance(on, bool):
             raise ValueError(f"kind: one of {', '.join(KINDS)}; pattern: a text; on: true or false")
-        if not (pattern := as_pattern(pattern)).strip("*"):
+        if is_everything(pattern := as_pattern(pattern)):
             raise ValueError("pattern: matches every URL: stop the crawl instead, or block servers")
         return await self._order(f"{kind} {pattern}", "1" if on else None)
 

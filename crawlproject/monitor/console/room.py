@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
-from crawlproject.engine import is_closing, stats_of
+from crawlproject.engine import Crawl, is_closing, stats_of
 from crawlproject.frontier.live_limits import LIMITS
 from crawlproject.links import Links
 from crawlproject.monitor.console.order_book import in_words
@@ -20,9 +20,10 @@ from crawlproject.monitor.console.server_list import FILTERS, Query, find
 from crawlproject.monitor.console.server_view import server_view
 from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.quantities import Rate, budget_words, crawl_name, share_gathered
-from crawlproject.monitor.spider_rows import spider_rows
+from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
+from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
 from crawlproject.options.console import ConsoleOptions
+from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import STATS, Stage
 
 if TYPE_CHECKING:
@@ -40,6 +41,13 @@ MAX_LISTED = 500
 
 #: Kinds of failures that the page lists.
 MAX_FAILURES = 12
+
+#: Limits whose words are others where there are several workers.
+SHARED_WORDS = {
+    "sessions": "Connections at once, of each worker",
+    "pages": "Pages of all workers and runs",
+    "time": "Seconds of this run, of each worker",
+}
 
 #: Seconds for which what the workers say counts as new.
 FRESH = 2.0
@@ -78,9 +86,11 @@ class CrawlRoom:
         self.url_view = UrlView(
             crawl.urls,
             crawl.fates,
-            lambda: [server.key for server in crawl.frontier.servers],
+            lambda: (server.key for server in list(crawl.frontier.servers)),
             lambda url: next(iter(crawl.intake.canonical(Links(None, [url]))), None),
             crawl.saved,
+            lambda: spider_names(self.crawler),
+            lambda key: spider_of(self.crawler, key),
         )
 
     def views(self) -> Views:
@@ -94,7 +104,7 @@ class CrawlRoom:
             "urls": self.urls,
             "url": self.url_view.one,
             "workers": lambda _: self.workers(),
-            "spiders": lambda _: spider_rows(self.crawler, self.crawl.frontier),
+            "spiders": lambda _: spider_rows(self.crawler, self.crawl.frontier.servers),
             "stats": lambda _: dict(sorted(stats_of(self.crawler).get_stats().items())),
             "log": lambda _: {"lines": list(self.log.lines)},
         }
@@ -108,6 +118,8 @@ class CrawlRoom:
             "has_workers": self.crawl.shared_orders is not None,
             "orders": self.orders(),
             "states": list(FILTERS),
+            "spiders": spider_names(self.crawler),
+            "reloads": Crawl.of(self.crawler).part(Owners).reload is not None,
             "reasons": [
                 {"reason": reason, "title": reason.replace("_", " "), "words": reason.words} for reason in reasons
             ],
@@ -121,6 +133,7 @@ class CrawlRoom:
             "name": crawl_name(name, job),
             "spider": name,
             "job": None if job is None else str(job),
+            "folder": None if job is None else str(crawl_folder(job)),
             "began": now.at - now.elapsed,
         }
 
@@ -143,7 +156,7 @@ class CrawlRoom:
         return shown | {
             **{f"servers/{name}": count for name, count in asdict(servers).items()},
             "failures": dict(islice(now.failures.items(), MAX_FAILURES)),
-            "budget": "" if now.budget is None else ", ".join(budget_words(now.budget)),
+            "budget": "" if now.budget is None else ", ".join(budget_words(now.budget)[now.progress.what != "queue" :]),
             "end": forecast.end,
             "why_no_end": forecast.why_not,
             "is_limit": forecast.is_limit,
@@ -158,6 +171,8 @@ class CrawlRoom:
         sessions = None if orders.sessions is None else orders.sessions[0]
         rows: list[tuple[str, str, int | None, float]] = [("sessions", "Connections at once", sessions, self.setting)]
         rows += [(name, words, orders.limits.get(name), limits.settings[name]) for name, words in LIMITS.items()]
+        if self.crawl.shared_orders is not None:
+            rows = [(name, SHARED_WORDS.get(name, words), value, setting) for name, words, value, setting in rows]
         return {
             "paused": self.crawl.is_paused,
             "sessions": self.crawl.allowed_sessions,
@@ -178,9 +193,10 @@ class CrawlRoom:
         fates = self.crawl.fates
         tallies: Mapping[str, Mapping[str, int]] = fates.tallies
         ends: Mapping[str, int] = {f"{stage}/{reason}": n for (stage, reason), n in fates.counts.items()}
-        spiders = {}
+        spiders: dict[str, int] = {}
         if given.get("of") == "crawl" and self.whole.tallies:
             tallies, ends = self.whole.tallies, self.whole.tallies.get("ends", {})
+            spiders = dict(tallies.get("spider", {}))
         else:
             for name, value in stats_of(self.crawler).get_stats().items():
                 if (found := SPIDER_PAGES.fullmatch(name)) is not None and isinstance(value, int):
@@ -273,6 +289,7 @@ class WholeCrawl:
         elapsed = max((worker["elapsed"] or 0 for worker in workers), default=0)
         known, queued = sums["seen"], sums["queued"]
         waiting = None if any(worker.get("quality_queued") is None for worker in workers) else total("quality_queued")
+        most = self._crawl.limits["pages"]
         reasons = Counter(worker["held_back"] for worker in workers if worker.get("held_back"))
         self.figures = {
             **sums,
@@ -283,7 +300,9 @@ class WholeCrawl:
             "mean_pages_per_second": pages / elapsed if elapsed else 0.0,
             "queued": queued,
             "quality_share": share_gathered(sums["quality_gathered"], waiting),
-            "progress": {"what": "queue", "done": max(0.0, known - queued), "of": known},
+            "progress": {"what": "pages", "done": found["pages"], "of": most}
+            if most
+            else {"what": "queue", "done": max(0.0, known - queued), "of": known},
             "failures": {"all": total("failed")},
             "held_back": reasons.most_common(1)[0][0] if reasons else "",
             "workers": len(workers),

@@ -12,8 +12,11 @@ from aiohttp import web
 from crawlproject.monitor.console.access import Access, Ticket
 from crawlproject.monitor.console.api import TICK, Hub, application
 from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
+from crawlproject.monitor.console.past import Past
 from crawlproject.monitor.console.room import CrawlRoom
+from crawlproject.monitor.quantities import crawl_folder
 from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ReportOptions
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -38,11 +41,13 @@ class ConsoleService:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
         self._answers, self._lines, self._charts = AnswerLog(), LineLog(), Charts()
+        own = ReportOptions.of(crawler).report_directory
+        past = Past(own, own if options.job is None else crawl_folder(options.job))
         self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, Charts(), self._lines)
         self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
-        app = application(self._room.views(), actions, self._access, self._hub)
+        app = application({**self._room.views(), **past.views()}, actions, self._access, self._hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
         self._ticking: asyncio.Task[None] | None = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
@@ -16,7 +15,7 @@ from crawlproject.urls.url_rows import LOST, QUEUED, STATES, UrlQuery
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
     from crawlproject.urls.fates import Fates
     from crawlproject.urls.url_rows import UrlRow, UrlTable
@@ -24,21 +23,24 @@ if TYPE_CHECKING:
 #: Seconds that an answer may take, and its turns of the event loop; rows of an answer.
 TIME, TURN, MAX_LIMIT = 0.05, 0.003, 200
 
+#: Seconds for which the servers of a host or spider count as known: those of a search in several requests.
+FRESH = 30.0
+
 #: Characters of a URL that are shown, and of a pattern.
 MAX_URL, MAX_PATTERN = 2_000, 500
 
-#: Servers of a domain that a search looks at: each begins with a look-up.
-MAX_SERVERS = 10_000
-
 REASONS = {str(reason): reason for reason in Reason}
-_PARAMETERS = frozenset(("search", "host", "state", "reason", "status", "depth", "next", "limit", "count"))
+_PARAMETERS = frozenset(("search", "host", "spider", "state", "reason", "status", "depth", "next", "limit", "count"))
 
 
-def parse(given: Mapping[str, str], servers: Iterable[str]) -> UrlQuery:
-    """From the parameters of a URL, with the keys of all servers. Raises ValueError for a wrong one."""
+def parse(given: Mapping[str, str], servers: frozenset[str] | None = None) -> UrlQuery:
+    """From the parameters of a URL, with the keys of the servers that ``host`` and ``spider`` mean; None: all.
+
+    Raises ValueError for a wrong one.
+    """
     if unknown := given.keys() - _PARAMETERS:
         raise ValueError(f"unknown parameter: {min(unknown):.50}")
-    text, host, state, reason = (given.get(name, "").strip() for name in ("search", "host", "state", "reason"))
+    text, state, reason = (given.get(name, "").strip() for name in ("search", "state", "reason"))
     if len(text) > MAX_PATTERN:
         raise ValueError(f"search: at most {MAX_PATTERN} characters")
     if state and state not in STATES:
@@ -47,7 +49,7 @@ def parse(given: Mapping[str, str], servers: Iterable[str]) -> UrlQuery:
         raise ValueError(f"reason: one of {', '.join(REASONS)}")
     return UrlQuery(
         UrlPatterns([as_pattern(text)]) if text else None,
-        frozenset(_covered(server_name(host), servers)) if host else None,
+        servers,
         state,
         reason,
         _number(given, "status", 999),
@@ -75,8 +77,19 @@ def literal_of(pattern: str) -> str:
     return max(runs, key=len, default="")
 
 
-def _covered(name: str, servers: Iterable[str]) -> Iterator[str]:
-    return islice((key for key in servers if covers(name, key)), MAX_SERVERS)
+def chosen_by(
+    host: str, spider: str, spiders: Collection[str], spider_of: Callable[[str], str]
+) -> Callable[[str], bool] | None:
+    """Whether a server, by its key, is of this host or domain, and of this spider; None: all are.
+
+    ``spiders``: all names; ``spider_of``: the name of a server's.  Raises ValueError for a wrong name.
+    """
+    name = server_name(host) if host else ""
+    if spider and spider not in spiders:
+        raise ValueError(f"spider: one of {', '.join(spiders)}")
+    if not (name or spider):
+        return None
+    return lambda key: (not name or covers(name, key)) and (not spider or spider_of(key) == spider)
 
 
 def _number(given: Mapping[str, str], name: str, most: int) -> int | None:
@@ -88,18 +101,24 @@ def _number(given: Mapping[str, str], name: str, most: int) -> int | None:
     return int(text)
 
 
-@dataclass(frozen=True)
+@dataclass
 class UrlView:
     """The URLs of a running crawl. All answers are JSON values."""
 
     urls: UrlTable
     fates: Fates
     #: Keys of all servers.
-    servers: Callable[[], list[str]]
+    servers: Callable[[], Iterable[str]]
     #: The canonical form of a URL that a person writes; None for what is none.
     canonical: Callable[[str], str | None]
     #: Writes what is queued to the store, which a search reads.
     saved: Callable[[], Awaitable[bool]]
+    #: Names of all spiders, and the name of the one that a server is crawled by.
+    spiders: Callable[[], list[str]]
+    spider_of: Callable[[str], str]
+
+    #: Host and spider of the last search, when it began, and their servers.
+    _chosen: tuple[tuple[str, str], float, frozenset[str]] = (("", ""), 0.0, frozenset())
 
     async def find(self, given: Mapping[str, str]) -> dict[str, Any]:
         """A page of the URLs that ``given`` asks for, and where the next one begins (``next``; None: this is the last).
@@ -107,7 +126,7 @@ class UrlView:
         Takes ``TIME`` at most, so a page may be empty although others follow; other tasks run every ``TURN`` seconds.
         ``count``: how many there are, without the rows.
         """
-        query = parse(given, self.servers() if given.get("host") else ())
+        query = parse(given, await self._servers(*(given.get(name, "").strip() for name in ("host", "spider"))))
         limit = min(_number(given, "limit", 99_999) or MAX_LIMIT, MAX_LIMIT)
         rows: list[UrlRow] = []
         begun = turn = CLOCK()
@@ -131,6 +150,24 @@ class UrlView:
             "share": share,
             "note": ", ".join(dict.fromkeys(row["note"] for row in links)),
         }
+
+    async def _servers(self, host: str, spider: str) -> frozenset[str] | None:
+        """The servers that a search is for; None: all. O(servers), in turns, unless the last search was for them."""
+        is_wanted = chosen_by(host, spider, self.spiders() if spider else (), self.spider_of)
+        if is_wanted is None:
+            return None
+        named, at, found = self._chosen
+        if named != (host, spider) or CLOCK() - at > FRESH:
+            wanted, turn = [], CLOCK()
+            for key in self.servers():
+                if is_wanted(key):
+                    wanted.append(key)
+                if CLOCK() - turn >= TURN:
+                    await asyncio.sleep(0)
+                    turn = CLOCK()
+            found = frozenset(wanted)
+            self._chosen = (host, spider), CLOCK(), found
+        return found
 
     async def one(self, given: Mapping[str, str]) -> dict[str, Any]:
         """What became of a URL, as a person writes it. Raises ValueError for what is none."""

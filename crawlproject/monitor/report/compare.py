@@ -48,15 +48,20 @@ def _time(value: float | None) -> str:
 def write_comparison(directories: Sequence[Path], target: Path) -> Made:
     """Compare the crawls in two ``directories``; the page is written to ``target``. Raises OSError, ValueError."""
     problems: list[str] = []
+    data = comparison(directories, problems)
+    figures = data["lost"][0]["tables"][0]
+    row = next(row for row in figures["rows"] if row[0] == "Pages")
+    pages = (f"{text(name)}: {count} pages." for name, count in zip(figures["names"][1:], row[1:], strict=True))
+    told = f"<section><h2>Summary</h2><p>{' '.join(pages)}</p></section>"
+    return write(document(told, data, problems), target, problems)
+
+
+def comparison(directories: Sequence[Path], problems: list[str]) -> dict[str, Any]:
+    """What a page shows of the crawls in two ``directories``. Raises OSError, ValueError."""
     crawls = [crawl_of(directory, problems) for directory in directories]
     names = [name_of(facts.snapshot) or directory.name for facts, directory in zip(crawls, directories, strict=True)]
     if names[0] == names[1]:
         names = [str(directory) for directory in directories]
-    return write(compared(crawls, names, problems), target, problems)
-
-
-def compared(crawls: Sequence[Facts], names: Sequence[str], problems: Sequence[str] = ()) -> str:
-    """The HTML of the comparison."""
     one, other = names
     figures = [{"What": what, one: show(crawls[0]), other: show(crawls[1])} for what, show in FIGURES.items()]
     lost = [
@@ -73,7 +78,7 @@ def compared(crawls: Sequence[Facts], names: Sequence[str], problems: Sequence[s
         for left, right in [[each.get(key, "default") for each in settings]]
         if left != right
     ]
-    data = {
+    return {
         "title": f"{one} and {other}",
         "about": ["", "A comparison of two crawls"],
         "overview": None,
@@ -88,8 +93,6 @@ def compared(crawls: Sequence[Facts], names: Sequence[str], problems: Sequence[s
         "by_pages": _curves(crawls, names, "pages"),
         "servers": None,
     }
-    pages = (f"{text(name)}: {FIGURES['Pages'](facts)} pages." for name, facts in zip(names, crawls, strict=True))
-    return document(f"<section><h2>Summary</h2><p>{' '.join(pages)}</p></section>", data, problems)
 
 
 def _curves(crawls: Sequence[Facts], names: Sequence[str], axis: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
 from crawlproject.monitor.quantities import counted, exact_duration, share_gathered, size
-from crawlproject.monitor.series.samples import HELD_BACK, is_number, number_of
+from crawlproject.monitor.series.samples import COUNTS, HELD_BACK, is_number, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,14 +38,22 @@ REASONS = {
     "the event": "the event loop was blocked, or the machine busy",
 }
 
+#: Stat of a spider, its title in the report, and what stands for none.
+SPIDER_TITLES = (
+    ("pages", "Pages", 0),
+    ("items", "Items", 0),
+    ("errors", "Errors", 0),
+    ("empty", "Pages without items", 0),
+    ("dropped", "Dropped", 0),
+    ("seconds", "Seconds of connections", 0),
+    ("finish_reason", "Ended", ""),
+)
+
 #: Runs that are listed, the last ones.
 MAX_RUNS = 20
 
 #: Longest words about the budget: they come from a file.
 MAX_BUDGET = 300
-
-#: Columns of a sample that count within a run: over several runs they are added up.
-COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
 
 
 @dataclass(frozen=True)
@@ -360,3 +368,16 @@ def advice(facts: Facts) -> list[str]:
             "that bypass the scheduler."
         )
     return found or ["Nothing stands out."]
+
+
+def spider_rows(stats: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The table of a crawl by its stats ``spiders/NAME/...``, for the report. O(stats)."""
+    found: dict[str, dict[str, Any]] = {}
+    for stat, value in stats.items():
+        if stat.startswith("spiders/") and stat.count("/") >= 2:
+            name, _, what = stat.removeprefix("spiders/").rpartition("/")
+            found.setdefault(name, {})[what] = value
+    return [
+        {"Spider": name, **{title: counts.get(column, missing) for column, title, missing in SPIDER_TITLES}}
+        for name, counts in sorted(found.items())
+    ]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.monitor.report.facts import COUNTS, Facts
-from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, Run, Series, is_number, number_of
+from crawlproject.monitor.series.samples import COLUMNS, COUNTS, FILE_NAME, Run, Series, is_number, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -247,8 +246,3 @@ def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _dict(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = snapshot.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def worker_facts(workers: Sequence[Worker]) -> list[tuple[str, Facts]]:
-    """Name and facts of each worker that has samples."""
-    return [(each.name, Facts.of(each.series, each.snapshot)) for each in workers if len(each.series)]

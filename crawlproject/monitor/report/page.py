@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.frontier.observed_times import quantile
 from crawlproject.monitor.console.page_files import one_script, page_file
 from crawlproject.monitor.quantities import counted, duration, exact_duration
-from crawlproject.monitor.report.facts import Facts, advice, runs_rows, summary, worker_row, written_time
-from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories, worker_facts
+from crawlproject.monitor.report.facts import Facts, advice, runs_rows, spider_rows, summary, worker_row, written_time
+from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
 from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
 from crawlproject.monitor.series.snapshot_file import read_snapshot
-from crawlproject.monitor.spider_rows import rows_of_stats
 from crawlproject.options.monitor import REPORT_FOLDER
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
@@ -55,14 +54,9 @@ NUMBERS = (
 TIMES = {"connect": "connect", "response": "response", "waits": "wait between two requests to a server"}
 
 
-def page(
-    series: Series,
-    snapshot: Mapping[str, Any],
-    problems: Sequence[str] = (),
-    workers: Sequence[tuple[str, Facts]] = (),
-) -> str:
-    """The HTML of a report. ``series`` has at least one sample; ``workers``: names and facts of each, if several."""
-    facts = Facts.of(series, snapshot, workers)
+def page(facts: Facts, problems: Sequence[str] = ()) -> str:
+    """The HTML of a report of a crawl, which has at least one sample."""
+    snapshot = facts.snapshot
     whole, run = (f" ({scope})" if scope else "" for scope in facts.scopes)
     rows = snapshot.get("servers")
     known = rows if isinstance(rows, list) else []
@@ -77,11 +71,11 @@ def page(
         ],
         "charts": f"Over time{whole}",
         "servers_title": f"Servers{whole}",
-        "history": _history(facts),
-        "parts": [*_workers(workers), *([part("Runs", (), table(runs_rows(facts)))] if facts.runs > 1 else [])],
+        "history": history_of(facts),
+        "parts": [*_workers(facts.workers), *([part("Runs", (), table(runs_rows(facts)))] if facts.runs > 1 else [])],
         "after": [
             part(f"What held the crawl back{whole}", (), _pairs("Limit", "Share of the time", _shares(facts))),
-            *([part(f"Spiders{run}", (), table(spiders))] if (spiders := rows_of_stats(facts.stats)) else []),
+            *([part(f"Spiders{run}", (), table(spiders))] if (spiders := spider_rows(facts.stats)) else []),
             part(f"Times{run}", (), _times(facts)),
             _answers(facts, run),
             part(f"Politeness{run}", _politeness(facts)),
@@ -195,7 +189,7 @@ def _lost(facts: Facts, *, of_links: bool) -> dict[str, Any]:
     return table(rows, "Nothing." if of_links else "Nothing was lost.", EXAMPLES * MAX_TEXT)
 
 
-def _history(facts: Facts) -> dict[str, Any]:
+def history_of(facts: Facts) -> dict[str, Any]:
     """The points of the charts, as the console's API has them; of time that the crawl ran."""
     count = len(facts.samples)
     chosen = range(count) if count <= POINTS else [round(i * (count - 1) / (POINTS - 1)) for i in range(POINTS)]
@@ -346,16 +340,27 @@ class Made:
     problems: tuple[str, ...]
 
 
+def place_of(directory: Path) -> Path:
+    """Where the figures of the crawl with this JOBDIR, or FRONTIER_REPORT_DIR, are."""
+    is_job = not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER / FILE_NAME).exists()
+    return directory / REPORT_FOLDER if is_job else directory
+
+
+def has_figures(directory: Path) -> bool:
+    """Whether ``crawl_of`` may find a crawl in ``directory``."""
+    return (place_of(directory) / FILE_NAME).exists() or bool(worker_directories(directory))
+
+
 def crawl_of(directory: Path, problems: list[str]) -> Facts:
-    """The crawl whose figures are in ``directory``, or in its JOBDIR, by one process or several. Raises OSError,
-    ValueError if there is none."""
-    if not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER).is_dir():
-        directory /= REPORT_FOLDER
+    """The crawl whose figures are in ``directory`` (see ``place_of``), by one process or several; what is missing is
+    added to ``problems``. Raises OSError, ValueError if there is none."""
+    directory = place_of(directory)
     if (directory / FILE_NAME).exists():
         facts = Facts.of(*_read(directory, problems))
     else:
         workers = _workers_below(directory, problems)
-        facts = Facts.of(joint_series(workers), joint_snapshot(workers), worker_facts(workers))
+        each = [(worker.name, Facts.of(worker.series, worker.snapshot)) for worker in workers if len(worker.series)]
+        facts = Facts.of(joint_series(workers), joint_snapshot(workers), each)
     if not facts.samples:
         raise ValueError(
             f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
@@ -364,33 +369,13 @@ def crawl_of(directory: Path, problems: list[str]) -> Facts:
 
 
 def write_report(directory: Path, target: Path | None = None) -> Made:
-    """Make the report of the series in ``directory``, and write it to ``target`` or beside them.
+    """Make the report of the crawl in ``directory``, and write it to ``target`` or beside its figures.
 
     Raises OSError, ValueError if there is no series, or none that can be read.
     """
     problems: list[str] = []
-    series, snapshot = _read(directory, problems)
-    if not len(series):
-        raise ValueError(
-            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
-        )
-    return write(page(series, snapshot, problems), directory if target is None else target, problems)
-
-
-def write_joint_report(directory: Path, target: Path | None = None) -> Made:
-    """The same of a crawl by several workers, whose figures are below ``directory``.
-
-    Raises OSError, ValueError if no worker has a series that can be read.
-    """
-    problems: list[str] = []
-    workers = _workers_below(directory, problems)
-    series = joint_series(workers)
-    if not len(series):
-        raise ValueError(
-            f"{directory}: no series of a crawl ({FILE_NAME}); it is kept in JOBDIR, or in FRONTIER_REPORT_DIR"
-        )
-    content = page(series, joint_snapshot(workers), problems, worker_facts(workers))
-    return write(content, directory if target is None else target, problems)
+    content = page(crawl_of(directory, problems), problems)
+    return write(content, place_of(directory) if target is None else target, problems)
 
 
 def _workers_below(directory: Path, problems: list[str]) -> list[Worker]:

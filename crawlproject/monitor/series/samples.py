@@ -65,6 +65,9 @@ COLUMNS = (
     "held_back",
 )
 
+#: Columns that count within a run: over several runs they are added up.
+COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
+
 #: First word of what holds a crawl back, or "the" and the next word -> its number in the last column.
 #: Earlier versions wrote "the" alone.
 HELD_BACK = (

@@ -1,5 +1,5 @@
 // The charts: each a figure with a heading, a sentence that tells the same, and a canvas.
-import { bytes, count, el, moment, number, percent, stretch } from "./format.js";
+import { bytes, clean, count, el, moment, number, percent, stretch } from "./format.js";
 import { table } from "./tables.js";
 
 const perSecond = (value) => `${bytes(value)}/s`;
@@ -53,13 +53,16 @@ export class Charts {
   /** Begin with the points that the server has kept. */
   load(history) {
     this.names = history.names;
-    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show] })) : CHARTS;
-    this.isElapsed = Boolean(history.elapsed);
+    this.defined = history.charts ? history.charts.map((chart) => ({ ...chart, show: SHOWN[chart.show], series: chart.series.map(([name, label, color]) => [name, clean(label), color]) })) : CHARTS;
+    const isElapsed = Boolean(history.elapsed);
+    const isOther = isElapsed !== this.isElapsed; // another axis
+    this.isElapsed = isElapsed;
     this.isOfPages = Boolean(history.of_pages);
     this.interval = history.interval;
     this.most = history.most ?? MOST;
     this.columns = this.names.map((_, column) => history.points.map((row) => row[column]));
-    if (this.charts.length && this.charts.length === this.shown().length) this.draw(); else this.build();
+    const titles = (charts) => charts.map((chart) => chart.title).join();
+    if (!isOther && !history.charts && this.charts.length && titles(this.charts) === titles(this.shown())) this.draw(); else this.build();
   }
 
   /** Show only what is between two times, in all charts; null: all that is there. */
@@ -72,7 +75,7 @@ export class Charts {
   /** Add a point; returns whether there are so many that they should be loaded again. */
   add(figures) {
     const times = this.columns[0];
-    if (!times) return false;
+    if (!times || this.isElapsed) return false;
     if (times.length && figures.at - times[times.length - 1] < this.interval * 0.9) return false;
     this.names.forEach((name, column) => this.columns[column].push(name === "at" ? figures.at : figures[name] ?? null));
     this.draw();

@@ -2,23 +2,25 @@
 import { Charts } from "./charts.js";
 import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, wait } from "./format.js";
 import { address, bars, fill, held, hero, progress, smallTiles } from "./overview.js";
-import { ServerTable, rankTerms, table, tiles, timeline } from "./tables.js";
+import { ServerTable, part, rankTerms, table, tiles, timeline } from "./tables.js";
 import { UrlView } from "./urls.js";
 
 const $ = (id) => document.getElementById(id);
 const REFRESH = 5000;
 /** Bytes of the URLs of one request: the console refuses longer bodies. */
 const SEED_BYTES = 90000;
-const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
+const VIEWS = ["overview", "servers", "server", "urls", "url", "controls", "compare"];
 /** The view that is marked in the navigation while another, of one thing, is open. */
 const PARENTS = { server: "servers", url: "urls" };
 /** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
 const WORKERS = [
-  ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count], ["sessions", "connections", count],
+  ["worker", "worker", null], ["pages", "pages", count], ["pages_per_second", "pages/s", number], ["urls", "URLs queued", count], ["servers", "servers", count, true], ["sessions", "connections", count, true],
   ["sent", "links sent", count, true], ["received", "links received", count, true], ["partitions", "partitions", count, true],
   ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
 const charts = new Charts($("charts"), "now", (stretch) => { $("unzoom").hidden = stretch === null; });
+const compared = new Charts($("compare-charts"), "in the end");
+const byPages = new Charts($("compare-by-pages"), "in the end");
 const view = { name: "overview", given: new URLSearchParams() };
 /** What /api/state said of the crawl. */
 let crawl = {};
@@ -109,12 +111,13 @@ function showFigures(event) {
   if ($("about").textContent !== told) $("about").textContent = told;
   const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
   Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
+  $("runs").hidden = !crawl.folder || (shown.pages_all ?? 0) <= (shown.pages ?? 0);
   const since = shown.scope === "whole crawl" ? " since this worker began" : "";
-  for (const [id, words] of [["charts-title", `Over time, ${shown.scope}${since}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
+  for (const [id, words] of [["charts-title", `Over time, ${range === "runs" ? "all runs" : `${shown.scope}${since}`}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
-  fill($("figures"), smallTiles(shown, true));
+  fill($("figures"), smallTiles(shown, !ended));
 }
 
 /** Undo an override. */
@@ -193,6 +196,8 @@ async function follow() {
     }
     stream = new AbortController();
     try {
+      const { crawl: now } = await ask("state");
+      if (now.spider !== crawl.spider || Math.abs(now.began - crawl.began) > 0.5) { location.reload(); return; } // another crawl at this port
       await loadCharts();
       const answer = await call("stream", undefined, stream.signal);
       if (!answer.ok) throw new Error((await answer.json()).error);
@@ -228,7 +233,12 @@ async function read(reader) {
 function take(name, event) {
   if (name === "end") {
     ended = true;
-    for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (!button.closest("#range, #scope") && button.id !== "unzoom") button.disabled = true;
+    for (const id of ["views", "range", "scope"]) $(id).hidden = true;
+    $("over").hidden = false;
+    $("over").append(crawl.folder ? el("span", {}, " All of it: ", el("code", {}, clean(`scrapy report ${crawl.folder}`))) : "");
+    route(); // the other views ask for what is answered no more
+    for (const each of $("parts").querySelectorAll("a")) each.replaceWith(...each.childNodes);
+    for (const button of document.querySelectorAll("main button, main input, main select, main textarea")) if (button.id !== "unzoom") button.disabled = true;
   }
   showFigures(event);
   const isLong = charts.add(hasWorkers && whose === "crawl" && event.whole ? event.whole : event.figures);
@@ -238,28 +248,31 @@ function take(name, event) {
   if (event.lines !== lines) showLog(event.lines);
 }
 
-const loadCharts = beside(async () => charts.load(await ask(`history?${new URLSearchParams({ range, of: whose })}`)));
+const loadCharts = beside(async () => charts.load(await ask(range === "runs" ? `runs?of=${whose}` : `history?${new URLSearchParams({ range, of: whose })}`)));
 
 // Views
 
 /** Show the view that the address names. */
 function route() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  view.name = VIEWS.includes(path) ? path : "overview";
+  view.name = VIEWS.includes(path) && !ended ? path : "overview";
   view.given = new URLSearchParams(query);
   for (const name of VIEWS) $(`view-${name}`).hidden = name !== view.name;
   const marked = PARENTS[view.name] ?? view.name;
   for (const each of document.querySelectorAll("nav a")) {
     if (each.getAttribute("href") === `#/${marked}`) each.setAttribute("aria-current", "page"); else each.removeAttribute("aria-current");
   }
-  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls" }[view.name]} – ${crawl.name ?? "crawl"}`;
+  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls", compare: "Compare" }[view.name]} – ${crawl.name ?? "crawl"}`;
   window.scrollTo(0, 0);
+  if (view.name === "overview") charts.resize();
   if (ended) return;
-  if (view.name === "overview") { charts.resize(); loadCharts(); }
+  if (view.name === "overview") loadCharts();
   if (view.name === "servers") servers.open(view.given);
   if (view.name === "server") showServer(view.given.get("key") ?? "");
   if (view.name === "urls") urls.open(view.given);
   if (view.name === "url") urls.show(view.given.get("url") ?? "");
+  if (view.name === "controls") showSpiders();
+  if (view.name === "compare") compare(view.given.get("with"));
   if (view.name === "controls") document.querySelector(`[data-at="${view.given.get("at")?.replace(/[^a-z]/g, "")}"]`)?.querySelector("input, textarea, h3")?.focus();
   refresh();
 }
@@ -290,8 +303,34 @@ async function showParts() {
     bars("Answers by status", rows("status").map(to("status"))),
     bars("Answers by media type", rows("type")),
     bars("URLs done by depth", Object.entries(found.depth ?? {}).map(([depth, times]) => [`depth ${depth}`, times, address("urls", { depth })])),
-    bars("Pages by spider", rows("spider")),
+    bars("Pages by spider", rows("spider").map(to("spider"))),
   ].filter(Boolean));
+}
+
+const showSpiders = beside(async () => {
+  if ($("spiders-section").hidden) return;
+  const rows = (await ask("spiders")).map((row) => ({ ...row, queued: row.urls, "waits for": row.waits_for }));
+  const spider = (name) => el("a", { href: address("urls", { spider: name }) }, clean(name));
+  const names = ["spider", "pages", "items", "errors", "queued", "waits for"];
+  $("spiders").replaceChildren(table(names, rows, { spider, pages: count, items: count, errors: count, queued: count }, "Only rules: there are no other spiders.", "Spiders"));
+});
+
+/** This crawl beside another one of the same folder, as `scrapy report A B` shows them. */
+async function compare(other) {
+  const place = $("compare-with");
+  try {
+    const names = await ask("crawls");
+    place.replaceChildren(...names.map((name) => el("option", { value: name }, clean(name))));
+    if (!names.length) throw new Error(`There is no other crawl beside ${crawl.folder}.`);
+    if (!other) return;
+    place.value = other;
+    const found = await ask(`compare?${new URLSearchParams({ with: other })}`);
+    $("compared").replaceChildren(...found.problems.map((problem) => el("p", { class: "note" }, clean(problem))), ...found.lost.map(part), ...found.parts.map(part), el("h2", {}, found.charts));
+    compared.load(found.history);
+    byPages.load(found.by_pages);
+  } catch (error) {
+    $("compared").replaceChildren(el("p", {}, clean(error.message)));
+  }
 }
 
 async function showServer(key) {
@@ -424,6 +463,7 @@ function confirm(text) {
 }
 
 function connect() {
+  $("reload").addEventListener("click", async () => { await act("spiders", { change: "reload" }); showSpiders(); });
   $("pause").addEventListener("click", () => act("pause", {}));
   $("resume").addEventListener("click", () => act("resume", {}));
   $("stop").addEventListener("click", async () => { if (await confirm("Stop the crawl? Requests in progress will end first.")) act("stop", {}); });
@@ -447,6 +487,7 @@ function connect() {
     await addSeeds(given);
     $("seeds").value = given.join("\n"); // those that were not sent, or are wrong
   });
+  on("compare-form", () => { location.hash = address("compare", { with: $("compare-with").value }); });
   on("login", () => {
     sessionStorage.setItem("token", $("token").value.trim());
     location.reload();
@@ -487,9 +528,12 @@ async function start() {
   crawl = state.crawl;
   hasWorkers = state.has_workers;
   if (!hasWorkers) whose = "worker";
+  $("to-compare").hidden = !crawl.folder;
   $("name").textContent = clean(crawl.name);
   servers.states(state.states);
-  urls.reasons(state.reasons);
+  urls.offer(state.reasons, state.spiders);
+  $("spiders-section").hidden = !state.reloads && state.spiders.length < 2;
+  $("reload").hidden = !state.reloads;
   showFigures(state);
   showOrders(state.orders);
   route();

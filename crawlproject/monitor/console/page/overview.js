@@ -99,7 +99,7 @@ export function bars(title, rows, most = 8) {
   const sum = rows.reduce((all, [, value]) => all + value, 0);
   const shown = rows.slice(0, most);
   const rest = rows.slice(most).reduce((all, [, value]) => all + value, 0);
-  if (rest) shown.push([`${exact(rows.length - most)} others`, rest]);
+  if (rest) shown.push([`${exact(rows.length - most)} other${rows.length - most > 1 ? "s" : ""}`, rest]);
   const high = Math.max(...shown.map(([, value]) => value));
   return el("section", { class: "card bars" }, el("h3", {}, title), el("ul", {}, ...shown.map(([name, value, to]) => {
     const bar = el("span", { class: "bar", "aria-hidden": "true" });

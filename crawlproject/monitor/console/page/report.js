@@ -2,14 +2,10 @@
 import { Charts } from "./charts.js";
 import { alien, clean, el } from "./format.js";
 import { fill, held, hero, progress, smallTiles } from "./overview.js";
-import { SERVER_COLUMNS, ServerTable, rankTerms, table, tiles } from "./tables.js";
+import { SERVER_COLUMNS, ServerTable, part, rankTerms, tiles } from "./tables.js";
 
 const told = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
-const section = (title, ...parts) => el("section", {}, el("h2", {}, title), ...parts);
-const paragraphs = (sentences) => sentences.map((sentence) => el("p", {}, alien(sentence)));
-const tables = (title, found) => found.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none, title));
-const part = ({ title, sentences, tables: found }) => section(title, ...paragraphs(sentences), ...tables(title, found));
 
 /** The rows of a query, as the console's API finds them. */
 async function find({ search, state, sort, order, offset, limit }) {

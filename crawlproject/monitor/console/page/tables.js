@@ -12,7 +12,7 @@ export const SERVER_COLUMNS = [
   ["failures", "failures", "failures"], ["next", "next in", "next", true], ["why", "why", null, true],
 ];
 /** Columns that are words; those of long texts from strangers. */
-const WORDS = ["server", "state", "why", "what", "worker", "name", "what to change"];
+const WORDS = ["server", "state", "why", "what", "worker", "name", "what to change", "spider", "waits for"];
 const LONG = ["url", "error", "value", "examples", "reason"];
 
 const kind = (name) => (LONG.includes(name.toLowerCase()) ? "url" : WORDS.includes(name.toLowerCase()) ? "text" : null);
@@ -26,9 +26,13 @@ export function table(names, rows, shows, none, label) {
     return el("td", { class: kinds[place] }, shown instanceof Node ? shown : alien(shown));
   };
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label ?? names.join(", ") }, el("table", {},
-    el("thead", {}, el("tr", {}, ...names.map((name, place) => el("th", { scope: "col", class: kinds[place] ? "text" : null }, name)))),
+    el("thead", {}, el("tr", {}, ...names.map((name, place) => el("th", { scope: "col", class: kinds[place] ? "text" : null }, clean(name))))),
     el("tbody", {}, ...rows.map((values) => el("tr", {}, ...names.map((name, place) => cell(name, values[name], place)))))));
 }
+
+/** A section of a report: sentences and tables. */
+export const part = ({ title, sentences, tables }) => el("section", {}, el("h2", {}, clean(title)), ...sentences.map((sentence) => el("p", {}, alien(sentence))),
+  ...tables.map(({ names, rows, none }) => table(names, rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]]))), {}, none, title)));
 
 /** Names and values as tiles. */
 export const tiles = (pairs) => el("dl", { class: "tiles" }, ...pairs.map(([title, value, to]) => el("div", {}, el("dt", {}, title), el("dd", { class: String(value).length > 24 ? "words" : null }, to ? el("a", { href: to }, clean(value)) : alien(value)))));

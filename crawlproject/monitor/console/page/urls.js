@@ -27,9 +27,12 @@ export class UrlView {
     $("urls").tHead.rows[0].replaceChildren(...[["url"], ["state"], ["status"], ["depth", true], ["quality", true], ["at", true]].map(head));
   }
 
-  reasons(found) {
+  /** What can be chosen: reasons, and spiders if there are several. */
+  offer(found, spiders) {
     this.titles = Object.fromEntries(found.map(({ reason, title }) => [reason, title]));
     $("url-reason").append(...found.map(({ reason, title }) => el("option", { value: reason }, title)));
+    $("of-spider").hidden = spiders.length < 2;
+    $("url-spider").append(...spiders.map((name) => el("option", { value: name }, clean(name))));
   }
 
   /** Search for what an address names. */
