@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the pictures of README.md from crawls of an emulated web on loopback: docs/images/.
 
-    scripts/pictures.py [--servers 200] [--pages 3000] [--seed 7] [--out docs/images]
+    scripts/pictures.py [--servers 500] [--pages 10000] [--seed 7] [--out docs/images]
 
 quality.svg   share of the quality (PageRank) gathered over time, by this project, breadth-first, and Scrapy with the
               settings of its page on broad crawls.  All have 64 connections, one to a server, without further waits,
@@ -171,7 +171,7 @@ def save_console(path: Path) -> None:
 
 
 def main() -> None:
-    given = command_line(__doc__, servers=200, pages=3000, seed=7, out="docs/images").parse_args()
+    given = command_line(__doc__, servers=500, pages=10_000, seed=7, out="docs/images").parse_args()
     spec = WebSpec(servers=given.servers, pages=given.pages, seed=given.seed)
     out = ROOT / given.out
     out.mkdir(parents=True, exist_ok=True)
