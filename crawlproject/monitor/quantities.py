@@ -55,6 +55,11 @@ def size(count: float) -> str:
     return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
 
 
+def quality(gathered: float) -> str:
+    """Four digits, all before the point: ``4.3``, ``10,830``."""
+    return f"{gathered:,.0f}" if gathered >= 1000 else f"{gathered:.4g}"
+
+
 def share_gathered(gathered: float, queued: float | None) -> float | None:
     """``gathered`` as a share of itself and the quality ``queued``; None if unknown."""
     known = gathered + (queued or 0.0)

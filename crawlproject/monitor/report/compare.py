@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.monitor.quantities import exact_duration, size
+from crawlproject.monitor.quantities import exact_duration, quality, size
 from crawlproject.monitor.report.page import POINTS, crawl_of, document, name_of, part, table, text, write
 from crawlproject.urls.fates import STATS, Stage
 
@@ -22,7 +22,7 @@ FIGURES: dict[str, Callable[[Facts], str]] = {
     "Lasted": lambda facts: exact_duration(facts.end["elapsed"]),
     "Pages": lambda facts: f"{facts.end['pages']:,.0f}",
     "Pages per second": lambda facts: f"{facts.end['pages'] / max(1.0, facts.end['elapsed']):,.3g}",
-    "Quality gathered": lambda facts: f"{facts.end['gathered']:,.4g}",
+    "Quality gathered": lambda facts: quality(facts.end["gathered"]),
     "Quality, of what is known": lambda facts: _share(facts.quality_share(facts.end)),
     "80% of the quality after": lambda facts: _time(facts.most_at(0.8)),
     "Received": lambda facts: size(facts.end["bytes"]),

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.monitor.failure_log import failures_by_kind
-from crawlproject.monitor.quantities import counted, exact_duration, share_gathered, size
+from crawlproject.monitor.quantities import counted, exact_duration, quality, share_gathered, size
 from crawlproject.monitor.series.samples import COUNTS, HELD_BACK, is_number, number_of
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def worker_row(facts: Facts) -> dict[str, str]:
         "Received": size(end["bytes"]),
         "Requests": f"{end['requests']:,.0f}",
         "Failed or refused": f"{end['failures']:,.0f}",
-        "Quality gathered": f"{end['gathered']:,.4g}",
+        "Quality gathered": quality(end["gathered"]),
         "URLs queued": f"{end['queued']:,.0f}",
         "Connections in use": f"{facts.in_use():.0%}",
         "CPU": f"{sum(each['cpu'] for each in facts.samples) / len(facts.samples):.0%}",

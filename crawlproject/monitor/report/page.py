@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.observed_times import quantile
 from crawlproject.monitor.console.page_files import one_script, page_file
-from crawlproject.monitor.quantities import counted, duration, exact_duration
+from crawlproject.monitor.quantities import counted, duration, exact_duration, quality
 from crawlproject.monitor.report.facts import Facts, advice, runs_rows, spider_rows, summary, worker_row, written_time
 from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories
 from crawlproject.monitor.series.samples import FILE_NAME, Series, is_number, number_of, read_series
@@ -313,12 +313,12 @@ def _server(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _rest(rest: object) -> str:
     given = rest if isinstance(rest, dict) else {}
-    servers, pages, quality, queued = (number_of(given.get(name)) for name in ("servers", "pages", "gathered", "urls"))
+    servers, pages, gathered, queued = (number_of(given.get(name)) for name in ("servers", "pages", "gathered", "urls"))
     if not servers:
         return "None: the table has all."
     return (
         f"The table has the servers with the most pages. The other {servers:,} have {pages:,} pages, quality "
-        f"{quality:,.4g}, {queued:,} URLs queued."
+        f"{quality(gathered)}, {queued:,} URLs queued."
     )
 
 
