@@ -92,22 +92,24 @@ def reasons(crew: Workers) -> list[str]:
     return [worker.stats().get("finish_reason", "") for worker in crew.all]
 
 
-def test_workers_share_a_limit_of_pages(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Each alone would fetch half of the web; together they exceed the limit by what one fetches within a beat."""
-    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, FRONTIER_MAX_PAGES=200) as crew:
+@pytest.mark.parametrize(
+    ("setting", "stat", "reason", "limit", "most"),
+    [
+        # Each alone would fetch half of the web; together they exceed the limit by what one fetches within a beat.
+        ("FRONTIER_MAX_PAGES", "frontier/pages", "closespider_pagecount", 200, 320),
+        # Each alone would not reach it. Some answers are still in progress when it is.
+        ("FRONTIER_MAX_BYTES", "downloader/response_bytes", "closespider_bytes", 400_000, 800_000),
+    ],
+)
+def test_workers_share_a_limit(
+    tmp_path: Path, redis_server: RunningRedis, setting: str, stat: str, reason: str, limit: int, most: int
+) -> None:
+    """It holds for all of them together."""
+    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, **{setting: limit}) as crew:
         start_two(crew)
         crew.wait_all()
-        assert set(reasons(crew)) == {"closespider_pagecount"}
-        assert 200 <= crew.stats("frontier/pages") < 320
-
-
-def test_workers_share_a_limit_of_bytes(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """All answers together: each alone would not reach it. Some are still in progress when it is."""
-    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, FRONTIER_MAX_BYTES=400_000) as crew:
-        start_two(crew)
-        crew.wait_all()
-        assert set(reasons(crew)) == {"closespider_bytes"}
-        assert 400_000 <= crew.stats("downloader/response_bytes") < 800_000
+        assert set(reasons(crew)) == {reason}
+        assert limit <= crew.stats(stat) < most
 
 
 def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_server: RunningRedis) -> None:
