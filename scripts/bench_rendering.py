@@ -26,7 +26,8 @@ import psutil
 from scrapy.crawler import AsyncCrawlerProcess
 
 from crawlproject.spiders.web import WebSpider
-from testbed.bench import ADDON, QUIET, command_line
+from testbed.bench import command_line
+from testbed.crawl import ADDON, QUIET
 from testbed.shop import running_shops
 
 

@@ -23,7 +23,8 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.spiders.site import SiteSpider
 from crawlproject.spiders.web import WebSpider
-from testbed.bench import ADDON, command_line
+from testbed.bench import command_line
+from testbed.crawl import ADDON
 from testbed.rules import RULES, SITES, localized, pages_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""CPU per page of whole crawls: of this project, of Scrapy, of scrapy-redis, and of a loop that does nothing else.
+"""CPU per page of whole crawls: of spiders that projects have, with Scrapy and with the add-on, and of ``web``.
 
-    scripts/bench throughput [--web real] [--pages 1000] [--rounds 1] [--cases stock,web,bare] [--pin]
+    scripts/bench throughput [--web keep-alive] [--pages 1000] [--rounds 1] [--cases stock,web,bare] [--pin]
 
 CPU seconds (user + system) of the crawling process from the opening to the closing of the spider, so that start-up
 does not count, and divided by the pages fetched; the web's servers are a process of their own.  The cases are measured
@@ -8,14 +8,18 @@ in turns; each figure is the median of the rounds.  ``--pin``: the crawl has a C
 
 Webs:
 keep-alive  20 servers that answer at once and keep their connections: pages of 19 kB with 40 links
+many        300 servers that answer at once: pages of 18 kB with 40 links
 real        500 servers with delays and connection limits as in the paper, robots.txt on all of them; pages of 20 kB
             with 40 links, 30% of them compressed; redirects, dead links and errors
 
-Cases:
+Cases; "+addon" after the first five: the same with the add-on switched on:
 stock         Scrapy without changes: its scheduler, LinkExtractor, a Request per link
-tuned         the same with the settings of Scrapy's page on broad crawls
-scrapy-redis  the same with the scheduler and the dupefilter of scrapy-redis; the CPU of Redis is not included
-ordinary      the same spider as stock with only the add-on switched on
+follow        an item and ``response.follow`` for each link; no cookies, no pipeline, no feed
+project       the same in a project as ``scrapy startproject`` makes it (cookies, CONCURRENT_REQUESTS_PER_DOMAIN = 1,
+              without its DOWNLOAD_DELAY = 1), with an item pipeline and a feed of JSON lines
+crawlspider   a CrawlSpider with a LinkExtractor in the same project
+tuned         stock with the settings of Scrapy's page on broad crawls
+scrapy-redis  stock with the scheduler and the dupefilter of scrapy-redis; the CPU of Redis is not included
 web           this project's spider: selectolax, links in bulk
 no-near       web without near-duplicates (pages of nothing but text are their worst case)
 no-lane       web without the fast lane
@@ -25,8 +29,9 @@ all           web with both
 redis         web as the only worker of a crawl over Redis; the CPU of Redis is not included
 bare          a loop of aiohttp and selectolax (testbed/bench_bare.py): no robots.txt, no politeness, no ranks
 
-The last columns: pages per second, peak memory, the highest mean lag of the event loop in a second, and the lowest
-limit on sessions that the monitor set.
+"of stock" is the ratio to the same spider without the add-on, and of ``web`` to that of stock or else of follow.  The
+last columns: pages per second, peak memory, the highest mean lag of the event loop in a second, and the lowest limit
+on sessions that the monitor set.
 """
 
 from __future__ import annotations
@@ -44,27 +49,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scrapy import Spider
 from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 
-from testbed.bench import (
-    ADDON,
-    QUIET,
-    WEB,
-    WEB_SPIDER,
-    Stats,
-    command_line,
-    crawl,
-    fast_web,
-    in_turns,
-    real_web,
-    stats_of,
-)
+from testbed.bench import command_line, fast_web, in_turns, real_web
+from testbed.crawl import ADDON, QUIET, WEB, WEB_SPIDER, Stats, crawl, stats_of
 from testbed.redis_server import RunningRedis
 from testbed.web import running_web
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
     from testbed.web import WebSpec
 
-STOCK = "scripts.bench_throughput.StockSpider"
+HERE = "scripts.bench_throughput"
+STOCK, FOLLOW, RULES = (f"{HERE}.{name}" for name in ("StockSpider", "FollowSpider", "RulesSpider"))
 PLAIN: dict[str, Any] = QUIET | {"CONCURRENT_REQUESTS": 64}
 #: https://docs.scrapy.org/en/latest/topics/broad-crawls.html, except that redirects are followed and errors retried as
 #: by all others.
@@ -80,11 +80,20 @@ SCRAPY_REDIS: dict[str, Any] = PLAIN | {
     "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
     "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
 }
+PROJECT: dict[str, Any] = QUIET | {
+    "COOKIES_ENABLED": True,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+    "FEED_EXPORT_ENCODING": "utf-8",
+    "ROBOTSTXT_OBEY": True,
+    "ITEM_PIPELINES": {f"{HERE}.CleaningPipeline": 300},
+}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "stock": (STOCK, PLAIN),
+    "follow": (FOLLOW, QUIET),
+    "project": (FOLLOW, PROJECT),
+    "crawlspider": (RULES, PROJECT),
     "tuned": (STOCK, BROAD),
     "scrapy-redis": (STOCK, SCRAPY_REDIS),
-    "ordinary": (STOCK, QUIET | ADDON),
     "web": (WEB_SPIDER, WEB),
     "no-near": (WEB_SPIDER, WEB | {"FRONTIER_DUPLICATES_NEAR": False}),
     "no-lane": (WEB_SPIDER, WEB | {"FRONTIER_FAST_LANE": "off"}),
@@ -103,43 +112,82 @@ WITH_FOLDER = {
 POLITE = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_USER_AGENT": "bench"}
 
 
-class StockSpider(Spider):
-    """An ordinary spider in stock Scrapy."""
-
-    name = "stock"
+class Seeded(Spider):
+    """Gets its start URLs as the argument ``seeds``."""
 
     def __init__(self, seeds: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = seeds.split(",")
-        self.extractor = LinkExtractor()
 
-    def parse(self, response: Any, **kwargs: Any) -> Any:
-        """An item and a request for each link."""
-        yield {"url": response.url, "title": response.css("title::text").get()}
+    def item(self, response: Response) -> dict[str, Any]:
+        return {"url": response.url, "title": response.css("title::text").get()}
+
+
+class StockSpider(Seeded):
+    """An ordinary spider in stock Scrapy."""
+
+    name = "stock"
+    extractor = LinkExtractor()
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield self.item(response)
         for link in self.extractor.extract_links(response):
             yield response.follow(link)
 
 
-def measure_case(case: str, seeds: list[str], common: dict[str, Any]) -> Stats:
-    """The stats of one crawl, with whatever its backend needs."""
+class FollowSpider(Seeded):
+    """An item and a request for each link."""
+
+    name = "follow"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield self.item(response)
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+
+
+class RulesSpider(Seeded, CrawlSpider):
+    """Follows all links by a rule."""
+
+    name = "rules"
+    rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield self.item(response)
+
+
+class CleaningPipeline:
+    """What most pipelines do: look at an item, change it, pass it on."""
+
+    def process_item(self, item: dict[str, Any]) -> dict[str, Any]:
+        item["title"] = (item["title"] or "").strip()
+        return item
+
+
+def measure(case: str, seeds: list[str], common: dict[str, Any]) -> Stats:
+    """The stats of one crawl, with whatever its settings need."""
     if case == "bare":
         return stats_of("testbed.bench_bare", *seeds)
-    spider, settings = CASES[case]
-    settings = settings | common
+    name, _, addon = case.partition("+")
+    spider, settings = CASES[name]
+    settings = settings | common | (ADDON if addon else {})
     with ExitStack() as stack:
-        for name in WITH_FOLDER.get(case, ()):
-            settings |= {name: stack.enter_context(tempfile.TemporaryDirectory())}
-        redis = stack.enter_context(RunningRedis(aof=True)) if case in IN_REDIS else None
-        if redis is None:
-            return crawl(settings, spider, seeds=",".join(seeds))
-        stats = crawl(settings | {"REDIS_URL": redis.url}, spider, seeds=",".join(seeds))
-        return stats | {"bench/redis": redis.cpu_time()}
+        for option in WITH_FOLDER.get(name, ()):
+            settings |= {option: stack.enter_context(tempfile.TemporaryDirectory())}
+        if "ITEM_PIPELINES" in settings:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            settings |= {"FEEDS": {f"{folder}/items.jsonl": {"format": "jsonlines"}}}
+        if name in IN_REDIS:
+            settings |= {"REDIS_URL": stack.enter_context(RunningRedis(aof=True)).url}
+        return crawl(settings, spider, seeds=",".join(seeds))
 
 
 def web_of(name: str, pages: int, servers: int, page_bytes: int) -> tuple[WebSpec, dict[str, Any]]:
     """The web ``name``, and the settings of all crawls of it. 0: the web's own number."""
     if name == "real":
         return real_web(pages, page_bytes or 20_000, servers=servers or 500), POLITE
+    if name == "many":
+        return replace(fast_web(pages, page_bytes or 18_000, 46), servers=servers or 300, local_share=0.2), {}
     return replace(fast_web(pages, page_bytes or 19_000), servers=servers or 20), {}
 
 
@@ -148,6 +196,11 @@ def pin(*, crawls: bool) -> None:
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) > 1:
         os.sched_setaffinity(0, cpus[:1] if crawls else cpus[1:])
+
+
+def cost_of(stats: Stats) -> float:
+    """CPU milliseconds per page."""
+    return float(stats["bench/cpu"] / stats["item_scraped_count"] * 1e3)
 
 
 def main() -> None:
@@ -161,27 +214,25 @@ def main() -> None:
         if args.pin:
             os.sched_setaffinity(0, everything)
             pin(crawls=True)
-        results = in_turns(args.cases.split(","), lambda case: measure_case(case, web.seeds, common), args.rounds)
+        results = in_turns(args.cases.split(","), lambda case: measure(case, web.seeds, common), args.rounds)
     costs = {case: median(map(cost_of, found)) for case, found in results.items()}
     print(
-        f"{'case':13} {'pages':>6} {'CPU ms/page':>12} {'from':>6} {'to':>6} {'of stock':>9} {'of bare':>8} "
+        f"{'case':18} {'pages':>6} {'CPU ms/page':>12} {'from':>6} {'to':>6} {'of stock':>9} {'of bare':>8} "
         f"{'pages/s':>8} {'MB':>5} {'lag s':>6} {'throttled to':>13}"
     )
     for case, found in results.items():
-        of = [costs[case] / costs.get(other, float("nan")) for other in ("stock", "bare")]
+        own = case.partition("+")[0]
+        base = own if CASES.get(own, ("",))[0] in (FOLLOW, RULES) else "stock"
+        unknown = float("nan")
+        of = costs[case] / costs.get(base, costs.get("follow", unknown)), costs[case] / costs.get("bare", unknown)
         speed = median(stats["item_scraped_count"] / stats["bench/wall"] for stats in found)
         pages, memory = (median(stats[name] for stats in found) for name in ("item_scraped_count", "bench/peak_memory"))
         print(
-            f"{case:13} {pages:>6.0f} {costs[case]:>12.2f} {min(map(cost_of, found)):>6.2f} "
+            f"{case:18} {pages:>6.0f} {costs[case]:>12.2f} {min(map(cost_of, found)):>6.2f} "
             f"{max(map(cost_of, found)):>6.2f} {of[0]:>9.3f} {of[1]:>8.2f} {speed:>8.0f} {memory:>5.0f} "
             f"{max(stats.get('monitor/lag/max', 0) for stats in found):>6.3f} "
             f"{min((stats.get('monitor/session_limit/lowest', 'never') for stats in found), key=str):>13}"
         )
-
-
-def cost_of(stats: Stats) -> float:
-    """CPU milliseconds per page."""
-    return float(stats["bench/cpu"] / stats["item_scraped_count"] * 1e3)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from scripts.bench_throughput import BROAD, STOCK
-from testbed.bench import ROOT, WEB, WEB_SPIDER, command_line, crawl
-from testbed.crawl import crawl_command
+from testbed.bench import command_line
+from testbed.crawl import ROOT, WEB, WEB_SPIDER, crawl, crawl_command
 from testbed.web import WebSpec, quality_over_time, running_web, value_at
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier.learning.file_kinds import extension_of
 from crawlproject.urls import NON_TEXT_EXTENSIONS
-from testbed.bench import ROOT, command_line
-from testbed.crawl import crawl_command
+from testbed.bench import command_line
+from testbed.crawl import ROOT, crawl_command
 from testbed.in_thread import in_thread
 from testbed.real_web.counting import links, parse
 from testbed.real_web.web import is_html

@@ -61,7 +61,7 @@ async def crawl(seeds: list[str]) -> int:
 
 
 def main() -> None:
-    """Crawl from the seeds in the arguments and print what `testbed.bench.CpuTime` counts."""
+    """Crawl from the seeds in the arguments and print what `testbed.crawl.CpuTime` counts."""
     cpu, wall = time.process_time(), time.monotonic()
     pages = asyncio.run(crawl(sys.argv[1:]))
     stats: dict[str, Any] = {

@@ -7,23 +7,21 @@ and a crawler with one thread, which needs as much CPU per response as the real 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from crawlproject.frontier import POLICIES, Politeness
+from crawlproject.frontier import POLICIES
 from crawlproject.frontier.dispatch import LINGER
 from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import Curve
-from crawlproject.simulation.record import CrawlOptions
+from crawlproject.simulation.record import NO_WAIT, CrawlOptions
 from crawlproject.simulation.web import FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, SimulatedWeb, compressed, sources_of
-from testbed.crawl import area, crawl
+from testbed.crawl import area, crawl_web
 from testbed.web import graph
 
 if TYPE_CHECKING:
-    from testbed.crawl import Conditions, Run
     from testbed.web import Web, WebSpec
 
 
@@ -41,35 +39,28 @@ _KINDS[[graph.PLAIN, graph.PRIVATE, graph.NOT_FOUND, graph.SERVER_ERROR, graph.M
 )
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Areas are means over the duration of the longer crawl; times in seconds."""
+class Agreement(NamedTuple):
+    """Areas are means over the duration of the longer crawl."""
 
-    run: Run
+    pages: int
     real_area: float
     #: With the real crawl's CPU time per response, including waits for a CPU.
     simulated_area: float
     real_connections: int
     simulated_connections: int
 
-    @property
-    def difference(self) -> float:
-        """Relative difference of the simulated crawl's area from the real one's."""
-        return self.simulated_area / self.real_area - 1
 
-
-def compare(policy: str, spec: WebSpec, conditions: Conditions) -> Agreement:
+def compare(policy: str, spec: WebSpec, sessions: int) -> Agreement:
     """Run a real crawl of the web of ``spec``, then simulate it."""
-    run = crawl(policy, spec, conditions)
-    cpu = run.cpu
-    cpu_time = (cpu.user + cpu.system + cpu.queued) / run.responses
+    run = crawl_web(policy, spec, sessions)
+    responses = sum(each.kind == "request" and each.status > 0 for each in run.records)
     web = twin(run.web)
-    politeness = Politeness(conditions.politeness, conditions.factor, conditions.min_delay, conditions.max_delay)
-    options = CrawlOptions(conditions.sessions, politeness, linger=LINGER, cpu_time=cpu_time)
+    cpu_time = (run.stats["bench/cpu"] + run.stats["bench/queued"]) / responses
+    options = CrawlOptions(sessions, NO_WAIT, linger=LINGER, cpu_time=cpu_time)
     done = simulate(web, POLICIES[policy](), KnownWorth(web), options)
     until = max(run.seconds, done.full_time)
     return Agreement(
-        run=run,
+        pages=len(run.curve),
         real_area=area(run.curve, until),
         simulated_area=Curve.of(done).area(until) / until,
         real_connections=sum(each.kind == "open" for each in run.records),

@@ -141,7 +141,7 @@ class Workers:
             "DOWNLOAD_BIND_ADDRESS": address,
             "WORKER_FOLDER": folder,
             "FEEDS": {str(folder / "items.jsonl"): {"format": "jsonlines"}},
-            "EXTENSIONS": {"testbed.workers.ResultFiles": 0, "testbed.bench.CpuTime": 0},
+            "EXTENSIONS": {"testbed.workers.ResultFiles": 0, "testbed.crawl.CpuTime": 0},
         }
         command = self._command({**SETTINGS, **own, **self.settings, **settings})
         with (folder / "log.txt").open("ab") as log:

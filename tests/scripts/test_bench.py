@@ -11,15 +11,14 @@ SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 #: Options of each bench, and the first words of its rows.
 BENCHES = {
-    "frontier": ("--urls 1000 --servers 500", ["Scrapy, by downloader", "prefix"]),
-    "disk": (
+    "frontier": (
         "--links 600 --urls 1200 --servers 50",
-        ["Scrapy, disk", "memory", "disk", "memory, ", "disk, ", "opened"],
+        ["Scrapy, memory", "prefix, memory", "Scrapy, disk", "prefix, disk", "opened"],
     ),
     "rules": ("--turns 1", ["python", "postgresql", "git", "all"]),
     "memory": ("--urls 300 --servers 5", ["stock", "add-on", "web", "5 servers"]),
 }
-LONG = {"throughput": ("--pages 60", ["stock", "web", "bare"])}
+LONG = {"throughput": ("--pages 60 --cases stock,project+addon,web,bare", ["stock", "project+addon", "web", "bare"])}
 
 
 @pytest.mark.parametrize(
