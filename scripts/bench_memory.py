@@ -20,7 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from testbed.bench import QUIET, WEB_SPIDER, command_line, in_turns, stats_of
+from testbed.bench import command_line, in_turns
+from testbed.crawl import QUIET, WEB_SPIDER, stats_of
 
 ADDON = {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}}
 
