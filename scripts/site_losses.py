@@ -2,13 +2,13 @@
 """Serves static sites, one loopback address each, and counts the pages that a crawl loses because of the guard.
 
     scripts/site_losses.py DIR...            # a folder of built HTML each; or a file with a folder on each line
-        [--timeout 1800] [--least 20] [--all] [--rest]
+        [--timeout 1800] [--least 20] [--all]
 
 Reachable pages are counted independently of the crawler: breadth first from the home page, by ``<a>``, ``<area>``,
 ``<frame>``, ``<link rel=canonical>``, redirects and refreshes, HTML files only.  A page is a file: a static server
 ignores queries.  Absolute links to a site's own public address are served as links to its loopback address; links to
 other sites are not followed.  ``--least``: sites with fewer reachable pages are skipped.  ``--all``: one line for each
-site, not only for those with losses.  ``--rest``: also name the pages that neither crawl found.
+site, not only for those with losses.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from crawlproject.frontier.learning.file_kinds import extension_of
-from crawlproject.urls import NON_TEXT_EXTENSIONS
 from testbed.bench import command_line
 from testbed.crawl import ROOT, crawl_command
 from testbed.in_thread import in_thread
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 PORT = 8397
 #: Longest URL that the crawler follows, see ``URLLENGTH_LIMIT``.
 MAX_URL = 2083
-#: Stats that are printed.
-NUMBERS = r"guard/[a-z_]+|frontier/links/probed/extension|fates/(?:link|queue)/(?:guard|extension)"
 _host = re.compile(r"[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE).fullmatch
 
 
@@ -60,11 +56,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Site:
-    """A folder served on its own address.
-
-    Counts of one crawl: ``served``, files answered with 200; ``requests``; ``files``, requests for URLs with a file
-    extension (``FRONTIER_LINKS_SKIP_EXTENSIONS``).
-    """
+    """A folder served on its own address. Of one crawl: ``served``, files answered with 200; ``requests``."""
 
     folder: Path
     address: str
@@ -72,8 +64,6 @@ class Site:
     prefix: str = ""
     served: Counter[Path] = field(default_factory=Counter)
     requests: int = 0
-    files: int = 0
-    _pages: dict[str, tuple[Path, str] | None] = field(default_factory=dict)
 
     @property
     def root(self) -> str:
@@ -119,11 +109,6 @@ class Site:
         """The HTML file at ``url`` and its final URL after redirects; None if there is none."""
         if not url.startswith(self.root + "/") or len(url) > MAX_URL:
             return None
-        if url not in self._pages:
-            self._pages[url] = self._page(url)
-        return self._pages[url]
-
-    def _page(self, url: str) -> tuple[Path, str] | None:
         for _ in range(5):
             parts = urlsplit(url)
             answer = self.answer(unquote(parts.path) or "/")
@@ -173,12 +158,14 @@ def reachable(site: Site) -> dict[Path, str]:
     """HTML files reachable from the home page, with a URL of each."""
     start = site.page(site.home)
     found: dict[Path, str] = {}
+    seen: set[str] = set()
     queue = deque([start] if start is not None else [])
     while queue:
         file, url = queue.popleft()
         if file not in found:
             found[file] = url
-            hrefs = {link.partition("#")[0] for link in links(parse(site.body(file)), url)}
+            hrefs = {link.partition("#")[0] for link in links(parse(site.body(file)), url)} - seen
+            seen |= hrefs
             targets = set(map(site.page, hrefs))
             queue.extend(sorted(target for target in targets if target is not None))
     return found
@@ -192,7 +179,6 @@ async def serving(sites: list[Site]) -> AsyncIterator[None]:
         assert request.transport is not None
         site = by_address[request.transport.get_extra_info("sockname")[0]]
         site.requests += 1
-        site.files += extension_of(str(request.url)) in NON_TEXT_EXTENSIONS
         answer = site.answer(unquote(urlsplit(str(request.rel_url)).path))
         if answer.location:
             return web.Response(status=answer.status, headers={"Location": answer.location})
@@ -210,11 +196,11 @@ async def serving(sites: list[Site]) -> AsyncIterator[None]:
     await runner.cleanup()
 
 
-def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple[float, dict[str, int]]:
-    """Crawl all sites at once; returns seconds and stats. Updates ``served`` and ``requests`` of each site."""
+def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> float:
+    """Crawl all sites at once; returns seconds. Updates ``served`` and ``requests`` of each site."""
     for site in sites:
         site.served.clear()
-        site.requests = site.files = 0
+        site.requests = 0
     given = {
         **{"FRONTIER_DELAY_FACTOR": 0, "FRONTIER_MIN_DELAY": 0, "FRONTIER_MAX_DELAY": 0, "ROBOTSTXT_OBEY": False},
         **{"FRONTIER_ALLOWED_NETWORKS": "127.0.0.0/8", "CLOSESPIDER_TIMEOUT": timeout, "FRONTIER_QUALITY": "in-links"},
@@ -231,14 +217,13 @@ def crawl(sites: list[Site], settings: dict[str, object], timeout: int) -> tuple
         text = log.read_text(errors="replace")
         for line in re.findall(r".*\[crawlproject\.discovery\.trap_guard\].*", text):
             print(line)
-        stats = {name: int(number) for name, number in re.findall(rf"'({NUMBERS})': ([0-9]+)", text)}
         if "'finish_reason': 'finished'" not in text:
             print(f"not finished: {re.findall('.*finish_reason.*', text)}")
-        return time.monotonic() - start, stats
+        return time.monotonic() - start
 
 
 def main() -> None:
-    parser = command_line(__doc__, timeout=1800, least=20, all=False, rest=False)
+    parser = command_line(__doc__, timeout=1800, least=20, all=False)
     parser.add_argument("folders", nargs="+", type=Path)
     args = parser.parse_args()
     sites = [site_of(folder, number) for number, folder in enumerate(_folders(args.folders))]
@@ -247,9 +232,9 @@ def main() -> None:
     total = sum(len(counts[site.address]) for site in sites)
     print(f"{len(sites)} sites with {total:,} reachable pages", flush=True)
     with in_thread(serving(sites)):
-        off_time, _ = crawl(sites, {"FRONTIER_GUARD_ENABLED": False}, args.timeout)
+        off_time = crawl(sites, {"FRONTIER_GUARD_ENABLED": False}, args.timeout)
         off = {site.address: (set(site.served), site.requests) for site in sites}
-        on_time, stats = crawl(sites, {}, args.timeout)
+        on_time = crawl(sites, {}, args.timeout)
     print(f"{'site':40} {'reachable':>9} {'found off':>9} {'on':>7} {'lost':>5} {'requests off':>12} {'on':>7}")
     sums = Counter[str]()
     for site in sites:
@@ -262,15 +247,8 @@ def main() -> None:
         if args.all or lost or len(found_on) < len(found_off):
             print(_line(site.folder.name[:40], row))
             print("".join(f"    lost: {pages.get(file, file)}\n" for file in sorted(lost)[:5]), end="")
-        if args.rest and pages.keys() - found_off:
-            rest = sorted(pages[file] for file in pages.keys() - found_off)
-            print(f"    {len(rest)} found by neither crawl: {rest[:3]}")
     print(_line("all", sums))
-    files = sum(site.files for site in sites)
-    print(
-        f"requests with the guard for URLs with a file extension: {files:,} ({files / max(1, sums['requests_on']):.1%})"
-    )
-    print(f"off: {off_time:.0f} s, on: {on_time:.0f} s; {stats}")
+    print(f"off: {off_time:.0f} s, on: {on_time:.0f} s")
 
 
 def _line(name: str, row: dict[str, int] | Counter[str]) -> str:
