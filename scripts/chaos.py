@@ -136,12 +136,8 @@ class Chaos:
     line: CutOff
     steps: list[Step]
     seed: int = 1
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    tell: Callable[[str], None] = print
     #: Faults of Redis, with times.
     faults: list[Fault] = field(default_factory=list)
-    done: int = 0
 
     def __post_init__(self) -> None:
         self._chance = random.Random(f"{self.seed}/victims")
@@ -154,26 +150,25 @@ class Chaos:
 
     def run(self) -> str:
         """Break things until all workers have ended; returns what went wrong with that, or nothing."""
-        steps, best, since = list(self.steps), 0, self.clock()
+        steps, best, since = list(self.steps), 0, time.monotonic()
         began = since
         while self.crew.running() or self._ends:
-            while self._ends and self._ends[0][0] <= self.clock():
+            while self._ends and self._ends[0][0] <= time.monotonic():
                 heapq.heappop(self._ends)[2]()
             pages = self.crew.pages()
             if pages > best:
-                best, since = pages, self.clock()
-            if self.clock() - since > STANDSTILL:
+                best, since = pages, time.monotonic()
+            if time.monotonic() - since > STANDSTILL:
                 return f"no new page for {STANDSTILL:g} s"
             if steps and steps[0].pages <= pages and self._begin(steps[0]):
                 what = steps[0].kind if self._victim is None else f"{steps[0].kind} worker {self._victim}"
-                self.tell(f"{self.clock() - began:>8.1f} s, {pages} pages: {what} ({steps[0].seconds:.1f} s)")
+                print(f"{time.monotonic() - began:>8.1f} s, {pages} pages: {what} ({steps[0].seconds:.1f} s)")
                 del steps[0]
-                self.done += 1
-            self.sleep(POLL)
+            time.sleep(POLL)
         return f"the crawl ended before {len(steps)} of the faults: increase --pages" if steps else ""
 
     def _later(self, seconds: float, what: Callable[[], object]) -> None:
-        heapq.heappush(self._ends, (self.clock() + seconds, next(self._order), what))
+        heapq.heappush(self._ends, (time.monotonic() + seconds, next(self._order), what))
 
     def _begin(self, step: Step) -> bool:
         """Begin a fault; False if it is not possible now."""
@@ -215,7 +210,7 @@ class Chaos:
     def _break_redis(self, step: Step) -> bool:
         if self._broken:
             return False
-        self._broken, start = step.kind, self.clock()
+        self._broken, start = step.kind, time.monotonic()
         begin, end = {
             "redis-kill": (self.redis.kill, self.redis.restart),
             "away": (self.line.cut, self.line.heal),
@@ -226,7 +221,7 @@ class Chaos:
         def over() -> None:
             end()
             self._broken = ""
-            self.faults.append(Fault(step.kind, start, self.clock()))
+            self.faults.append(Fault(step.kind, start, time.monotonic()))
 
         self._later(step.seconds, over)
         return True

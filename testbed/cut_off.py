@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts a connection off, or makes it slow: for clients of a server that must survive that."""
+"""A TCP proxy that cuts connections off, or freezes them: for clients of a server that must survive that."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ NO_LINGER = struct.pack("ii", 1, 0)  # closing sends a reset
 class CutOff:
     """A proxy in front of the server of ``target`` (``redis://host:port/0``), in a thread, for a ``with`` block.
 
-    ``url`` is ``target`` by way of the proxy. The methods return when what they do has happened; ``heal`` ends the
-    effects of all others.
+    ``url`` is ``target`` by way of the proxy. The methods return when what they do has happened.
     """
 
     def __init__(self, target: str) -> None:
@@ -37,7 +36,6 @@ class CutOff:
         self._thread = threading.Thread(target=self._loop.run_forever, name="cut-off", daemon=True)
         self._server: asyncio.Server | None = None
         self._pipes: set[asyncio.Task[None]] = set()
-        self._delay = 0.0
 
     @property
     def url(self) -> str:
@@ -52,19 +50,10 @@ class CutOff:
 
     def freeze(self) -> None:
         """Accept connections and pass nothing; what is sent meanwhile passes after ``heal``, however late."""
-        self._run(self._hold(asks=True))
-
-    def mute(self) -> None:
-        """Pass what clients send, but no answer: commands are executed, and their clients do not learn it."""
-        self._run(self._hold(asks=False))
-
-    def slow(self, seconds: float) -> None:
-        """Pass each block of an answer ``seconds`` later."""
-        self._delay = seconds
+        self._run(self._freeze())
 
     def heal(self) -> None:
-        """Pass everything at once again."""
-        self._delay = 0.0
+        """Pass everything again."""
         self._run(self._heal())
 
     def __enter__(self) -> CutOff:
@@ -82,20 +71,17 @@ class CutOff:
         asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     async def _open(self) -> None:
-        self._asks, self._answers = asyncio.Event(), asyncio.Event()
+        self._passes = asyncio.Event()
         await self._heal()
 
     async def _heal(self) -> None:
-        self._asks.set()
-        self._answers.set()
+        self._passes.set()
         if self._server is None:
             self._server = await asyncio.start_server(self._accept, *self._address, backlog=512)
             self._address = self._server.sockets[0].getsockname()
 
-    async def _hold(self, *, asks: bool) -> None:
-        self._answers.clear()
-        if asks:
-            self._asks.clear()
+    async def _freeze(self) -> None:
+        self._passes.clear()
 
     async def _cut(self) -> None:
         server, self._server = self._server, None
@@ -122,9 +108,9 @@ class CutOff:
 
     async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass both directions until one side closes."""
-        await self._asks.wait()
+        await self._passes.wait()
         theirs, ours = await asyncio.open_connection(*self._target)
-        ways = [asyncio.ensure_future(self._asked(reader, ours)), asyncio.ensure_future(self._answered(theirs, writer))]
+        ways = [asyncio.ensure_future(self._copy(*way)) for way in ((reader, ours), (theirs, writer))]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -133,17 +119,9 @@ class CutOff:
             _close(ours, at_once=self._server is None)  # before the wait, in which a cut may cancel this task
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _asked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while block := await reader.read(BLOCK):
-            await self._asks.wait()
-            writer.write(block)
-            await writer.drain()
-
-    async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while block := await reader.read(BLOCK):
-            if self._delay:
-                await asyncio.sleep(self._delay)
-            await self._answers.wait()
+            await self._passes.wait()
             writer.write(block)
             await writer.drain()
 

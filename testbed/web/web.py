@@ -9,7 +9,6 @@ from itertools import accumulate, chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from . import graph
 from .population import PRIVATE, Server, draw_servers
@@ -26,7 +25,7 @@ BYTES_MEAN, BYTES_SIGMA = 8000.0, 0.8  # of a page
 
 @dataclass(frozen=True, eq=False)
 class Web:
-    """An emulated web. Its pages are numbers; `url()` and `page_at()` translate.
+    """An emulated web. Its pages are numbers; `url()` and `find()` translate.
 
     Until the web is served, its URLs have the port of the spec (0: not chosen yet); `at(port)` changes it.
     """
@@ -85,16 +84,6 @@ class Web:
         page = self.pages_by_path[server].get(target)
         if page is None and self.servers[server].trap in WITH_IDS:
             page = self.pages_by_path[server].get(without_session(target))
-        return page
-
-    def page_at(self, url: str) -> int:
-        """The page of a URL, ignoring its fragment. Raises `KeyError` for a URL outside this web."""
-        parts = urlsplit(url)
-        server = self.servers_by_address.get(parts.hostname or "")
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        page = None if server is None or parts.port != self.port else self.find(server, target)
-        if page is None:
-            raise KeyError(url)
         return page
 
     def expected_urls(self) -> list[str]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter, deque
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -29,9 +30,18 @@ def links_in(web: Web, page: int) -> list[str]:
     return [href if href.startswith("http") else web.base(server.index) + href for href in hrefs]
 
 
+def page_at(web: Web, url: str) -> int:
+    parts = urlsplit(url)
+    page = web.find(
+        web.servers_by_address[parts.hostname or ""], parts.path + (f"?{parts.query}" if parts.query else "")
+    )
+    assert page is not None, url
+    return page
+
+
 def crawl(web: Web) -> set[int]:
     """All pages that a naive crawl of the HTML fetches with 200, obeying robots.txt and passing by dead servers."""
-    queue = deque(web.page_at(url) for url in web.seeds())
+    queue = deque(page_at(web, url) for url in web.seeds())
     seen, fetched = set(queue), set()
     while queue:
         page = queue.popleft()
@@ -42,7 +52,7 @@ def crawl(web: Web) -> set[int]:
             continue
         if answer(web, server, web.paths[page], 1).status == 200:
             fetched.add(page)
-        found = {web.page_at(url) for url in links_in(web, page)} - seen
+        found = {page_at(web, url) for url in links_in(web, page)} - seen
         seen |= found
         queue.extend(found)
     return fetched
