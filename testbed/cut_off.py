@@ -50,7 +50,11 @@ class CutOff:
 
     def freeze(self) -> None:
         """Accept connections and pass nothing; what is sent meanwhile passes after ``heal``, however late."""
-        self._run(self._freeze())
+        self._run(self._hold(self._asks, self._answers))
+
+    def mute(self) -> None:
+        """Pass what clients send, but no answer: commands are executed, and their clients do not learn it."""
+        self._run(self._hold(self._answers))
 
     def heal(self) -> None:
         """Pass everything again."""
@@ -71,17 +75,19 @@ class CutOff:
         asyncio.run_coroutine_threadsafe(what, self._loop).result()
 
     async def _open(self) -> None:
-        self._passes = asyncio.Event()
+        self._asks, self._answers = asyncio.Event(), asyncio.Event()
         await self._heal()
 
     async def _heal(self) -> None:
-        self._passes.set()
+        self._asks.set()
+        self._answers.set()
         if self._server is None:
             self._server = await asyncio.start_server(self._accept, *self._address, backlog=512)
             self._address = self._server.sockets[0].getsockname()
 
-    async def _freeze(self) -> None:
-        self._passes.clear()
+    async def _hold(self, *gates: asyncio.Event) -> None:
+        for gate in gates:
+            gate.clear()
 
     async def _cut(self) -> None:
         server, self._server = self._server, None
@@ -108,9 +114,10 @@ class CutOff:
 
     async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass both directions until one side closes."""
-        await self._passes.wait()
+        await self._asks.wait()
         theirs, ours = await asyncio.open_connection(*self._target)
-        ways = [asyncio.ensure_future(self._copy(*way)) for way in ((reader, ours), (theirs, writer))]
+        both = (reader, ours, self._asks), (theirs, writer, self._answers)
+        ways = [asyncio.ensure_future(_copy(*way)) for way in both]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -119,11 +126,12 @@ class CutOff:
             _close(ours, at_once=self._server is None)  # before the wait, in which a cut may cancel this task
             await asyncio.gather(*ways, return_exceptions=True)
 
-    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while block := await reader.read(BLOCK):
-            await self._passes.wait()
-            writer.write(block)
-            await writer.drain()
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
+    while block := await reader.read(BLOCK):
+        await gate.wait()
+        writer.write(block)
+        await writer.drain()
 
 
 def _close(writer: asyncio.StreamWriter, *, at_once: bool) -> None:

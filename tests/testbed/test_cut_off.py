@@ -58,6 +58,19 @@ def test_frozen_proxy_passes_late(proxy: CutOff, redis_server: RunningRedis) -> 
         assert client.ping()
 
 
+def test_muted_proxy_keeps_answers_back(proxy: CutOff, redis_server: RunningRedis) -> None:
+    """The command is executed, its client does not learn that."""
+    with connect(proxy, timeout=0.05) as client:
+        until(lambda: pings(client))
+        proxy.mute()
+        with pytest.raises(redis.TimeoutError):
+            client.set("a", 1)
+        until(lambda: redis_server.client().get("a") == b"1")
+    proxy.heal()
+    with connect(proxy) as client:
+        assert client.get("a") == b"1"
+
+
 def pings(client: redis.Redis) -> bool:
     try:
         return bool(client.ping())
