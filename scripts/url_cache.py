@@ -3,9 +3,8 @@
 
     scripts/url_cache.py [LINKS ...] [--data DIR] [--sizes 64,65536]
 
-LINKS: files of links of your own, ``.gz`` or not: a crawl's ``FRONTIER_LINKS_FILE``, or an edge list (a page and a
-link of it on each line).  Their pages come in the order of the file, as the crawl fetched them from many servers.
-Without one, the graphs in DIR:
+LINKS: files of links of your own, ``.gz`` or not: ``FRONTIER_LINKS_FILE`` of a crawl.  Their pages come in the order
+of the file, as the crawl fetched them from many servers.  Without one, the graphs in DIR:
 
 Traces: the links of all pages in the order of a breadth-first crawl, each link once per page.  ``uic`` (University of
 Illinois at Chicago, 2018), whole and ("cross") the links that N crawler processes, which share the hosts by a hash,
@@ -20,18 +19,15 @@ A second table has the misses as a multiple of MIN's.
 from __future__ import annotations
 
 import argparse
-import gzip
 import random
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from heapq import heappop, heappush
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from zlib import crc32
 
 import numpy as np
 
@@ -39,6 +35,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from crawlproject.seen.cache import ClockCache
+from crawlproject.simulation.link_file import read_link_file
+from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,18 +90,11 @@ def load_cnr(graphs: Path) -> LinkGraph:
 
 
 def load_links(path: Path) -> LinkGraph:
-    """A link file or an edge list; fields are separated by blanks, and lines of one page are joined."""
-    shown: dict[str, dict[str, None]] = {}
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        for line in lines:
-            if fields := line.split():
-                shown.setdefault(fields[0], {}).update(dict.fromkeys(fields[1:]))
-    numbers = {url: number for number, url in enumerate(dict.fromkeys(chain(shown, *shown.values())))}
-    links = np.array([numbers[link] for page in shown.values() for link in page], dtype=np.int64)
-    indptr = np.concatenate(([0], np.cumsum([len(page) for page in shown.values()], dtype=np.int64)))
-    page_of = np.where(np.arange(len(numbers)) < len(shown), np.arange(len(numbers)), -1)
-    hosts = [urlsplit(url).netloc for url in numbers]
-    return LinkGraph(indptr, links, page_of, hosts if any(hosts) else None, None)
+    """A link file."""
+    file = read_link_file(path)
+    numbers = np.arange(len(file.urls))
+    page_of = np.where(numbers < file.pages, numbers, -1)
+    return LinkGraph(file.indptr[: file.pages + 1], file.targets, page_of, list(map(server_key, file.urls)), None)
 
 
 LOADERS: dict[str, Callable[[Path], LinkGraph]] = {"uic": load_uic, "cnr": load_cnr}
@@ -125,34 +116,20 @@ def breadth_first(graph: LinkGraph) -> list[int]:
     return order
 
 
-def links_in_order(graph: LinkGraph, order: list[int]) -> Iterator[np.ndarray]:
-    """The links of each page."""
-    for page in order:
-        yield graph.links[graph.indptr[page] : graph.indptr[page + 1]]
-
-
-def full_trace(graph: LinkGraph) -> list[Trace]:
-    """All links, for one cache."""
-    return [np.concatenate(list(links_in_order(graph, breadth_first(graph))))]
+def links_in_order(graph: LinkGraph, pages: list[int]) -> Trace:
+    """The links of the pages, one page after the other."""
+    parts = [graph.links[graph.indptr[page] : graph.indptr[page + 1]] for page in pages]
+    return np.concatenate([np.empty(0, dtype=graph.links.dtype), *parts])
 
 
 def cross_traces(graph: LinkGraph, processes: int) -> list[Trace]:
     """For each crawler process, the links on its pages to hosts of other processes."""
     assert graph.hosts is not None
-    owner_of = {host: _hash(host) % processes for host in set(graph.hosts)}
+    owner_of = {host: crc32(host.encode()) % processes for host in set(graph.hosts)}
     owner = np.array([owner_of[host] for host in graph.hosts])
     order = breadth_first(graph)
-    traces = []
-    for process in range(processes):
-        own = [
-            links[owner[links] != process] for links in links_in_order(graph, [p for p in order if owner[p] == process])
-        ]
-        traces.append(np.concatenate([np.empty(0, dtype=graph.links.dtype), *own]))
-    return traces
-
-
-def _hash(host: str) -> int:
-    return int.from_bytes(blake2b(host.encode(), digest_size=8).digest(), "big")
+    own = [links_in_order(graph, [page for page in order if owner[page] == process]) for process in range(processes)]
+    return [links[owner[links] != process] for process, links in enumerate(own)]
 
 
 def next_uses(trace: list[int]) -> list[int]:
@@ -246,15 +223,16 @@ def table(traces: list[Trace], sizes: list[int]) -> Iterator[str]:
     requests = sum(map(len, traces))
     found = {size: measure(traces, size) for size in sizes}
     policies = list(next(iter(found.values())))
-    heading = ["| size | " + " | ".join(policies) + " |", "|---:|" + "---:|" * len(policies)]
-    yield from heading
-    for size, hits in found.items():
-        yield f"| {size:,} | " + " | ".join(f"{100 * each / requests:.1f}" for each in hits.values()) + " |"
-    yield ""
-    yield from heading
-    for size, hits in found.items():
-        least = max(1, requests - hits["MIN"])
-        yield f"| {size:,} | " + " | ".join(f"{(requests - each) / least:.2f}" for each in hits.values()) + " |"
+    for shown in (
+        {size: [f"{100 * each / requests:.1f}" for each in hits.values()] for size, hits in found.items()},
+        {
+            size: [f"{(requests - each) / max(1, requests - hits['MIN']):.2f}" for each in hits.values()]
+            for size, hits in found.items()
+        },
+    ):
+        yield from ("| size | " + " | ".join(policies) + " |", "|---:|" + "---:|" * len(policies))
+        yield from (f"| {size:,} | {' | '.join(row)} |" for size, row in shown.items())
+        yield ""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -282,7 +260,7 @@ def main(argv: list[str] | None = None) -> int:
         if not len(graph.links):
             print(f"{name}: no links", file=sys.stderr)
             return 1
-        streams = {f"{name}, full": full_trace(graph)}
+        streams = {f"{name}, full": [links_in_order(graph, breadth_first(graph))]}
         if graph.hosts is not None and args.processes > 1:
             streams[f"{name}, cross"] = cross_traces(graph, args.processes)
         whole = len(streams[f"{name}, full"][0])

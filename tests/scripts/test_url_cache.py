@@ -11,7 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawlproject.seen.cache import ClockCache
-from scripts.url_cache import full_trace, load_cnr, load_uic, lru_hits, main, measure, min_hits, next_uses
+from scripts.url_cache import (
+    LinkGraph,
+    breadth_first,
+    links_in_order,
+    load_cnr,
+    load_uic,
+    lru_hits,
+    main,
+    measure,
+    min_hits,
+    next_uses,
+)
 from tests.data import real
 
 
@@ -85,18 +96,15 @@ def test_script_on_a_small_web(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_script_on_links_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A link file, whose servers are known, and an edge list: pages in the order of the file, misses beside MIN's."""
+    """Pages in the order of the file, misses beside MIN's."""
     a, b = "http://a.example", "http://b.example"
-    crawl, edges = tmp_path / "links.tsv.gz", tmp_path / "edges.txt"
+    crawl = tmp_path / "links.tsv.gz"
     with gzip.open(crawl, "wt") as file:
         file.write(f"{a}/\t{a}/1\t{b}/\n{b}/\t{a}/1\t{a}/\n{a}/1\t{b}/\n")
-    edges.write_text("0 1\n2 0\n0 2\n1 2\n")
-    assert main([str(crawl), str(edges), "--sizes", "1,2", "--processes", "2"]) == 0
+    assert main([str(crawl), "--sizes", "1,2", "--processes", "2"]) == 0
     printed = capsys.readouterr().out
     assert "links.tsv.gz, full: 5 links (100.0% of all), 3 URLs" in printed
     assert "links.tsv.gz, cross: " in printed
-    assert "edges.txt, full: 4 links (100.0% of all), 3 URLs" in printed
-    assert "edges.txt, cross" not in printed
     assert "| 1 | 20.0 | 0.0 |" in printed  # 1 /b | 1 / | /b: MIN keeps 1
     assert "| 1 | 1.00 | 1.25 |" in printed
 
@@ -119,6 +127,10 @@ class MarkedClock(ClockCache):
         return hit
 
 
+def full_trace(graph: LinkGraph) -> np.ndarray:
+    return links_in_order(graph, breadth_first(graph))
+
+
 @pytest.fixture
 def graphs() -> Path:
     """The real graphs, which lie beside some checkouts."""
@@ -128,7 +140,7 @@ def graphs() -> Path:
 @pytest.mark.long
 def test_known_rates_on_uic(graphs: Path) -> None:
     """To 0.001, what others measured on the same links (README of the data)."""
-    trace = full_trace(load_uic(graphs))[0]
+    trace = full_trace(load_uic(graphs))
     known = {256: (0.773, 0.735, 0.680, 0.727), 4_096: (0.829, 0.789, 0.781, 0.788)}
     for size, expected in known.items():
         rates = {policy: hits / len(trace) for policy, hits in measure([trace], size).items()}
@@ -142,7 +154,7 @@ def test_known_rates_on_uic(graphs: Path) -> None:
 @pytest.mark.long
 def test_known_rates_on_cnr(graphs: Path) -> None:
     """The same for the larger graph, which has 3.2 million links."""
-    trace = full_trace(load_cnr(graphs))[0].tolist()
+    trace = full_trace(load_cnr(graphs)).tolist()
     for size, expected in {256: 0.787, 65_536: 0.883}.items():
         assert lru_hits(trace, size) / len(trace) == pytest.approx(expected, abs=0.001)
     assert 1 - len(set(trace)) / len(trace) == pytest.approx(0.899, abs=0.001)
