@@ -9,11 +9,14 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.core.downloader import Downloader
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem, IgnoreRequest, StopDownload
 from scrapy.http import Response
+from scrapy.pipelines import ItemPipelineManager
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from twisted.internet.defer import Deferred
 
 from tests.crawl.ordinary_spiders import SiteSpider
 
@@ -26,11 +29,9 @@ class KindsSpider(SiteSpider):
 
     name = "kinds"
 
-    def __init__(
-        self, sites: str, kind: str = "generator", failing: str = "generator", many: str = "5000", **kwargs: Any
-    ) -> None:
+    def __init__(self, sites: str, kind: str = "generator", failing: str = "generator", **kwargs: Any) -> None:
         super().__init__(sites, **kwargs)
-        self.kinds, self.failing, self.many = kind.split(","), failing.split(","), int(many)
+        self.kinds, self.failing = kind.split(","), failing.split(",")
 
     async def start(self) -> AsyncIterator[Any]:
         for number in range(max(len(self.kinds), len(self.failing))):
@@ -128,7 +129,7 @@ class KindsSpider(SiteSpider):
         return 7
 
     def as_many(self, response: Response) -> Iterator[Any]:
-        for number in range(self.many):
+        for number in range(1000):
             yield self.ask(f"1/a#{number}")
         yield self.item(response)
 
@@ -140,9 +141,21 @@ class KindsSpider(SiteSpider):
     def as_wrong_outputs(self, response: Response) -> Iterator[Any]:
         yield from (7, "text", object, self.item(response), b"bytes", [self.item(response)], self.ask("1/a"))
 
-    def as_huge(self, response: Response) -> Iterator[Any]:
-        yield {"url": response.url, "text": "x" * 50_000_000}
-        yield self.ask("1/a")
+    def as_turning(self, response: Response) -> Iterator[Any]:
+        """Many items, and how often the event loop has had its turn meanwhile."""
+        turns = 0
+
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            timer[0] = loop.call_soon(turn)
+
+        loop = asyncio.get_running_loop()
+        timer = [loop.call_soon(turn)]
+        for number in range(1000):
+            yield self.item(response, number)
+        timer[0].cancel()
+        yield {"url": response.url, "turns": turns}
 
     # errbacks
 
@@ -364,13 +377,6 @@ class Losing:
         pass
 
 
-class Measuring:
-    """A pipeline that keeps the length of a text only."""
-
-    def process_item(self, item: Any) -> Any:
-        return {**item, "text": len(item["text"])} if "text" in item else item
-
-
 class Closing(Piping):
     def process_item(self, item: Any) -> Any:
         raise CloseSpider("of a pipeline")
@@ -394,15 +400,16 @@ class Fetching:
 
 
 class Receiving:
-    """An extension with a receiver of each signal that ``RECEIVED`` names, of the kind ``RECEIVER``."""
+    """An extension with receivers: ``RECEIVED``, kind -> names of signals."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.receivers = []
-        for name in crawler.settings.getlist("RECEIVED"):
-            receiver = getattr(self, crawler.settings["RECEIVER"])(name)
-            self.receivers.append(receiver)  # signals hold them weakly
-            crawler.signals.connect(receiver, getattr(signals, name))
+        for kind, names in crawler.settings["RECEIVED"].items():
+            for name in names:
+                receiver = getattr(self, kind)(name)
+                self.receivers.append(receiver)  # signals hold them weakly
+                crawler.signals.connect(receiver, getattr(signals, name))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Receiving:
@@ -517,3 +524,20 @@ class NeverEnding:
         if item.get("number") == 2:
             await asyncio.get_running_loop().create_future()
         return item
+
+
+class OwnDownloader(Downloader):
+    """A downloader of a project."""
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        self.crawler.stats.inc_value("own/downloader")
+        return super().fetch(request)
+
+
+class OwnProcessor(ItemPipelineManager):
+    """What a project has instead of Scrapy's pipelines."""
+
+    async def process_item_async(self, item: Any) -> Any:
+        await asyncio.sleep(0)
+        self.crawler.stats.inc_value("own/processor")
+        return {**item, "processed": True}
