@@ -139,21 +139,6 @@ class Borrower(_OnSite):
         yield {"case": "borrower", "url": response.url}
 
 
-class Many(_OnSite):
-    """A hundred thousand domains, with settings of their own."""
-
-    name = "many"
-    allowed_domains = [*(f"{number}.example" for number in range(100_000)), "127.4.0.1"]
-    custom_settings = {"DOWNLOAD_DELAY": 0.01}
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(f"{self.origins[0]}/")
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield {"case": "many", "url": response.url}
-        yield Links(response, response.css("a::attr(href)").getall())
-
-
 class BadInit(_OnSite):
     name = "bad_init"
     allowed_domains = ["127.4.0.1"]

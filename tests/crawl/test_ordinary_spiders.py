@@ -320,14 +320,13 @@ def test_addon_works_with_default_settings() -> None:
     assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
-@pytest.mark.parametrize("lane", ["auto", "off"])
-def test_a_page_that_more_pages_link_to_comes_first(lane: str) -> None:
+def test_a_page_that_more_pages_link_to_comes_first() -> None:
     """Each request of a callback counts as a link, also if its URL is known."""
     script: Script = {
         "1/": page("/a", "/b", "/once", "/twice"),
         "1/a": page("/later", "/twice"),
         **dict.fromkeys(("1/b", "1/once", "1/twice", "1/later"), page()),
     }
-    crawled = run("StartUrlsSpider", script, settings={**QUICK, "FRONTIER_FAST_LANE": lane})
+    crawled = run("StartUrlsSpider", script, settings=QUICK)
     places = crawled.site.places()
     assert places.index("1/twice") < places.index("1/once")
