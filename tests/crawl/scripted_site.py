@@ -97,8 +97,6 @@ class Site:
         self.asked: list[Asked] = []
         self.came = threading.Condition()  # notified of every request
         self.stopping = threading.Event()
-        #: Seconds before the TLS handshakes of the first connections.
-        self.handshakes: list[float] = []
 
     def url(self, place: str) -> str:
         """The URL of ``"1/path"``."""
@@ -155,11 +153,6 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
     server: _Server
-
-    def setup(self) -> None:
-        if isinstance(self.request, ssl.SSLSocket) and self.server.site.handshakes:
-            self.server.site.stopping.wait(self.server.site.handshakes.pop(0))
-        super().setup()
 
     def answer(self) -> None:
         site = self.server.site

@@ -54,18 +54,3 @@ class StartElsewhereSpider(LinksSpider):
     async def start(self) -> AsyncIterator[Any]:
         for seed in self.seeds.split(","):
             yield Request(seed, dont_filter=True)
-
-
-class AgainSpider(Spider):
-    """Requests two pages of ``root``, one after the other; an item says which page each is an exact copy of."""
-
-    name = "web"  # continues with the JOBDIR of this spider
-
-    async def start(self) -> AsyncIterator[Request]:
-        yield Request(f"{self.root}/a", dont_filter=True)
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        """What is known of a page, and the second one."""
-        yield {"url": response.url, "copy_of": response.meta.get("duplicate_of")}
-        if response.url.endswith("/a"):
-            yield Request(f"{self.root}/b", dont_filter=True)

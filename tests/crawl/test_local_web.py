@@ -54,14 +54,12 @@ def test_server_log_shows_no_impolite_request(mode: str) -> None:
     assert result.urls() == sorted(web.expected_urls())
 
 
-@pytest.mark.parametrize("group", ["server", "ip"])
-def test_robots_txt_begins_a_servers_first_session(group: str) -> None:
+def test_robots_txt_begins_a_servers_first_session() -> None:
     """On the connection of its first pages, politely, within the limit on connections; fetched once, no page lost."""
-    spec = WebSpec(servers=60, pages=200, seed=6, time_scale=0.2, keep_alive_limit=100, seed_count=60)
+    spec = WebSpec(servers=30, pages=100, seed=6, time_scale=0.2, keep_alive_limit=100, seed_count=30)
     result, web, records = crawl_web(
         spec,
         ROBOTSTXT_OBEY=True,
-        FRONTIER_POLITENESS_GROUP=group,
         FRONTIER_MAX_SESSIONS=8,
         FRONTIER_DELAY_FACTOR=1,
         FRONTIER_MIN_DELAY=0.05,

@@ -106,11 +106,3 @@ def test_port_in_use_disables_only_the_metrics() -> None:
     assert ours.stat("log_count/ERROR") == 1
     assert len(ours.items()) == 1
     assert ours.reason == "finished"
-
-
-def test_another_scheduler() -> None:
-    """Stats, but no sessions."""
-    stock = run("StartUrlsSpider", {"/": FINE}, settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
-    assert stock.stat("monitor/memory") > 2**20
-    assert stock.stat("monitor/session_limit") == 0
-    assert stock.reason == "finished"

@@ -57,7 +57,7 @@ def test_connections_closed_by_us_are_not_taken_for_the_servers_limit() -> None:
     assert result.stat("frontier/sessions") <= 6
 
 
-@pytest.mark.parametrize(("types", "stopped"), [("image/*,text/html", 0), ("*/*", 0), ("text/html", 1)])
+@pytest.mark.parametrize(("types", "stopped"), [("image/*,text/html", 0), ("text/html", 1)])
 def test_types_can_be_chosen(types: str, stopped: int) -> None:
     """Bodies of the given types are read."""
     with running({"site": {"/": (response(page("/short")),), "/short": (response(b"x" * 2000, IMAGE),)}}) as roots:
@@ -68,13 +68,12 @@ def test_types_can_be_chosen(types: str, stopped: int) -> None:
     assert (result.stat("downloader/response_bytes") > 2000) == (not stopped)
 
 
-@pytest.mark.parametrize("types", [None, "*/*"])
-def test_endless_types_are_not_downloaded(types: str | None) -> None:
+def test_endless_types_are_not_downloaded() -> None:
     """Whatever FRONTIER_LINKS_TYPES says: events, and pictures of a camera; nor as a seed."""
     endless = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\ndata: 1\n\n"
     kinds = {"/events": b"Text/Event-Stream;charset=utf-8", "/camera": b"multipart/x-mixed-replace;boundary=x"}
     site = {path: (endless % kind, HANG) for path, kind in kinds.items()}
-    settings = {**IMPOLITE, "DOWNLOAD_TIMEOUT": 600, **({} if types is None else {"FRONTIER_LINKS_TYPES": types})}
+    settings = {**IMPOLITE, "DOWNLOAD_TIMEOUT": 600, "FRONTIER_LINKS_TYPES": "*/*"}
     with running({"site": {"/": (response(page(*kinds, "/a")),), **site}, "seed": {"/": site["/events"]}}) as roots:
         result = crawl(WEB, settings=settings, seeds=",".join(f"{root}/" for root in roots.values()))
     assert len(result.items) == 5, result.log
