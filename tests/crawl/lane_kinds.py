@@ -138,9 +138,6 @@ class KindsSpider(SiteSpider):
             time.sleep(0.1)
             yield output
 
-    def as_wrong_outputs(self, response: Response) -> Iterator[Any]:
-        yield from (7, "text", object, self.item(response), b"bytes", [self.item(response)], self.ask("1/a"))
-
     def as_turning(self, response: Response) -> Iterator[Any]:
         """Many items, and how often the event loop has had its turn meanwhile."""
         turns = 0
@@ -234,21 +231,6 @@ class Recovering(Marking):
         return None
 
 
-class WrongRequest(Marking):
-    def process_request(self, request: Request) -> Any:
-        return 7 if request.url.endswith("/a") else None
-
-
-class WrongResponse(Marking):
-    def process_response(self, request: Request, response: Response) -> Any:
-        return None if request.url.endswith("/a") else response
-
-
-class WrongException(Failing):
-    def process_exception(self, request: Request, exception: Exception) -> Any:
-        return "text"
-
-
 class OldStyle:
     """Methods that want the spider."""
 
@@ -316,29 +298,10 @@ class Catching(Generating):
         return found if "caught" in response.url else [*found, Request(f"{response.url}?caught")]
 
 
-class WrongOutput(Generating):
-    """One that yields what is neither an item nor a request."""
-
-    async def process_spider_output(self, response: Response, result: Any) -> AsyncIterator[Any]:
-        async for output in result:
-            for each in (7, None, output, b"bytes"):
-                yield each
-
-
 class Refusing:
     def process_spider_input(self, response: Response) -> None:
         if response.url.endswith("/a"):
             raise ValueError("no")
-
-
-class WrongInput:
-    def process_spider_input(self, response: Response) -> Any:
-        return 7
-
-
-class WrongCatching:
-    def process_spider_exception(self, response: Response, exception: Exception) -> Any:
-        return 7
 
 
 class Piping:
@@ -368,13 +331,6 @@ class Dropping(Piping):
         if item.get("number") == 2:
             raise ValueError("no")
         return item
-
-
-class Losing:
-    """A pipeline that forgets to return the item."""
-
-    def process_item(self, item: Any) -> None:
-        pass
 
 
 class Closing(Piping):

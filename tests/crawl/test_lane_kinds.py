@@ -69,20 +69,12 @@ def test_callbacks(kinds: str) -> None:
     assert {way.crawl.stat("finish_reason") for way in found} == {"enough" if kinds == "closing" else "finished"}
 
 
-def test_outputs_of_any_type_reach_the_pipelines() -> None:
-    """As with Scrapy, also if one of them loses all items."""
-    assert_same(*ways({"ITEM_PIPELINES": {f"{KINDS}.Losing": 1}}, kind="wrong_outputs"))
-
-
 def test_errbacks() -> None:
     kinds = "generator,nothing,failure,raising,raising_later,coroutine,async_generator"
     assert_same(*ways(None, *ALL, failing=kinds))
 
 
-DOWNLOADER_MIDDLEWARES = [
-    "Marking", "Async", "Failing", "FailingLater", "Recovering", "WrongRequest", "WrongResponse", "WrongException",
-    "OldStyle",
-]  # fmt: skip
+DOWNLOADER_MIDDLEWARES = ["Marking", "Async", "Failing", "FailingLater", "Recovering", "OldStyle"]
 
 
 @pytest.mark.parametrize(("first", "last"), [*pairwise((*DOWNLOADER_MIDDLEWARES, DOWNLOADER_MIDDLEWARES[0]))])
@@ -91,10 +83,7 @@ def test_downloader_middlewares(first: str, last: str) -> None:
     assert_same(*ways({"DOWNLOADER_MIDDLEWARES": {f"{KINDS}.{first}": 50, f"{KINDS}.{last}": 560}}))
 
 
-SPIDER_MIDDLEWARES = [
-    "Seeing", "SeeingBadly", "Generating", "Refusing", "BothWays", "Breaking", "WrongInput", "Catching", "WrongOutput",
-    "WrongCatching",
-]  # fmt: skip
+SPIDER_MIDDLEWARES = ["Seeing", "SeeingBadly", "Generating", "Refusing", "BothWays", "Breaking", "Catching"]
 
 
 @pytest.mark.parametrize(

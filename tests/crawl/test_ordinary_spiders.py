@@ -1,6 +1,5 @@
 """Ordinary spiders run unchanged: the same pages and items as under Scrapy's own scheduler."""
 
-import gzip
 from collections import Counter
 
 import pytest
@@ -193,33 +192,6 @@ def test_crawl_spider_runs_unchanged() -> None:
     assert ours.asked() == stock.asked()
     assert len(ours.items("item")) == 5
     assert len(ours.items("failed")) == 1
-
-
-def mapped(site: Site) -> Script:
-    """A server whose robots.txt names an index of sitemaps, one of them compressed."""
-
-    def sitemap(kind: str, *places: str) -> str:
-        entry = "sitemap" if kind == "sitemapindex" else "url"
-        entries = "".join(f"<{entry}><loc>{site.url(place)}</loc></{entry}>" for place in places)
-        return f'<?xml version="1.0"?><{kind} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{kind}>'
-
-    xml = {"Content-Type": "application/xml"}
-    news = sitemap("urlset", "1/news/1", "1/news/2", "1/about")
-    return {
-        "1/robots.txt": Answer(f"User-agent: *\nSitemap: {site.url('1/index.xml')}\n"),
-        "1/index.xml": Answer(sitemap("sitemapindex", "1/news.xml.gz", "1/shop.xml"), headers=xml),
-        "1/news.xml.gz": Answer(gzip.compress(news.encode()), headers={"Content-Type": "application/gzip"}),
-        "1/shop.xml": Answer(sitemap("urlset", "1/shop/1", "2/shop/2", "1/news/2"), headers=xml),
-        **dict.fromkeys(("1/news/1", "1/news/2", "1/shop/1", "2/shop/2"), FINE),
-    }
-
-
-def test_sitemap_spider_runs_unchanged() -> None:
-    """Sitemaps named by robots.txt, an index, and a compressed one."""
-    ours, stock = both("MapSpider", mapped, servers=2)
-    assert ours.items() == stock.items()
-    assert ours.asked() == stock.asked()
-    assert len(ours.items("news")) == len(ours.items("shop")) == 2
 
 
 def three_servers(site: Site) -> Script:

@@ -135,27 +135,6 @@ def test_one_spider_does_not_end_the_others() -> None:
     assert dropped == ours.stat("fates/queue/spider_ended")
 
 
-def test_a_crawl_may_end_while_the_start_of_a_spider_waits() -> None:
-    """Without an error. HTTP authentication by attributes of a spider is for its pages only."""
-    with scripted_site(2) as site:
-        site.script = {"1/": page(), "2/": page("/1"), "2/1": page()}
-        ours = several(site, "waiting", {"CLOSESPIDER_PAGECOUNT": 3}, seeds=site.url("2/"))
-    assert ours.reason == "closespider_pagecount"
-    assert not ours.has_errors()
-    assert ours.items("waiting") == [{"case": "waiting", "auth": "Basic bWU6c2VjcmV0"}]
-    assert all("authorization" not in asked.headers for asked in site.of(2))
-
-
-def test_a_callback_of_another_spider_is_called(tmp_path: Path) -> None:
-    """Also of one that is not in the crawl; with a store, too, which cannot hold it."""
-    with scripted_site(1) as site:
-        site.script = {"1/1": page()}
-        ours = several(site, "borrower", {"JOBDIR": str(tmp_path)})
-    assert ours.reason == "finished"
-    assert ours.items() == [{"case": "a", "url": "1/1"}]
-    assert not ours.has_errors()
-
-
 @pytest.mark.parametrize("domain", ["0x7f.4.0.1", "*.127.4.0.1"])
 def test_domains_in_other_spellings(domain: str) -> None:
     """Those that name the server; pages found elsewhere are its spider's, too."""

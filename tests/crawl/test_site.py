@@ -161,16 +161,6 @@ def test_wrong_rules_end_the_start(tmp_path: Path) -> None:
         assert f"Cannot start: {tmp_path}/{told}" in ended.log if rules else f"Cannot start: {told}" in ended.log
 
 
-def test_table_render_goes_with_each_request(tmp_path: Path) -> None:
-    """As it is written."""
-    with shops(tmp_path, {"1/list": page("/book/1"), "1/book/1": book("1", "1")}, 1) as (site, rules):
-        file = tmp_path / "shop1.toml"
-        file.write_text(f"render = {{ mode = 'auto', steps = ['scroll 2'] }}\n{file.read_text()}")
-        ours = run_on(site, "tests.crawl.site_spiders.Rendered", settings=QUICK, rules=rules)
-    wishes = [item["render"] for item in ours.items() if "render" in item]
-    assert wishes == [{"mode": "auto", "steps": ["scroll 2"]}] * 2
-
-
 @pytest.mark.parametrize("spider", [WEB, SITE])
 def test_page_objects_of_two_domains(spider: str, tmp_path: Path) -> None:
     """In one crawl, beside what the spider yields, but for records; one that raises costs one stat and one line."""

@@ -157,20 +157,3 @@ def test_killed_when_they_are_stored(
 
 def stored(client: redis.Redis) -> int:
     return sum(int(client.hget(key, "stored") or 0) for key in client.keys("{pushed:*}:m"))
-
-
-def test_many(redis_server: RunningRedis, client: redis.Redis, tmp_path: Path) -> None:
-    """Thousands are moved in batches, none twice; too long ones are refused."""
-    urls = [f"http://127.0.0.{number % 200 + 2}:9/{number}" for number in range(2_000)]
-    urls[50] = f"http://127.0.0.1/{'x' * 70_000}"
-    urls[60] = f"http://127.0.0.1/{'x' * (1 << 20)}"
-    urls[70:80] = [f"http://127.0.0.1/{'x' * 60_000}?{number}" for number in range(10)]
-    for start in range(0, len(urls), 1_000):
-        client.rpush("pushed:start_urls", *urls[start : start + 1_000])
-    settings = {**SETTINGS, "REDIS_URL": redis_server.url, "FRONTIER_LEASE": 60, "FRONTIER_MAX_SESSIONS": 1}
-    with crawling(f"{SPIDERS}.PushedSpider", tmp_path, settings=settings) as process:
-        until(lambda: not client.exists("pushed:start_urls"), process)
-        process.terminate()
-        process.wait()
-    done = read_results(tmp_path, process.returncode, "")
-    assert (done.stat("workers/start_urls"), done.stat("workers/start_urls/bad")) == (1_998, 2)

@@ -250,29 +250,3 @@ def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: Runni
         assert set(site.places()[-2:]) == {"1/late", "2/late"}
         elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
         assert min(elapsed) > 2 * LEASE
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("times", [1, 2])
-def test_interrupt_while_redis_is_away(tmp_path: Path, redis_server: RunningRedis, times: int) -> None:
-    """The first Ctrl-C ends the worker within about a lease, the second at once."""
-    with (
-        running_web(SPEC) as web,
-        CutOff(redis_server.url) as line,
-        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
-    ):
-        crew.add()
-        crew.wait_for_pages(100)
-        line.freeze()
-        crew.interrupt(0)
-        if times == 2:
-            crew.until(lambda: "Received SIGINT" in crew.all[0].log(), "the signal arrived")
-            crew.interrupt(0)
-        crew.all[0].process.wait(120)
-        assert times == 2 or "Redis did not answer" in crew.all[0].log()
-        line.heal()
-        crew.add()
-        crew.all[0].fate = "kill"
-        crew.wait_all()
-        crew.faults.append(Fault("kill", 0, 1e12, crew.all[0].address))
-        judge(crew, web)

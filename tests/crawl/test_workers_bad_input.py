@@ -183,17 +183,6 @@ def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: R
     assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
 
 
-def test_redis_goes_while_the_crawl_starts(redis_server: RunningRedis) -> None:
-    """The crawl ends in order."""
-    settings = {**IMPOLITE, "FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}
-    done = crawl("tests.crawl.start_urls_spiders.LateSpider", settings=settings)
-    assert done.stat("finish_reason") == "store_failed", done.log
-    assert done.log.count("CRITICAL: Cannot start: REDIS_URL=redis://a: has gone") == 1
-    assert "Traceback" not in done.log
-    with redis_server.client() as client:
-        assert client.keys("*") == []
-
-
 # while it runs
 
 #: Seconds. In its last fifth nothing is handed out: what is in progress at its end would be asked for again.
