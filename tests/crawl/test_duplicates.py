@@ -91,20 +91,6 @@ def test_near_copies_are_marked_and_followed() -> None:
     assert fetched == {"near": True, "none": False, "all": True}
 
 
-def test_near_duplicates_add_no_quality_to_known_pages_of_their_server() -> None:
-    """Copies of an article repeat its link to one page; a page that only they link to counts as any other."""
-    with scripted_site() as site:
-        copies = {f"1/copy{number}": article("/noise", changed=(200 + number,)) for number in range(1, 4)}
-        copies["1/copy3"] = article("/noise", "/new", changed=(203,))
-        names = [name.removeprefix("1") for name in copies]
-        site.script = {"1/": page("/first", *names, "/once"), "1/first": article("/noise"), **copies}
-        site.script |= {"1/once": page(title="once"), "1/noise": page(title="noise"), "1/new": page(title="new")}
-        result = crawl_web(site, "1/")
-        fetched = {site.short(item["url"]): item for item in result.items}
-    assert [marks(result, site)[name][1] for name in copies] == ["1/first"] * 3
-    assert {fetched[f"1/{name}"]["quality"] for name in ("once", "noise", "new")} == {fetched["1/once"]["quality"]}
-
-
 def mirror_script(pages: int) -> dict[str, Answer]:
     """The same pages on any server, each with its text and links to all."""
     links = [f"/{number}" for number in range(pages)]

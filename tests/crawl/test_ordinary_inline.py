@@ -105,21 +105,6 @@ def test_media_of_a_dead_server_fail_at_once(tmp_path: Path, limits: dict[str, A
     assert ours.reason == "finished"
 
 
-def test_media_of_a_failing_server_do_not_hold_up_an_early_end(tmp_path: Path) -> None:
-    """After Ctrl-C they fail, instead of after a rest for each file."""
-    settings = pipeline(tmp_path, FRONTIER_MIN_BACKOFF=1000, FRONTIER_MAX_BACKOFF=1000, DOWNLOAD_TIMEOUT=2000)
-    with scripted_site(2) as site:
-        site.script = {"1/": FINE, **{f"2/{number}": Answer(reset=True) for number in range(5)}}
-        sites = ",".join(site.origins)
-        with crawling(f"{INLINE}.FilesSpider", tmp_path, settings=settings, sites=sites) as process:
-            site.wait_for(2)
-            process.send_signal(SIGINT)
-            assert process.wait(TIMEOUT) == 0
-    ours = read_results(tmp_path, 0, "")
-    assert ours.stat("finish_reason") == "shutdown"
-    assert len(ours.items) == 1
-
-
 def test_items_that_an_early_end_kept_from_an_api_are_sent_by_the_next_run(tmp_path: Path) -> None:
     """Ctrl-C while the API rests after a failure: their page stays in the store."""
     settings = {

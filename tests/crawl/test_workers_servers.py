@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import redis
 
-from crawlproject.urls.server_key import server_name
 from crawlproject.workers.connection import RedisAddress, RedisConnector
 from crawlproject.workers.control import Control
 from crawlproject.workers.keys import Keys
@@ -131,31 +130,6 @@ def give_order(client: redis.Redis | redis.RedisCluster, url: str) -> None:
             await control.close()
 
     asyncio.run(give())
-
-
-def test_blocked_servers_do_not_keep_a_crawl_alive(site: Site, redis_server: RunningRedis) -> None:
-    """Their URLs wait in Redis for a run in which they are not blocked."""
-
-    def run(start: str = "") -> list[str]:
-        if start:
-            client.lpush(KEY, site.url(start))
-        done = crawl(SPIDER, settings={**QUICK, "REDIS_URL": redis_server.url, "LOG_LEVEL": "INFO"})
-        assert (done.stat("finish_reason"), done.stat("log_count/ERROR")) == ("finished", 0), done.log
-        return sorted(site.places())
-
-    async def order(value: str | None) -> None:
-        control = Control(RedisConnector(RedisAddress(redis_server.url)).client(), Keys("pushed"), timeout=60.0)
-        name, changes = client.hget("{pushed}:meta", "crawl"), {f"block {server_name(site.origins[1])}": value}
-        assert await control.order(name.decode(), (f"id-{value}", "{}", 3), changes)
-        await control.close()
-
-    with redis.Redis.from_url(redis_server.url) as client:
-        assert run("1/b") == ["1/b"]
-        asyncio.run(order("1"))
-        assert run("1/") == ["1/", "1/a", "1/b"]
-        assert run() == ["1/", "1/a", "1/b"]
-        asyncio.run(order(None))
-        assert run() == ["1/", "1/a", "1/b", "2/c"]
 
 
 def used(server: RunningRedis) -> set[str]:
