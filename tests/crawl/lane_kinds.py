@@ -253,13 +253,6 @@ class Seeing(BaseSpiderMiddleware):
         return None if item.get("number") == 2 else {**item, "seen": True}
 
 
-class SeeingBadly(Seeing):
-    def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        if item.get("number") == 2:
-            raise ValueError("no")
-        return item
-
-
 class Generating:
     """One that sees all outputs, and adds some."""
 
@@ -269,15 +262,6 @@ class Generating:
             yield output
         await asyncio.sleep(0)
         yield {"url": response.url, "number": -2}
-
-
-class BothWays:
-    def process_spider_output(self, response: Response, result: Any) -> Iterator[Any]:
-        yield from result
-
-    async def process_spider_output_async(self, response: Response, result: Any) -> AsyncIterator[Any]:
-        async for output in result:
-            yield output
 
 
 class Breaking(Generating):

@@ -39,20 +39,6 @@ class OddSpider(Spider):
         yield {"host": urlsplit(failure.request.url).netloc, "error": failure.type.__name__, "why": str(failure.value)}
 
 
-class SeveralSpider(Spider):
-    """Requests /0 to /4 from each of ``roots``; an item has the answer."""
-
-    name = "several"
-
-    async def start(self) -> AsyncIterator[Request]:
-        for number in range(5):
-            for root in self.roots.split(","):
-                yield Request(f"{root}/{number}")
-
-    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        yield {"url": response.url, "body": response.text}
-
-
 class FilesSpider(Spider):
     """Follows ``links``, then yields ``requests`` that are read by type as links are; one item per answer."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.dns import Name, running_name_server
-from tests.crawl.crawling import IMPOLITE, NO_HEARTBEAT, PROMPT, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
 
 DEAD = [f"n{number}.dead.test" for number in range(100)]
@@ -71,18 +71,3 @@ def test_errbacks_are_told_that_the_name_is_missing() -> None:
     assert [item["failed"] for item in result.items] == ["CannotResolveHostError"] * 6
     assert "no such name: n0.dead.test" in {item["told"]: item["why"] for item in result.items}["http://n0.dead.test/0"]
     assert result.stat("fates/request/dns") == 6
-
-
-def test_many_links_to_one_server_that_refuses_are_dropped_in_steps(tmp_path: Path) -> None:
-    """All of them, before the crawl ends; the end does not wait for the engine's heartbeat."""
-    with scripted_site(1) as site, running_name_server() as names:
-        port = site.url("1/").rsplit(":", 1)[1].rstrip("/")  # of another address: nobody listens there
-        links = [f"http://127.9.9.9:{port}/{number}" for number in range(1001)]
-        site.script = {"1/": page(*links, "/a"), "1/a": page()}
-        settings = {**NO_HEARTBEAT, "FRONTIER_MAX_FAILURES": 1, "RETRY_TIMES": 0, "JOBDIR": str(tmp_path / "job")}
-        result = run(site, names, **settings)
-        assert sorted(result.urls()) == [site.url("1/"), site.url("1/a")]
-    assert result.stat("finish_reason") == "finished"
-    assert result.stat("fates/queue/server_given_up") == 1000  # the other link failed
-    assert result.stat("frontier/urls") == 0
-    assert result.stat("elapsed_time_seconds") < PROMPT

@@ -30,18 +30,3 @@ def test_each_name_is_looked_up_once_and_most_before_their_sessions() -> None:
     assert result.stat("dns/lookups") == SPEC.servers
     assert SPEC.servers // 2 <= result.stat("dns/prefetched") <= SPEC.servers
     assert result.stat("dns/waited") >= SPEC.servers - result.stat("dns/prefetched")
-
-
-def test_failed_look_ups_count_against_their_server_alone() -> None:
-    """It is given up after the allowed number of failures; pages of the others are fetched."""
-    broken = {"s3.web.test": Name(rcode="NXDOMAIN"), "s4.web.test": Name(rcode="SERVFAIL"), "s5.web.test": Name()}
-    with running_web(SPEC) as web, running_name_server(zone_of(web) | broken) as names:
-        result = crawl_by_name(web, names, FRONTIER_MAX_FAILURES=1, RETRY_TIMES=0, ROBOTSTXT_OBEY=False)
-        assert {names.questions(name) for name in broken} == {1}
-    assert result.stat("frontier/failures/dns") == len(broken)
-    kinds = ("nxdomain", "servfail", "no_address")
-    assert [result.stat(f"dns/failures/{kind}") for kind in kinds] == [1, 1, 1]
-    assert result.stat("finish_reason") == "finished"
-    fetched = {item["server"].split("//")[1].partition(":")[0] for item in result.items}
-    assert len(fetched) > SPEC.servers / 2
-    assert not fetched & set(broken)

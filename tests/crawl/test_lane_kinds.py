@@ -83,7 +83,7 @@ def test_downloader_middlewares(first: str, last: str) -> None:
     assert_same(*ways({"DOWNLOADER_MIDDLEWARES": {f"{KINDS}.{first}": 50, f"{KINDS}.{last}": 560}}))
 
 
-SPIDER_MIDDLEWARES = ["Seeing", "SeeingBadly", "Generating", "Refusing", "BothWays", "Breaking", "Catching"]
+SPIDER_MIDDLEWARES = ["Seeing", "Generating", "Refusing", "Breaking", "Catching"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,6 @@ SPIDER_MIDDLEWARES = ["Seeing", "SeeingBadly", "Generating", "Refusing", "BothWa
         *pairwise((*SPIDER_MIDDLEWARES, SPIDER_MIDDLEWARES[0])),
         ("Catching", "Breaking"),
         ("Breaking", "Catching"),
-        ("Seeing", "Catching", "SeeingBadly"),
     ],
     ids=",".join,
 )

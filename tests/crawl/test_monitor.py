@@ -38,24 +38,6 @@ def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     assert ours.crawl.log.count("cannot keep up") == ours.crawl.log.count("all 8 sessions are allowed") == 1
 
 
-def test_memory_limit_reduces_sessions_and_loses_no_page() -> None:
-    """No process fits into a megabyte: one session is left, and fetches all pages."""
-    settings = {
-        **QUICK,
-        "FRONTIER_MAX_SESSIONS": 4,
-        "FRONTIER_MONITOR_INTERVAL": 0.02,
-        "FRONTIER_MONITOR_MAX_MEMORY": 1,
-    }
-    script = {
-        f"/{number}": Answer(page(f"/{number + 1}").body, headers=FINE.headers, delay=0.02) for number in range(9)
-    }
-    ours = run("StartUrlsSpider", script, servers=2, settings=settings, start="1/0,2/0")
-    assert len(ours.items()) == 18
-    assert ours.stat("monitor/session_limit") == 1
-    assert ours.stat("monitor/memory/max") > 2**20
-    assert ours.reason == "finished"
-
-
 def scrape(host: str, port: int) -> dict[tuple[str, str], float]:
     """(metric, label) -> value."""
     with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=120) as answer:

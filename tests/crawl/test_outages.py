@@ -61,17 +61,6 @@ def test_an_outage_costs_no_page() -> None:
     assert "The outage is over after" in result.log
 
 
-def test_requests_of_callbacks_and_pipelines_wait_until_an_outage_is_over() -> None:
-    """``engine.download_async``: the third try does; the first two make the outage likely."""
-    network = {"TEST_NO_NETWORK": {"after": 4, "count": 9, "code": "ENETUNREACH"}}
-    with scripted_site(4) as site:
-        site.script = {"/": page(), "4/": page(site.url("1/inline")), "/inline": page()}
-        settings = ONE | NO_NETWORK | network | {"RETRY_TIMES": 2}
-        result = crawl(INLINE, settings=settings, sites=",".join(site.origins), start="1/,2/,3/,4/")
-    assert [item["status"] for item in result.items if item["case"] == "inline"] == [200]
-    assert result.stat("frontier/outages") == 1
-
-
 def test_an_interrupt_ends_what_waits_for_the_end_of_an_outage(tmp_path: Path) -> None:
     """The network does not come back."""
     network = {"TEST_NO_NETWORK": {"after": 4, "count": 1_000_000, "code": "ENETUNREACH"}}

@@ -44,19 +44,6 @@ def test_connection_is_kept_if_the_rest_of_the_body_is_short() -> None:
     assert max(item["connection_requests"] for item in result.items) >= 8
 
 
-def test_connections_closed_by_us_are_not_taken_for_the_servers_limit() -> None:
-    """After each endless body there is a new connection; this is not counted as the server's limit of requests."""
-    endless = {f"/{number}": (LONG, HANG) for number in range(3)}
-    pages = [f"/page{number}" for number in range(30)]
-    site = {"/": (response(page(*endless, *pages)),), **endless}
-    with running({"site": site}) as roots:
-        settings = {**IMPOLITE, "ROBOTSTXT_OBEY": False, "FRONTIER_QUALITY": "constant", "DOWNLOAD_TIMEOUT": 20}
-        result = crawl(WEB, settings=settings, seeds=f"{roots['site']}/")
-    assert len(result.items) == 34
-    assert max(item["connection_requests"] for item in result.items) >= 30
-    assert result.stat("frontier/sessions") <= 6
-
-
 @pytest.mark.parametrize(("types", "stopped"), [("image/*,text/html", 0), ("text/html", 1)])
 def test_types_can_be_chosen(types: str, stopped: int) -> None:
     """Bodies of the given types are read."""

@@ -1,8 +1,6 @@
 """Parked connections, as the servers see them."""
 
-import signal
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ from testbed.web import (
     politeness_violations,
     running_web,
 )
-from tests.crawl.crawling import crawl, crawling
+from tests.crawl.crawling import crawl
 from tests.crawl.differential import SPIDERS, run
 from tests.crawl.scripted_site import Answer, page, scripted_site
 
@@ -76,16 +74,3 @@ def test_parked_connection_is_closed_before_the_server_closes_it() -> None:
         crawl(f"{SPIDERS}.StartUrlsSpider", settings=settings, sites=",".join(site.origins), start="1/0")
     assert site.places() == ["1/0", "2/slow", "1/1"]
     assert len({one.connection for one in site.of(1)}) == 2
-
-
-def test_interrupt_closes_parked_connections(tmp_path: Path) -> None:
-    """Ctrl-C while all connections are parked: the crawl ends cleanly."""
-    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 30, "FRONTIER_MAX_PARKED": 2}
-    with scripted_site(1) as site:
-        site.script = {"1/0": page("/1"), "1/1": page()}
-        arguments = {"sites": ",".join(site.origins), "start": "1/0"}
-        with crawling(f"{SPIDERS}.StartUrlsSpider", tmp_path, settings=settings, **arguments) as process:
-            site.wait_for(1)
-            process.send_signal(signal.SIGINT)
-            assert process.wait() == 0
-    assert site.places() == ["1/0"]

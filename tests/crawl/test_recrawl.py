@@ -184,22 +184,6 @@ def test_page_whose_callback_failed_is_fetched_unconditionally(tmp_path: Path) -
     assert len(again.items) == 1
 
 
-def test_pages_in_the_cache_are_not_requested(tmp_path: Path) -> None:
-    """HttpCacheMiddleware answers for them; others are requested with conditions, and the cache does not keep a 304."""
-    cache = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
-    with scripted_site() as site:
-        site.script = {"1/": tagged("home")}
-        run(site, tmp_path)
-        again = run(site, tmp_path, settings=cache, recrawl="0")
-        assert [asked.headers.get("if-none-match") for asked in site.asked] == ['"home"']
-        assert counts(again) == {"queued": 1, "unchanged": 1}
-        site.script = {"1/": tagged("home 2")}
-        assert len(run(site, tmp_path, settings=cache, recrawl="0").items) == 1
-        cached = run(site, tmp_path, settings=cache, recrawl="0")
-        assert site.asked == []
-        assert len(cached.items) == 1
-
-
 def make_old(folder: Path, seconds: int) -> None:
     with DiskStore(folder / "job" / "frontier", StoreLabel("web", "quality")) as store:
         pages = DiskFetchedPages(store)

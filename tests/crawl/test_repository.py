@@ -236,21 +236,3 @@ def test_full_disk_ends_the_crawl_and_no_page_is_lost(tmp_path: Path) -> None:
     assert {row.url for row in rows(tmp_path) if row.status == 200} == set(web.web.expected_urls())
     for _ in archived(tmp_path):
         pass  # every file is complete
-
-
-def test_repository_works_with_another_download_handler(tmp_path: Path) -> None:
-    """Headers are then as Scrapy has them; payloads and addresses as usual; a proxy's password is not kept."""
-    handlers = {"http": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler"}
-    headers = {"Proxy-Authorization": "Basic c2VjcmV0", "X-Mine": "1"}
-    with scripted_site() as site:
-        site.script = {"1/": Answer("<p>x", headers={"X-Theirs": "2", "Content-Type": "text/html"})}
-        more = {"DOWNLOAD_HANDLERS": handlers, "DEFAULT_REQUEST_HEADERS": headers}
-        seed = site.url("1/").replace("://", "://user:secret@")
-        crawl("tests.crawl.repository_spiders.FollowingSpider", settings=settings_for(tmp_path, **more), seed=seed)
-    (row,) = rows(tmp_path)
-    assert (row.ip_address, row.length) == ("127.4.0.1", 4)
-    (_, _, answer, _), (_, _, request, _) = [each for each in archived(tmp_path) if each[0] in ("response", "request")]
-    assert answer.get_header("X-Theirs") == "2"
-    assert request.get_header("X-Mine") == "1"
-    assert request.get_header("Host") == urlsplit(site.url("1/")).netloc
-    assert request.get_header("Proxy-Authorization") is None

@@ -200,16 +200,6 @@ def test_pages_wait_in_jobdir_for_the_next_run(tmp_path: Path) -> None:
     assert set(second.site.places()) == {"1/a", "1/b"}  # repeated by the spider's start, which filters nothing
 
 
-def test_page_fails_under_scrapys_own_scheduler() -> None:
-    """There is no frontier in which it could wait: the failure is counted, and the crawl ends."""
-    settings = {**ROBOTS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}
-    script = {"1/robots.txt": Answer(status=503), "2/robots.txt": ALL, **pages(1, 2)}
-    ours = run(SPIDER, script, servers=2, settings=settings, start=places(1, 2))
-    assert ours.asked() == {"2/a": 1, "2/b": 1}
-    assert ours.stat("robotstxt/unsent") == 3
-    assert ours.reason == "finished"
-
-
 def test_robots_txt_is_fetched_through_the_proxy_of_the_page() -> None:
     """Names need not resolve here."""
     hosts = [f"http://host{number}.example.com" for number in range(20)]

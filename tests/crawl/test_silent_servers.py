@@ -66,16 +66,6 @@ def test_a_newcomer_that_keeps_nobody_waiting_has_its_time() -> None:
     assert result.stat("frontier/sessions/put_off") == 0
 
 
-def test_patience_ends_before_the_server_would_be_given_up() -> None:
-    """With ``FRONTIER_MAX_FAILURES = 1`` there is no failure to spare; 0 seconds of patience: no limit."""
-    for settings in ({"FRONTIER_MAX_FAILURES": 1}, {"FRONTIER_PATIENCE": 0}):
-        with scripted_site(2) as site:
-            site.script = {"1/robots.txt": Answer("", delay=1.5), "1/": page(), "2/": page()}
-            result = crawl(WEB, settings=ONCE | settings, seeds=f"{site.url('1/')},{site.url('2/')}")
-        assert sorted(site.places()) == ["1/", "2/"]
-        assert result.stat("frontier/sessions/put_off") == 0
-
-
 def test_the_end_of_a_crawl_does_not_wait_for_silent_newcomers(tmp_path: Path) -> None:
     """The next run asks them again."""
     own = {"FRONTIER_MAX_SESSIONS": 2, "DOWNLOAD_TIMEOUT": 2 * PROMPT, "JOBDIR": str(tmp_path / "job")}

@@ -70,24 +70,3 @@ def test_requests_of_a_spider_are_never_dropped() -> None:
         )
     assert sorted(item["file"] for item in result.items if "file" in item) == given[3:]
     assert result.stat("fates/queue/extension") == 0
-
-
-FILES_OF = {
-    "/w/images/a/ab/{}.jpg": "/w/index.php/File:{}.jpg",
-    "/user/project/raw/main/logo{}.png": "/user/project/blob/main/logo{}.png",
-    "/trac/raw-attachment/wiki/X{}.war": "/trac/attachment/wiki/X{}.war",
-    "/gallery/full/{}.jpeg": "/gallery/view/{}.jpeg",
-}
-
-
-def test_pages_and_files_in_one_directory_are_distinguished() -> None:
-    """Files are linked first and most often: no page with such an extension is taken for a file."""
-    files = [files.format(number) for files in FILES_OF for number in range(20)]
-    pages = [pages.format(number) for pages in FILES_OF.values() for number in range(5)]
-    web = {"/": (response(page(*files, "/list")),), "/list": (response(page(*pages)),), **dict.fromkeys(files, IMAGE)}
-    web |= {path: (response(page(f"/from{number}")),) for number, path in enumerate(pages)}
-    with running({"site": web}) as roots:
-        result = crawl(WEB, settings={**IMPOLITE, "ROBOTSTXT_OBEY": False}, seeds=f"{roots['site']}/")
-    paths = {item["url"].removeprefix(roots["site"]) for item in result.items}
-    assert set(pages) <= paths
-    assert len(paths & set(files)) == 3 * len(FILES_OF)

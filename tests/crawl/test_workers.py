@@ -33,8 +33,7 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from tests.crawl.scripted_site import page, scripted_site
-from tests.crawl.workers import Workers, fork, redis_settings, workers
+from tests.crawl.workers import Workers, redis_settings, workers
 
 #: Seconds: a busy machine may stop a process for some.
 LEASE = 5.0
@@ -230,23 +229,3 @@ def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
 def keys_of(client: redis.Redis) -> set[str]:
     """Kinds of keys in Redis."""
     return {"inbox" if re.fullmatch(rb"\{web:\d+\}:i", key) else key.decode() for key in client.scan_iter()}
-
-
-@pytest.mark.long
-def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """A slow page on one worker keeps the others alive, and its links are crawled."""
-    settings = redis_settings(redis_server.url, **SETTINGS)
-    with (
-        scripted_site(servers=2) as site,
-        Workers(tmp_path, None, settings, "web", {"seeds": site.url("1/")}, start=fork) as crew,
-    ):
-        slow = replace(page("/late", site.url("2/late")), delay=3 * LEASE)
-        site.script = {"1/": page("/slow", site.url("2/")), "1/slow": slow}
-        site.script |= dict.fromkeys(("1/late", "2/", "2/late"), page())
-        for _ in range(3):
-            crew.add()
-        crew.wait_all()
-        assert sorted(site.places()) == ["1/", "1/late", "1/slow", "2/", "2/late"]
-        assert set(site.places()[-2:]) == {"1/late", "2/late"}
-        elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
-        assert min(elapsed) > 2 * LEASE

@@ -11,11 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
 
-from crawlproject.frontier import Entry
-from crawlproject.requests.codec import RequestCodec
-from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.loops import LOG_EVERY
 from crawlproject.workers.partitions import Partitions
 from testbed.children import free_port
@@ -252,41 +248,6 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
     assert done.log.count("Redis answers again") == (1 if reason else 0)
     assert len(site.places()) == 151
     assert done.stat("workers/lost") == 0
-
-
-class Other(Spider):
-    """Has a callback that the worker's spider has not."""
-
-    name = "other"
-
-    def parse_other(self, response: Any) -> None:
-        pass
-
-
-def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
-    """Each is counted and removed; one error for all of them, and one for requests; what is good in them is used."""
-    good = encode_message([Entry(site.url("1/sent"), 1.0)])
-    spider = Other()
-    unknown = Request(site.url("1/unknown"), callback=spider.parse_other)
-    payload = RequestCodec(spider, []).encode(unknown)
-    inbox = f"{partition(site)}:i"
-    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
-        messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
-        messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
-        messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
-        for message in messages:
-            client.xadd(inbox, {"b": message})
-        client.xadd(inbox, {"other": "field"})
-        client.xadd(inbox, {"b": good})
-        site.script = {**site.script, "1/sent": page()}
-        process.wait()
-        done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
-        assert done.stat("finish_reason") == "finished", done.log
-        assert client.xlen(inbox) == 0
-    assert done.stat("workers/received/bad") == 7
-    assert done.stat("frontier/received/bad") == 1
-    assert done.log.count("cannot be read (others are only counted)") == 2
-    assert "1/sent" in site.places()
 
 
 @pytest.mark.parametrize("what", ["journal", "snapshot"])
