@@ -28,7 +28,7 @@ def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8}
     settings |= {"FRONTIER_MONITOR_INTERVAL": 0.2, "FRONTIER_MONITOR_MAX_LAG": 0.4}
     start = ",".join(f"{server}/" for server in range(1, 9))
-    spider = "tests.crawl.busy_spiders.BlockingSpider"
+    spider = "tests.crawl.limit_spiders.BlockingSpider"
     ours = run(spider, Everywhere(), servers=8, settings=settings, start=start, block="0.6", few="2", every="8")
     assert ours.reason == "recovered"
     assert ours.stat("monitor/throttled") >= 2

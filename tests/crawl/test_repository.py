@@ -99,7 +99,7 @@ def test_requests_are_recorded_as_they_were_sent(tmp_path: Path) -> None:
     """Every header that the server saw, and the body of a POST; also over TLS."""
     with scripted_site(2, tls=(2,)) as site:
         site.script = {"1/": page("/a", site.url("2/b")), "1/a": page(), "2/b": page()}
-        crawl("tests.crawl.repository_spiders.PostingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
+        crawl("tests.crawl.spiders.PostingSpider", settings=settings_for(tmp_path), seed=site.url("1/"))
         seen = {(site.url(asked.place), asked.method): asked for asked in site.asked}
     found = [(headers, http, payload) for kind, headers, http, payload in archived(tmp_path) if kind == "request"]
     assert len(found) == len(seen) == 4

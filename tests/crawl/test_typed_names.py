@@ -57,7 +57,7 @@ def test_a_port_of_allowed_domains_counts_for_redirects() -> None:
 
 def test_allowed_domains_of_a_projects_own_spider() -> None:
     """Its requests and its redirects, too."""
-    done, urls = crawled("tests.crawl.typed_spiders.OrdinarySpider", domains="*.A.test.:80", url="http://a.test/")
+    done, urls = crawled("tests.crawl.spiders.TypedSpider", domains="*.A.test.:80", url="http://a.test/")
     assert urls == {f"http://a.test/{path}" for path in ("", "own", "away")}, done.log
 
 
