@@ -9,7 +9,6 @@ from typing import Any
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
-from scrapy.pipelines.files import FilesPipeline
 
 
 class ToldSpider(Spider):
@@ -54,19 +53,6 @@ class AfterwardsSpider(ToldSpider):
                 yield {"told": url, "status": answer.status}
             except IgnoreRequest as error:
                 yield {"told": url, "failed": type(error).__name__, "why": str(error)}
-
-
-class FilesSpider(ToldSpider):
-    """Fetches the URLs by a media pipeline."""
-
-    name = "files"
-    custom_settings = {"ITEM_PIPELINES": {FilesPipeline: 1}}
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(self.urls[0], self.parse)
-
-    def parse(self, response: Response, told: str = "") -> Iterator[Any]:
-        yield {"file_urls": self.urls[1:]}
 
 
 class ProxyMiddleware:

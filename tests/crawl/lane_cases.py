@@ -185,18 +185,6 @@ class CasesSpider(SiteSpider):
         yield {"case": "raise", "url": response.url, "a": a}
 
 
-class LimitedSpider(CasesSpider):
-    """Sets limits as attributes, which Scrapy still reads."""
-
-    name = "limited"
-    download_maxsize = 6000
-    download_warnsize = 4000
-
-    def requests(self) -> Iterator[Request]:
-        for size in (3000, 5000, 7000):
-            yield self.case("size", f"1/size{size}", errback=self.failed)
-
-
 class LateSpider(CasesSpider):
     """Connects receivers of ``names`` in a callback, while other requests are under way; counts what they are told."""
 

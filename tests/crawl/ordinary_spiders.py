@@ -211,16 +211,6 @@ class PatientSpider(LazySpider):
             yield output
 
 
-class EmptySpider(SiteSpider):
-    """Has no start request."""
-
-    name = "empty"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for request in ():
-            yield request
-
-
 class SpellingsSpider(SiteSpider):
     """Requests one page in many spellings."""
 

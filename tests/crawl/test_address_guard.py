@@ -13,7 +13,6 @@ from tests.crawl.hostile_web import ALLOWED, EVIL_NAMES, LOOPBACK_HOSTS, OTHER_H
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.hostile_spiders"
@@ -150,22 +149,6 @@ def test_requests_that_bypass_the_scheduler_are_refused(web: HostileWeb) -> None
     assert {item["told"]: item.get("failed") for item in result.items if item["told"] in urls} == dict.fromkeys(
         urls, "AddressRefused"
     )
-
-
-def test_requests_of_media_pipelines_are_refused(web: HostileWeb, tmp_path: Path) -> None:
-    """Files of an item, and targets of their redirects."""
-    web.page("/", "public")
-    far = web.redirect("/far", f"http://127.0.0.1:{web.port}/")
-    near = [web.url("/file", host) for host in ("127.0.0.1", "0x7f.1", "evil.test")]
-    result = run(
-        web,
-        f"{SPIDERS}.FilesSpider",
-        [web.url("/"), far, *near],
-        FILES_STORE=str(tmp_path),
-        MEDIA_ALLOW_REDIRECTS=True,
-    )
-    assert [item["files"] for item in result.items] == [[]]
-    assert refused(result) >= 4
 
 
 def test_only_the_public_addresses_of_a_name_are_used(web: HostileWeb) -> None:

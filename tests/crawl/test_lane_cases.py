@@ -193,16 +193,6 @@ def test_cases_are_the_same(settings: dict[str, Any]) -> None:
     assert lane.crawl.stat("lane/pages") > 80
 
 
-def test_limits_of_the_spider_are_the_same() -> None:
-    """``download_maxsize`` and ``download_warnsize`` as its attributes; one page exceeds each."""
-    script = {f"1/size{size}": Answer("x" * size, headers=HTML) for size in (3000, 5000, 7000)}
-    ways = three_ways("LimitedSpider", lambda _: script, {"RETRY_TIMES": 0}, ways=("auto", "stock"))
-    assert_same(*ways)
-    for way in ways:
-        assert way.stats["downloader/exception_type_count/scrapy.exceptions.DownloadCancelledError"] == 1
-        assert way.crawl.log.count("larger than download warn size") == 1
-
-
 def signalling(site: Site) -> Script:
     """The page that connects receivers, and two whose requests are then under way."""
 

@@ -208,14 +208,6 @@ def test_start_may_yield_requests_one_by_one(spider: str, settings: dict[str, in
     assert ours.asked() == stock.asked()
 
 
-def test_start_may_yield_nothing() -> None:
-    """A crawl without requests ends at once."""
-    ours = run("EmptySpider", {}, settings={**QUICK, **NO_HEARTBEAT})
-    assert ours.reason == "finished"
-    assert ours.stat("elapsed_time_seconds") < PROMPT
-    assert not ours.has_errors()
-
-
 def fenced(site: Site) -> Script:
     """Pages too deep, elsewhere, or forbidden by robots.txt."""
     return {

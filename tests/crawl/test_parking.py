@@ -14,8 +14,8 @@ from testbed.web import (
     running_web,
 )
 from tests.crawl.crawling import crawl
-from tests.crawl.differential import SPIDERS, run
-from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.crawl.differential import run
+from tests.crawl.scripted_site import page
 
 #: A wait of 0.3 s between any two requests to a server: longer than a new connection takes.
 WAITING = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
@@ -57,20 +57,3 @@ def test_server_that_closes_a_parked_connection_costs_nothing() -> None:
     assert len({one.connection for one in ours.site.asked}) == 4
     assert ours.stat("retry/count") == 0
     assert not [name for name in ours.crawl.stats if name.startswith("frontier/failures")]
-
-
-def test_parked_connection_is_closed_before_the_server_closes_it() -> None:
-    """While the only session is at another server for 1 s: ``timeout=1`` means that it is closed after 0.5 s."""
-    keep = {"Content-Type": "text/html", "Keep-Alive": "timeout=1"}
-    script = {
-        "1/0": lambda asked: Answer(f'<a href="/1">1</a><a href="{other}/slow">2</a>', headers=keep),
-        "1/1": page(),
-        "2/slow": Answer("slow", delay=1.0),
-    }
-    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 2, "FRONTIER_MAX_DELAY": 2}
-    settings |= {"FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_PARKED": 2}
-    with scripted_site(2) as site:
-        other, site.script = site.origins[1], script
-        crawl(f"{SPIDERS}.StartUrlsSpider", settings=settings, sites=",".join(site.origins), start="1/0")
-    assert site.places() == ["1/0", "2/slow", "1/1"]
-    assert len({one.connection for one in site.of(1)}) == 2

@@ -107,18 +107,6 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
 
 
-def test_rules_that_find_nothing_are_named_at_the_end(tmp_path: Path) -> None:
-    """A field that is on no page, and a kind of record for which there is no page."""
-    script: Script = {"1/list": page("/book/1", "/book/2"), "1/book/1": book("1", "1"), "1/book/2": book("2", "1")}
-    with shops(tmp_path, script, 1) as (site, rules):
-        file = tmp_path / "shop1.toml"
-        more = "bad = '.bad'\n[records.map]\npages = ['re:^/map']\n[records.map.fields]\nname = 'h1'\n"
-        file.write_text(f"{file.read_text()}{more}")
-        log = crawled(site, rules).crawl.log
-    assert "WARNING: shop1: book: found on none of 2 pages: bad\n" in log
-    assert "WARNING: shop1: map: no page has a URL that its patterns in pages match\n" in log
-
-
 def test_spidermon_names_fields_that_are_no_longer_found(tmp_path: Path) -> None:
     """By the settings that docs/spiders.md shows: of each site and kind of record."""
     pytest.importorskip("spidermon")

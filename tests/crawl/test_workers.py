@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from testbed.cut_off import CutOff
 from testbed.redis_server import RunningRedis
 from testbed.web import (
     Fault,
@@ -179,34 +176,6 @@ def test_killed_redis(tmp_path: Path, redis_program: Path) -> None:
         judge(crew, web)
         assert repeats(crew.seen) == []
         assert "Redis was started again" in crew.all[0].log()
-
-
-@pytest.mark.long
-def test_redis_away(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Away for longer than the lease: hand-outs stop in time; then all goes on, nobody is taken for dead."""
-    with (
-        running_web(replace(SPEC, pages=1200)) as web,  # more than are fetched before that
-        CutOff(redis_server.url) as line,
-        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
-    ):
-        start_two(crew)
-        wait_for_share(crew, 1)
-        crew.wait_for_pages(150)
-        line.freeze()
-        crew.until(lambda: all("Redis does not answer" in worker.log() for worker in crew.all), "Redis is missed")
-        crew.until(lambda: is_quiet(crew, LEASE), "nothing is handed out")
-        assert crew.pages() < 1200
-        line.heal()
-        crew.wait_all()
-        judge(crew, web)
-        assert repeats(crew.seen) == []
-        assert "Other workers took over" not in crew.all[0].log() + crew.all[1].log()
-
-
-def is_quiet(crew: Workers, seconds: float) -> bool:
-    """Whether no request has arrived for so long, by the clock of the web's log."""
-    latest = max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0)
-    return latest < time.monotonic() - seconds
 
 
 def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
