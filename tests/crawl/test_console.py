@@ -3,6 +3,7 @@
 import json
 import socket
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -414,3 +415,34 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         assert refused.status == 503
         assert refused.json["error"].startswith("refused, Redis does not answer (repeat it when it does): cannot be")
         assert first.get("state")["orders"]["paused"] is False
+
+
+@pytest.mark.long
+def test_a_limit_of_pages_holds_for_the_whole_crawl(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Raised at one worker and lowered at another, all of them obey it: together they fetch about as many pages. So
+    does a pattern that is deleted while all of them hand out."""
+    token, ports = "t" * 20, [free_port() for _ in range(3)]
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_MAX_PAGES=150)
+    spec = WebSpec(servers=30, pages=20_000, time_scale=0.2)
+    with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
+        web.limit(30)
+        for port in ports:
+            crew.add(FRONTIER_CONSOLE_PORT=port)
+        one, other, third = (Client(port, token) for port in ports)
+        until(lambda: all(map(is_open, (one, other, third))))
+        other.post("limit", name="pages", value=100_000)
+        until(lambda: [each["applied"] for each in one.get("workers")["actions"]] == [3])
+        web.limit(inf)
+        until(lambda: one.get("workers")["pages"] >= 200)  # more than the setting allows
+        third.post("pattern", kind="exclude", pattern="/*7.html", on=True)
+        third.post("limit", name="pages", value=1_500)
+        until(lambda: [each["applied"] for each in one.get("workers")["actions"]] == [3] * 3)
+        begin = len(crew.records())
+        until(lambda: (one.get("state")["whole"] or {}).get("progress", {}).get("of") == 1_500)
+        crew.wait_all()
+        fetched = crew.stats("frontier/pages")
+        later = [each.target for each in crew.records()[begin + 200 :] if each.kind == "request"]
+        assert later
+        assert not [path for path in later if path.endswith("7.html")], "of a pattern that was deleted"
+        assert {each.stats()["finish_reason"] for each in crew.all} == {"closespider_pagecount"}
+    assert 1_500 <= fetched < 3_000, "each worker took it for its own"

@@ -122,6 +122,14 @@ def test_a_resumed_crawl_that_starts_without_a_network_waits(tmp_path: Path) -> 
     assert result.stat("retry/max_reached") == 0
 
 
+def test_without_the_setting_failures_count() -> None:
+    """``FRONTIER_OUTAGE_FAILURES = 0``."""
+    with scripted_site(SERVERS) as site:
+        result = run(site, 4, 40, FRONTIER_OUTAGE_FAILURES=0, RETRY_TIMES=1)
+    assert result.stat("frontier/outages") == 0
+    assert result.stat("retry/max_reached") > 0
+
+
 def test_an_outage_of_the_name_servers_costs_no_server() -> None:
     """They fail from the fifth name on, until they were asked twice for each of the others again."""
     hosts = [f"server{number}.test" for number in range(1, SERVERS + 1)]
