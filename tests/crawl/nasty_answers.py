@@ -172,7 +172,7 @@ TOO_LARGE = counted(
     "frontier/failures/too_large",
     announced=bad(HEAD + b"Content-Length: 99999999999\r\n\r\n", HANG),
     endless_body={"/bad": Endless(HEAD + b"\r\n", b"<p>" * 100_000)},
-) | counted("httpcompression/too_large", gzip_bomb=html(bomb(200_000_000), "Content-Encoding: gzip"))
+) | counted("httpcompression/too_large", gzip_bomb=html(bomb(50_000_000), "Content-Encoding: gzip"))
 
 TRUNCATED = (
     counted(

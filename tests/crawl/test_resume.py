@@ -27,7 +27,7 @@ WEB = "crawlproject.spiders.web.WebSpider"
 SPIDERS = "tests.crawl.resumable_spiders"
 
 #: How often the crawl is killed; scripts/chaos.py --disk does it more often.
-CRASHES = 4
+CRASHES = 3
 
 
 def fetched(records: Iterable[Any]) -> set[tuple[str, str]]:
@@ -39,14 +39,14 @@ def settings_for(folder: Path, **more: object) -> dict[str, object]:
 
 
 def test_crawl_in_parts_fetches_each_page_once(tmp_path: Path) -> None:
-    """100 pages, then the rest; a third run has nothing to do."""
-    spec = WebSpec(servers=30, pages=400, seed=3, time_scale=0)
+    """50 pages, then the rest; a third run has nothing to do."""
+    spec = WebSpec(servers=12, pages=150, seed=3, time_scale=0)
     with running_web(spec) as web:
         runs = [
             crawl(WEB, settings=settings_for(tmp_path), seeds=",".join(web.seeds), max_pages=pages)
-            for pages in ("100", "0", "0")
+            for pages in ("50", "0", "0")
         ]
-    assert [len(run.items) for run in runs] == [100, 300, 0]
+    assert [len(run.items) for run in runs] == [50, 100, 0]
     assert sorted(runs[0].urls() + runs[1].urls()) == sorted(web.web.expected_urls())
     assert runs[1].stat("frontier/resumed") > 0
     assert [run.stat("finish_reason") for run in runs] == ["closespider_pagecount", "finished", "finished"]
@@ -55,7 +55,7 @@ def test_crawl_in_parts_fetches_each_page_once(tmp_path: Path) -> None:
 
 def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     """SIGINT: pages in progress are finished, and nothing is fetched twice."""
-    spec = WebSpec(servers=20, pages=300, seed=4, time_scale=0.05)
+    spec = WebSpec(servers=20, pages=150, seed=4, time_scale=0.05)
     log = tmp_path / "log"
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=4, LOG_FILE=str(log))
     with running_web(spec) as web:
@@ -66,10 +66,10 @@ def test_interrupted_crawl_continues(tmp_path: Path) -> None:
             until(lambda: "Received SIGINT" in log.read_text(), process)
             web.limit(math.inf)
             process.wait(HUNG)
-        assert 40 <= len(fetched(web.records())) < 300
+        assert 40 <= len(fetched(web.records())) < 150
         result = crawl(WEB, settings=settings, seeds=",".join(web.seeds))
     assert result.stat("finish_reason") == "finished"
-    assert len(fetched(web.records())) == 300
+    assert len(fetched(web.records())) == 150
     assert duplicates(web.records()) == {}
 
 
@@ -145,7 +145,7 @@ def test_full_disk_of_a_feed_ends_the_crawl_and_loses_no_item(tmp_path: Path) ->
 
 def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
     """It says why and fails; the first crawl continues."""
-    spec = WebSpec(servers=10, pages=200, seed=6, time_scale=0.05)
+    spec = WebSpec(servers=10, pages=60, seed=6, time_scale=0.05)
     settings = settings_for(tmp_path, FRONTIER_MAX_SESSIONS=2)
     with running_web(spec) as web:
         web.limit(5)  # or it may end before the other starts
@@ -156,7 +156,7 @@ def test_second_crawl_of_a_directory_in_use_is_refused(tmp_path: Path) -> None:
             assert f"in use by pid {process.pid}" in second.log
             assert second.exit_code == NOT_STARTED
             process.wait(HUNG)
-    assert len(fetched(web.records())) == 200
+    assert len(fetched(web.records())) == 60
 
 
 def test_full_disk_ends_the_crawl_and_loses_nothing(tmp_path: Path) -> None:

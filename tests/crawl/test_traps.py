@@ -42,19 +42,6 @@ def test_few_requests_go_into_traps() -> None:
     assert result.stat("finish_reason") == "finished"
 
 
-def test_visit_ids_and_calendars_of_any_form_end() -> None:
-    """Each server has a trap that no rule on URLs covers: it costs some requests, and no page is lost."""
-    spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
-    with running_web(spec) as web:
-        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
-        web.keep_records()
-    requests = [record for record in web.records() if record.kind == "request"]
-    assert 0 < len(into_traps(web.records())) <= 8 * 100
-    assert len({(record.server, record.page) for record in requests if record.page}) == 240
-    assert result.stat("guard/idle_parts") == 4
-    assert result.stat("guard/patterns") >= 4
-
-
 def calendar_site() -> dict[str, tuple[bytes, ...]]:
     """A calendar of sixty months."""
     site = {"/": (response(page("/calendar/2020/01/", "/about")),)}
