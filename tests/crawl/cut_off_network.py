@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import resource
 from collections.abc import Awaitable
 from typing import Any, Self
 
@@ -43,14 +42,4 @@ class NoNetwork:
             return result
 
         loop_class.sock_connect = sock_connect
-        return cls()
-
-
-class FewFiles:
-    """At most ``TEST_FILES`` files may be open in the process."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        limit = crawler.settings.getint("TEST_FILES")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
         return cls()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from hashlib import sha1
 from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response, TextResponse
-from scrapy.pipelines.files import FilesPipeline
+from scrapy.http import Response
 
 
 class ToldSpider(Spider):
@@ -57,19 +55,6 @@ class AfterwardsSpider(ToldSpider):
                 yield {"told": url, "failed": type(error).__name__, "why": str(error)}
 
 
-class FilesSpider(ToldSpider):
-    """Fetches the URLs by a media pipeline."""
-
-    name = "files"
-    custom_settings = {"ITEM_PIPELINES": {FilesPipeline: 1}}
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(self.urls[0], self.parse)
-
-    def parse(self, response: Response, told: str = "") -> Iterator[Any]:
-        yield {"file_urls": self.urls[1:]}
-
-
 class ProxyMiddleware:
     """Sends all requests through the proxy in the setting ``TEST_PROXY``."""
 
@@ -82,48 +67,3 @@ class ProxyMiddleware:
 
     def process_request(self, request: Request) -> None:
         request.meta["proxy"] = self.proxy
-
-
-class TricksSpider(Spider):
-    """Requests /bad and /after of each server, and follows the last links of their pages; an item has all of a page."""
-
-    name = "tricks"
-
-    def __init__(self, roots: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.roots = json.loads(roots)
-
-    async def start(self) -> AsyncIterator[Any]:
-        for name, root in self.roots.items():
-            for path in ("/bad", "/after"):
-                yield Request(root + path, self.page, errback=self.failed, meta={"trick": name})
-
-    def page(self, response: Response) -> Iterator[Any]:
-        text = response.text if isinstance(response, TextResponse) else ""
-        yield {
-            "trick": response.meta["trick"],
-            "url": response.url,
-            "status": response.status,
-            "type": type(response).__name__,
-            "body": sha1(response.body).hexdigest(),
-            "text": sha1(text.encode("utf-8", "replace")).hexdigest(),
-            "encoding": getattr(response, "encoding", None),
-            "flags": response.flags,
-            "headers": {
-                name.decode("latin-1"): [value.decode("latin-1") for value in values]
-                for name, values in response.headers.items()
-                if name not in (b"Connection", b"Content-Length", b"Transfer-Encoding")
-            },
-            "redirects": [response.meta.get("redirect_urls"), response.meta.get("redirect_reasons")],
-        }
-        if "/linked" in text:
-            try:
-                hrefs = response.css("a::attr(href)").getall()[-2:]
-            except ValueError:  # of <base>
-                return
-            for href in hrefs:
-                yield response.follow(href, self.page, errback=self.failed, meta={"trick": response.meta["trick"]})
-
-    def failed(self, failure: Any) -> Iterator[Any]:
-        request = failure.request
-        yield {"trick": request.meta["trick"], "url": request.url, "error": type(failure.value).__name__}

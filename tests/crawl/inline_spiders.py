@@ -135,20 +135,6 @@ class PostingPipeline:
         return {**item, "status": answer.status}
 
 
-class DisobedientSpider(SiteSpider):
-    """Two pages of each server, whatever its robots.txt says."""
-
-    name = "disobedient"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for site in self.sites:
-            for number in range(2):
-                yield Request(f"{site}/{number}", meta={"dont_obey_robotstxt": True})
-
-    def parse(self, response: Response, **kwargs: Any) -> Any:
-        yield {"url": response.url}
-
-
 class ProxySpider(SiteSpider):
     """Reaches servers of any name through a proxy, its last site; ``hosts`` are their origins."""
 
@@ -166,27 +152,6 @@ class ProxySpider(SiteSpider):
 
     def parse(self, response: Response, **kwargs: Any) -> Any:
         yield {"url": response.url, "text": response.text}
-
-
-class MirrorSpider(SiteSpider):
-    """Requests a mirror if a server fails."""
-
-    name = "mirror"
-
-    def __init__(self, sites: str, dead: str, **kwargs: Any) -> None:
-        super().__init__(sites, **kwargs)
-        self.dead = dead
-
-    async def start(self) -> AsyncIterator[Any]:
-        for number in range(3):
-            yield Request(f"{self.dead}/{number}", errback=self.failed, cb_kwargs={"number": number})
-
-    def parse(self, response: Response, number: int) -> Any:
-        yield {"url": response.url}
-
-    def failed(self, failure: Any) -> Any:
-        number = failure.request.cb_kwargs["number"]
-        yield failure.request.replace(url=self.url(f"1/{number}"), errback=None, dont_filter=True)
 
 
 class RotatingSpider(SiteSpider):

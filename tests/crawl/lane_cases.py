@@ -185,40 +185,22 @@ class CasesSpider(SiteSpider):
         yield {"case": "raise", "url": response.url, "a": a}
 
 
-class LimitedSpider(CasesSpider):
-    """Sets limits as attributes, which Scrapy still reads."""
+class LateSpider(CasesSpider):
+    """Connects receivers of ``names`` in a callback, while other requests are under way; counts what they are told."""
 
-    name = "limited"
-    download_maxsize = 6000
-    download_warnsize = 4000
-
-    def requests(self) -> Iterator[Request]:
-        for size in (3000, 5000, 7000):
-            yield self.case("size", f"1/size{size}", errback=self.failed)
-
-
-class EarlySpider(CasesSpider):
-    """Counts what receivers of ``names`` are told, from the start."""
-
-    name = "early"
+    name = "late"
     names = ""
 
     def requests(self) -> Iterator[Request]:
-        self.connect()
-        return self.first_requests()
-
-    def first_requests(self) -> Iterator[Request]:
         yield self.case("signals", "1/now", callback=self.first)
         yield self.case("signals", "2/soon")
         yield self.case("signals", "3/slowly")
 
     def first(self, response: Response) -> Iterator[Any]:
+        self.receivers = [self.receiver(name) for name in self.names.split(",")]  # signals hold them weakly
         yield self.item(response)
         for place in ("1/a", "1/a", "1/b", "2/404"):
             yield self.case("signals", place)
-
-    def connect(self) -> None:
-        self.receivers = [self.receiver(name) for name in self.names.split(",")]  # signals hold them weakly
 
     def receiver(self, name: str) -> Callable[..., None]:
         """Connect a receiver of all arguments of a signal."""
@@ -232,16 +214,3 @@ class EarlySpider(CasesSpider):
 
         self.crawler.signals.connect(told, getattr(signals, name))
         return told
-
-
-class LateSpider(EarlySpider):
-    """Connects them in a callback, while other requests are under way."""
-
-    name = "late"
-
-    def requests(self) -> Iterator[Request]:
-        return self.first_requests()
-
-    def first(self, response: Response) -> Iterator[Any]:
-        self.connect()
-        yield from super().first(response)

@@ -9,11 +9,14 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.core.downloader import Downloader
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem, IgnoreRequest, StopDownload
 from scrapy.http import Response
+from scrapy.pipelines import ItemPipelineManager
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from twisted.internet.defer import Deferred
 
 from tests.crawl.ordinary_spiders import SiteSpider
 
@@ -26,11 +29,9 @@ class KindsSpider(SiteSpider):
 
     name = "kinds"
 
-    def __init__(
-        self, sites: str, kind: str = "generator", failing: str = "generator", many: str = "5000", **kwargs: Any
-    ) -> None:
+    def __init__(self, sites: str, kind: str = "generator", failing: str = "generator", **kwargs: Any) -> None:
         super().__init__(sites, **kwargs)
-        self.kinds, self.failing, self.many = kind.split(","), failing.split(","), int(many)
+        self.kinds, self.failing = kind.split(","), failing.split(",")
 
     async def start(self) -> AsyncIterator[Any]:
         for number in range(max(len(self.kinds), len(self.failing))):
@@ -128,7 +129,7 @@ class KindsSpider(SiteSpider):
         return 7
 
     def as_many(self, response: Response) -> Iterator[Any]:
-        for number in range(self.many):
+        for number in range(1000):
             yield self.ask(f"1/a#{number}")
         yield self.item(response)
 
@@ -137,12 +138,21 @@ class KindsSpider(SiteSpider):
             time.sleep(0.1)
             yield output
 
-    def as_wrong_outputs(self, response: Response) -> Iterator[Any]:
-        yield from (7, "text", object, self.item(response), b"bytes", [self.item(response)], self.ask("1/a"))
+    def as_turning(self, response: Response) -> Iterator[Any]:
+        """Many items, and how often the event loop has had its turn meanwhile."""
+        turns = 0
 
-    def as_huge(self, response: Response) -> Iterator[Any]:
-        yield {"url": response.url, "text": "x" * 50_000_000}
-        yield self.ask("1/a")
+        def turn() -> None:
+            nonlocal turns
+            turns += 1
+            timer[0] = loop.call_soon(turn)
+
+        loop = asyncio.get_running_loop()
+        timer = [loop.call_soon(turn)]
+        for number in range(1000):
+            yield self.item(response, number)
+        timer[0].cancel()
+        yield {"url": response.url, "turns": turns}
 
     # errbacks
 
@@ -221,21 +231,6 @@ class Recovering(Marking):
         return None
 
 
-class WrongRequest(Marking):
-    def process_request(self, request: Request) -> Any:
-        return 7 if request.url.endswith("/a") else None
-
-
-class WrongResponse(Marking):
-    def process_response(self, request: Request, response: Response) -> Any:
-        return None if request.url.endswith("/a") else response
-
-
-class WrongException(Failing):
-    def process_exception(self, request: Request, exception: Exception) -> Any:
-        return "text"
-
-
 class OldStyle:
     """Methods that want the spider."""
 
@@ -258,13 +253,6 @@ class Seeing(BaseSpiderMiddleware):
         return None if item.get("number") == 2 else {**item, "seen": True}
 
 
-class SeeingBadly(Seeing):
-    def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        if item.get("number") == 2:
-            raise ValueError("no")
-        return item
-
-
 class Generating:
     """One that sees all outputs, and adds some."""
 
@@ -274,15 +262,6 @@ class Generating:
             yield output
         await asyncio.sleep(0)
         yield {"url": response.url, "number": -2}
-
-
-class BothWays:
-    def process_spider_output(self, response: Response, result: Any) -> Iterator[Any]:
-        yield from result
-
-    async def process_spider_output_async(self, response: Response, result: Any) -> AsyncIterator[Any]:
-        async for output in result:
-            yield output
 
 
 class Breaking(Generating):
@@ -303,29 +282,10 @@ class Catching(Generating):
         return found if "caught" in response.url else [*found, Request(f"{response.url}?caught")]
 
 
-class WrongOutput(Generating):
-    """One that yields what is neither an item nor a request."""
-
-    async def process_spider_output(self, response: Response, result: Any) -> AsyncIterator[Any]:
-        async for output in result:
-            for each in (7, None, output, b"bytes"):
-                yield each
-
-
 class Refusing:
     def process_spider_input(self, response: Response) -> None:
         if response.url.endswith("/a"):
             raise ValueError("no")
-
-
-class WrongInput:
-    def process_spider_input(self, response: Response) -> Any:
-        return 7
-
-
-class WrongCatching:
-    def process_spider_exception(self, response: Response, exception: Exception) -> Any:
-        return 7
 
 
 class Piping:
@@ -357,20 +317,6 @@ class Dropping(Piping):
         return item
 
 
-class Losing:
-    """A pipeline that forgets to return the item."""
-
-    def process_item(self, item: Any) -> None:
-        pass
-
-
-class Measuring:
-    """A pipeline that keeps the length of a text only."""
-
-    def process_item(self, item: Any) -> Any:
-        return {**item, "text": len(item["text"])} if "text" in item else item
-
-
 class Closing(Piping):
     def process_item(self, item: Any) -> Any:
         raise CloseSpider("of a pipeline")
@@ -394,15 +340,16 @@ class Fetching:
 
 
 class Receiving:
-    """An extension with a receiver of each signal that ``RECEIVED`` names, of the kind ``RECEIVER``."""
+    """An extension with receivers: ``RECEIVED``, kind -> names of signals."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.receivers = []
-        for name in crawler.settings.getlist("RECEIVED"):
-            receiver = getattr(self, crawler.settings["RECEIVER"])(name)
-            self.receivers.append(receiver)  # signals hold them weakly
-            crawler.signals.connect(receiver, getattr(signals, name))
+        for kind, names in crawler.settings["RECEIVED"].items():
+            for name in names:
+                receiver = getattr(self, kind)(name)
+                self.receivers.append(receiver)  # signals hold them weakly
+                crawler.signals.connect(receiver, getattr(signals, name))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Receiving:
@@ -517,3 +464,20 @@ class NeverEnding:
         if item.get("number") == 2:
             await asyncio.get_running_loop().create_future()
         return item
+
+
+class OwnDownloader(Downloader):
+    """A downloader of a project."""
+
+    def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
+        self.crawler.stats.inc_value("own/downloader")
+        return super().fetch(request)
+
+
+class OwnProcessor(ItemPipelineManager):
+    """What a project has instead of Scrapy's pipelines."""
+
+    async def process_item_async(self, item: Any) -> Any:
+        await asyncio.sleep(0)
+        self.crawler.stats.inc_value("own/processor")
+        return {**item, "processed": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import Response
 
-from tests.crawl.ordinary_spiders import SiteSpider
+from tests.crawl.ordinary_spiders import SiteSpider, StartUrlsSpider
 
 
 class ManySpider(SiteSpider):
@@ -79,3 +80,26 @@ class IdleSpider(SiteSpider):
             self.rounds += 1
             self.crawler.engine.crawl(self.request(f"1/{self.rounds}"))
             raise DontCloseSpider
+
+
+class BlockingSpider(StartUrlsSpider):
+    """Blocks the loop in each callback until few sessions are open, and ends when all are allowed again."""
+
+    name = "blocking"
+
+    def __init__(self, sites: str, block: str, few: str, every: str, **kwargs: Any) -> None:
+        super().__init__(sites, **kwargs)
+        self.block = float(block)
+        self.few = int(few)
+        self.every = int(every)
+        self.is_busy = True
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        stats = self.crawler.stats
+        limit, is_open = (stats.get_value(f"monitor/{name}") for name in ("session_limit", "sessions"))
+        if self.is_busy:
+            time.sleep(self.block)
+            self.is_busy = limit > self.few or is_open > self.few
+        elif limit == self.every:
+            raise CloseSpider("recovered")
+        yield from response.follow_all(css="a")

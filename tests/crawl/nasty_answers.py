@@ -116,16 +116,11 @@ def slowly(answer: bytes) -> Iterator[bytes | float]:
 #: Read all the same, and not counted.
 READ_ANYWAY = counted(
     linked=True,
-    latin1_as_utf8=html("é à ".encode("latin-1") * 50 + HTML, "Content-Type: text/html; charset=utf-8"),
     unknown_charset=html(HTML, "Content-Type: text/html; charset=klingon-8"),
     utf16_without_mark=html(HTML.decode().encode("utf-16-le"), "Content-Type: text/html; charset=utf-16"),
-    unknown_encoding=html(HTML, "Content-Encoding: rot13"),
     nuls=html(bytes(68_000) + HTML),
     nul_in_title=html(page("/linked", title="a\0b").encode()),
-    surrogates=html(page("/\ud800x?\udfff").encode("utf-8", "surrogatepass") + HTML),
     many_1xx=bad(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 500 + response(HTML)),
-    cookies=html(HTML, "Set-Cookie: \xff;;=;a", "Set-Cookie: =", "Set-Cookie: a=b; expires=\xe9; domain="),
-    keep_alive=html(HTML, "Keep-Alive: max=-1, timeout=abc"),
     last_modified=html(HTML, "Last-Modified: \xe9\xff\x80 gestern"),
     base_ipv6=html(b'<base href="http://[::1">' + HTML),
     refresh_to_itself=html(b'<meta http-equiv="refresh" content="5; url=/bad">' + HTML),
@@ -151,21 +146,15 @@ SURPLUS = (
 NO_CHARSET = counted(
     "charset/unknown",
     linked=True,
-    charset_hex=html(HTML, "Content-Type: text/html; charset=hex"),
     charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),
     charset_in_page=html(b"<meta charset=base64>" + HTML),
-    charset_of_no_type=html(HTML, "Content-Type: \xe9\xff/;;charset=\xff"),
     charset_slow=html(HTML + b"9" * 200_000, "Content-Type: text/html; charset=punycode"),  # 8 s of Python
 )
 
 #: Nothing to read, and not counted.
 EMPTY = counted(
     png_as_html=html(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9),
-    robots_binary=robots(response(bytes(range(256)) * 500)),
-    robots_html=robots(response(HTML)),
     robots_delay=robots(response("User-agent: *\nCrawl-delay: inf\nCrawl-delay: nan\nCrawl-delay: -1e999\n")),
-    robots_loop={"/robots.txt": redirect("/robots.txt")},
-    robots_redirect_ipv6={"/robots.txt": redirect("http://[::1")},
     robots_redirect_to_file={"/robots.txt": redirect("file:///etc/passwd")},
     redirect_latin1=to("/caf\xe9"),
 )
@@ -175,10 +164,6 @@ OTHER_MEDIA = counted("web/skipped/content_type", html_as_png=html(HTML, "Conten
 BROKEN_ENCODING = counted(
     "httpcompression/broken",
     gzip_garbage=html(GARBAGE, "Content-Encoding: gzip"),
-    gzip_nothing=html(b"\x1f\x8b\x08", "Content-Encoding: gzip"),
-    deflate_garbage=html(GARBAGE, "Content-Encoding: deflate"),
-    br_garbage=html(GARBAGE, "Content-Encoding: br"),
-    zstd_garbage=html(GARBAGE, "Content-Encoding: zstd"),
     encoding_latin1=html(HTML, "Content-Encoding: r\xf6t"),
     robots_gzip=robots(response(GARBAGE, "Content-Encoding: gzip")),
 )
@@ -187,14 +172,13 @@ TOO_LARGE = counted(
     "frontier/failures/too_large",
     announced=bad(HEAD + b"Content-Length: 99999999999\r\n\r\n", HANG),
     endless_body={"/bad": Endless(HEAD + b"\r\n", b"<p>" * 100_000)},
-) | counted("httpcompression/too_large", gzip_bomb=html(bomb(200_000_000), "Content-Encoding: gzip"))
+) | counted("httpcompression/too_large", gzip_bomb=html(bomb(50_000_000), "Content-Encoding: gzip"))
 
 TRUNCATED = (
     counted(
         "frontier/failures/truncated_body",
         linked=True,
         truncated_body=bad(response(HTML, "Content-Length: 9999"), CLOSE),
-        truncated_chunk=bad(CHUNKED + b"fff\r\n" + HTML, CLOSE),
         reset_in_body=bad(response(HTML, "Content-Length: 9999"), 0.1, RESET),
     )
     | counted(
@@ -212,14 +196,11 @@ TRUNCATED = (
 BROKEN_RESPONSE = counted(
     "frontier/failures/broken_response",
     length_negative=html(HTML, "Content-Length: -5"),
-    length_not_a_number=html(HTML, "Content-Length: many"),
     length_twice=html(HTML, "Content-Length: 5", "Content-Length: 900"),
     endless_headers={"/bad": Endless(HEAD, b"X-Again: and again\r\n" * 1000)},
     endless_1xx={"/bad": Endless(b"", b"HTTP/1.1 102 Processing\r\n\r\n" * 100, 0.01)},
     long_header=bad(HEAD + b"X-Long: " + b"a" * 10_000_000 + b"\r\n\r\n"),
-    ssh_banner=bad(b"SSH-2.0-OpenSSH_9.6\r\n", CLOSE),
     http09=bad(HTML, CLOSE),
-    status_9999=html(HTML, status="9999 What"),
     status_garbage=bad(b"HTTP/1.1 \xff\xfe banana\r\n\r\n", CLOSE),
     no_answer=bad(CLOSE),
     reset=bad(RESET),
@@ -228,7 +209,6 @@ BROKEN_RESPONSE = counted(
 TIMED_OUT = counted(
     "frontier/failures/timeout",
     hang=bad(HANG),
-    hang_in_head=bad(HEAD, HANG),
     missing_body=bad(HEAD + b"Content-Length: 500\r\n\r\n", HANG),
     slow_loris={"/bad": list(slowly(response(HTML)))},
 ) | unreachable("DownloadTimeoutError", "timeout", robots_hang=robots(HANG))
@@ -238,13 +218,11 @@ BAD_STATUS = (
     | counted(
         "httperror/response_ignored_status_count/503",
         retry_after_soon=html(HTML, "Retry-After: soon", status="503 Busy"),
-        retry_after_overflow=html(HTML, "Retry-After: Fri, 31 Dec 9999 23:59:59 -2359", status="503 Busy"),
     )
     | counted(
         "httperror/response_ignored_status_count/302",
         redirect_nowhere=html(b"", status="302 Found"),
         redirect_to_file=to("file:///etc/passwd"),
-        redirect_to_data=to("data:text/html,hello"),
     )
 )
 
@@ -253,7 +231,6 @@ REDIRECTS = (
         "dupefilter/filtered",
         redirect_loop={"/bad": redirect("/b"), "/b": redirect("/bad")},
         redirect_self=to("/bad"),
-        redirect_fragment=to("/bad#again"),
         redirect_empty=to(""),
     )
     | counted(
@@ -264,15 +241,8 @@ REDIRECTS = (
         "redirect/malformed",
         "httperror/response_ignored_status_count/302",
         redirect_ipv6=to("http://[::1"),
-        redirect_port=to("http://127.0.0.1:99999/"),
         redirect_port_text=to("http://127.0.0.1:port/"),
         redirect_to_script=to("javascript:alert(1)"),
-        redirect_space=to("http://a b/"),
-        redirect_no_host=to("http://:80/"),
-        redirect_dots=to("http://./"),
-        redirect_escape=to("http://%FF/"),
-        redirect_zone=to("http://[fe80::1%25eth0]/"),
-        redirect_zone_raw=to("http://[fe80::1%eth0]/"),
         redirect_long_host=to("http://" + "a." * 3_000),
     )
     | counted(

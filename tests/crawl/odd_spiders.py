@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from scrapy import Request, Spider
 
 from crawlproject.discovery.page_reading import is_html, read_page
-from crawlproject.download import body_budget
 from crawlproject.links import Links
 
 if TYPE_CHECKING:
@@ -40,20 +39,6 @@ class OddSpider(Spider):
         yield {"host": urlsplit(failure.request.url).netloc, "error": failure.type.__name__, "why": str(failure.value)}
 
 
-class SeveralSpider(Spider):
-    """Requests /0 to /4 from each of ``roots``; an item has the answer."""
-
-    name = "several"
-
-    async def start(self) -> AsyncIterator[Request]:
-        for number in range(5):
-            for root in self.roots.split(","):
-                yield Request(f"{root}/{number}")
-
-    def parse(self, response: Response) -> Iterator[dict[str, Any]]:
-        yield {"url": response.url, "body": response.text}
-
-
 class FilesSpider(Spider):
     """Follows ``links``, then yields ``requests`` that are read by type as links are; one item per answer."""
 
@@ -83,46 +68,6 @@ class PagesSpider(Spider):
 
     def parse(self, response: Response) -> Iterator[dict[str, Any]]:
         yield {"url": response.url, "size": len(response.body)}
-
-
-class HoldingSpider(PagesSpider):
-    """Requests ``pages``; every other callback raises an error, the rest wait for another page of the server.
-
-    The budget of bodies releases nothing just because time has passed.
-    """
-
-    name = "holding"
-
-    async def start(self) -> AsyncIterator[Request]:
-        body_budget.GRACE = 10_000.0
-        for number, url in enumerate(self.pages.split(",")):
-            yield Request(url, self.parse_failing if number % 2 else self.parse_waiting)
-
-    async def parse_waiting(self, response: Response) -> AsyncIterator[dict[str, Any]]:
-        """An answer, which is held meanwhile."""
-        engine = self.crawler.engine
-        assert engine is not None
-        await engine.download_async(Request(response.urljoin("/small")))
-        yield {"size": len(response.body)}
-
-    def parse_failing(self, response: Response) -> None:
-        raise ValueError("no")
-
-
-class SelectingSpider(PagesSpider):
-    """Requests ``pages`` and what they link to; for the release of a body, another one waits 200 s."""
-
-    name = "selecting"
-
-    async def start(self) -> AsyncIterator[Request]:
-        body_budget.GRACE = 200.0
-        for url in self.pages.split(","):
-            yield Request(url)
-
-    def parse(self, response: Response) -> Iterator[Any]:
-        """An answer, and its links."""
-        yield {"url": response.url}
-        yield from response.follow_all(css="a")
 
 
 class ReadingSpider(PagesSpider):

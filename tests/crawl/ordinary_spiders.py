@@ -9,7 +9,7 @@ from typing import Any
 from scrapy import FormRequest, Request, Spider, signals
 from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+from scrapy.spiders import CrawlSpider, Rule
 
 
 class SiteSpider(Spider):
@@ -66,23 +66,6 @@ class RulesSpider(CrawlSpider):
 
     def failed(self, failure: Any) -> Any:
         yield {"case": "failed", "url": failure.request.url}
-
-
-class MapSpider(SitemapSpider):
-    """Pages named by sitemaps."""
-
-    name = "map"
-    sitemap_rules = (("/news/", "parse_news"), ("/shop/", "parse_shop"))
-
-    def __init__(self, sites: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.sitemap_urls = [f"{site}/robots.txt" for site in sites.split(",")]
-
-    def parse_news(self, response: Response) -> Any:
-        yield {"case": "news", "url": response.url}
-
-    def parse_shop(self, response: Response) -> Any:
-        yield {"case": "shop", "url": response.url}
 
 
 class EverydaySpider(SiteSpider):
@@ -226,16 +209,6 @@ class PatientSpider(LazySpider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             yield output
-
-
-class EmptySpider(SiteSpider):
-    """Has no start request."""
-
-    name = "empty"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for request in ():
-            yield request
 
 
 class SpellingsSpider(SiteSpider):

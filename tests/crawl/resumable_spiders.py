@@ -7,14 +7,10 @@ import os
 import resource
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Decimal
 from threading import Lock
 from typing import Any
 
-import attrs
-from scrapy import Field, Item, Request, Spider
+from scrapy import Request, Spider
 from scrapy.http import Response
 
 from crawlproject.crawl_frontier import frontier_of
@@ -68,20 +64,6 @@ class TaggingSpider(SiteSpider):
         yield {"url": failure.request.url, "failed": True}
 
 
-class DyingSpider(SiteSpider):
-    """Follows all links, as ordinary requests; with ``stop`` the process is killed by its second page."""
-
-    name = "dying"
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(self.site)
-
-    def parse(self, response: Response) -> Any:
-        if self.stop and response.url != self.site:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield from response.follow_all(css="a")
-
-
 class PagesSpider(WebSpider):
     """Its feed has its name."""
 
@@ -114,53 +96,6 @@ class FullDiskSpider(WebSpider):
         resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, resource.RLIM_INFINITY))
         async for output in super().start():
             yield output
-
-
-class Product(Item):
-    """A product in a listing."""
-
-    name = Field()
-    price = Field()
-
-
-@dataclass(frozen=True)
-class Seller:
-    """The seller of a product."""
-
-    name: str
-    since: datetime
-
-
-@attrs.define
-class Size:
-    """The size of a product."""
-
-    width: float
-    parts: tuple[str, ...]
-
-
-class ValuesSpider(SiteSpider):
-    """A listing that passes its products to their pages in ``cb_kwargs``; the first run ends after the listing."""
-
-    name = "values"
-
-    async def start(self) -> AsyncIterator[Any]:
-        if self.stop:
-            yield Request(self.site)
-
-    def parse(self, response: Response) -> Any:
-        for number, link in enumerate(response.css("a::attr(href)").getall()):
-            values = {
-                "item": Product(name=f"n{number}", price=Decimal("1.50")),
-                "t": datetime(2026, 1, 2, 3, 4, 5, 6, UTC),
-                "seller": Seller("s", datetime(2020, 1, 1)),
-                "size": Size(1.5, ("a", "b")),
-            }
-            yield response.follow(link, self.parse_product, cb_kwargs=values, meta={"tags": frozenset(("x",))})
-        self.crawler.engine.close_spider(self, "stopped")
-
-    def parse_product(self, response: Response, **values: Any) -> Any:
-        yield {"url": response.url, "values": repr((values, response.meta["tags"]))}
 
 
 class LocksSpider(SiteSpider):

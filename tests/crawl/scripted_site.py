@@ -6,7 +6,6 @@ given in turn (the last one again and again), or a function of the request.  Any
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import socketserver
 import ssl
@@ -16,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
@@ -24,12 +22,8 @@ from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from tests.waiting import PATIENCE
+from tests.workers.certificates import write_certificates
 
 #: Closing sends a reset.
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -97,8 +91,6 @@ class Site:
         self.asked: list[Asked] = []
         self.came = threading.Condition()  # notified of every request
         self.stopping = threading.Event()
-        #: Seconds before the TLS handshakes of the first connections.
-        self.handshakes: list[float] = []
 
     def url(self, place: str) -> str:
         """The URL of ``"1/path"``."""
@@ -155,11 +147,6 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
     server: _Server
-
-    def setup(self) -> None:
-        if isinstance(self.request, ssl.SSLSocket) and self.server.site.handshakes:
-            self.server.site.stopping.wait(self.server.site.handshakes.pop(0))
-        super().setup()
 
     def answer(self) -> None:
         site = self.server.site
@@ -242,27 +229,9 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """A context with a self-signed certificate."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.4.0.1")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.4.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    """A context with a certificate that nobody trusts."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with TemporaryDirectory() as folder:
-        file = Path(folder, "server.pem")
-        file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
-        context.load_cert_chain(file)
+        write_certificates(Path(folder))
+        context.load_cert_chain(Path(folder, "cert.pem"), Path(folder, "key.pem"))
     return context

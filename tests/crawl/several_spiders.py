@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -126,34 +125,6 @@ class LinksSpider(_OnSite):
         return float(len(url.rpartition("/")[2]))
 
 
-class Borrower(_OnSite):
-    """Its pages go to a method of a spider that is not in the crawl."""
-
-    name = "borrower"
-    allowed_domains = ["127.4.0.1"]
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(f"{self.origins[0]}/1", callback=MapSpider(",,").parse_a)
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield {"case": "borrower", "url": response.url}
-
-
-class Many(_OnSite):
-    """A hundred thousand domains, with settings of their own."""
-
-    name = "many"
-    allowed_domains = [*(f"{number}.example" for number in range(100_000)), "127.4.0.1"]
-    custom_settings = {"DOWNLOAD_DELAY": 0.01}
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(f"{self.origins[0]}/")
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield {"case": "many", "url": response.url}
-        yield Links(response, response.css("a::attr(href)").getall())
-
-
 class BadInit(_OnSite):
     name = "bad_init"
     allowed_domains = ["127.4.0.1"]
@@ -205,23 +176,6 @@ class Endless(_OnSite):
 
     def closed(self, reason: str) -> None:
         self.logger.info("closed: %s", reason)
-
-
-class Waiting(_OnSite):
-    """Its ``start`` waits for ever; its server wants a password."""
-
-    name = "waiting"
-    allowed_domains = ["127.4.0.1"]
-    http_user = "me"
-    http_pass = "secret"
-    http_auth_domain = None
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield Request(f"{self.origins[0]}/")
-        await asyncio.Event().wait()
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        yield {"case": "waiting", "auth": response.request.headers.get("Authorization", b"").decode()}
 
 
 class Limited(_OnSite):

@@ -56,16 +56,36 @@ class StartElsewhereSpider(LinksSpider):
             yield Request(seed, dont_filter=True)
 
 
-class AgainSpider(Spider):
-    """Requests two pages of ``root``, one after the other; an item says which page each is an exact copy of."""
+class TypedSpider(Spider):
+    """Follows all links of its first page within ``domains``, as somebody has typed them."""
 
-    name = "web"  # continues with the JOBDIR of this spider
+    name = "typed"
+
+    def __init__(self, domains: str, url: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.allowed_domains = domains.split(",")
+        self.url = url
 
     async def start(self) -> AsyncIterator[Request]:
-        yield Request(f"{self.root}/a", dont_filter=True)
+        yield Request(self.url)
 
-    def parse(self, response: Response) -> Iterator[Any]:
-        """What is known of a page, and the second one."""
-        yield {"url": response.url, "copy_of": response.meta.get("duplicate_of")}
-        if response.url.endswith("/a"):
-            yield Request(f"{self.root}/b", dont_filter=True)
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+
+
+class PostingSpider(Spider):
+    """Fetches a page and its links, with its own header, and posts to it."""
+
+    name = "posting"
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield Request(self.seed)
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, headers={"X-Mine": "a; b=c"}, callback=self.done)
+        yield Request(response.url, method="POST", body="posted", callback=self.done, dont_filter=True)
+
+    def done(self, response: Response) -> None:
+        """Enough."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy import Spider
-from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 from scrapy_redis.spiders import RedisCrawlSpider, RedisSpider
-
-from crawlproject.backends.joining import Joining
-from crawlproject.storage.errors import StoreError
 
 
 class PushedSpider(Spider):
@@ -43,17 +39,3 @@ class OldRulesSpider(RedisCrawlSpider):  # type: ignore[misc]
 
     def parse_page(self, response: Response) -> Any:
         yield {"url": response.url}
-
-
-class LateSpider(PushedSpider):
-    """Redis becomes unusable between the look at the crawl and the start of the worker."""
-
-    name = "late"
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LateSpider:
-        def refuse(joining: Joining) -> str:
-            raise StoreError("REDIS_URL=redis://a", "has gone")
-
-        Joining.join = refuse  # type: ignore[method-assign]  # in this process only
-        return super().from_crawler(crawler, *args, **kwargs)

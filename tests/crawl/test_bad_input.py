@@ -196,15 +196,3 @@ def test_header_bytes_reach_the_item(crawled: Crawled) -> None:
     items = {item["url"]: item for item in crawled.result.items}
     assert items[crawled.roots["last_modified"] + "/bad"]["last_modified"] == "\xe9\xff\x80 gestern"
     assert items[crawled.roots["nul_in_title"] + "/bad"]["title"] == "a\ufffdb"
-
-
-def test_errback_is_called_for_each_request_of_a_server_given_up() -> None:
-    """An ordinary spider is told of each of its requests, sent or not."""
-    with running({"dead": ALWAYS_FAILS.answers}) as roots:
-        settings = {**SETTINGS, "ROBOTSTXT_OBEY": False}
-        result = crawl("tests.crawl.spiders.ErrbackSpider", settings=settings, root=roots["dead"], count="20")
-    errors = Counter(item["error"] for item in result.items)
-    assert {item["path"] for item in result.items} == set(FAILING)
-    assert errors == {"DownloadFailedError": MAX_FAILURES, "IgnoreRequest": 20 - MAX_FAILURES}
-    assert result.stat("fates/request/server_given_up") == 20 - MAX_FAILURES
-    assert result.stat("finish_reason") == "finished"

@@ -6,17 +6,16 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
-from testbed.web import Record, WebSpec, running_web
+from testbed.web import WebSpec, running_web
 from tests.crawl.crawling import crawling, read_results
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, Script, Site, page, scripted_site
-from tests.crawl.workers import Workers, redis_settings, workers
+from tests.crawl.workers import redis_settings, workers
 from tests.monitor.console.client import TIMEOUT, Client, client_of
 from tests.processes import Forked, run_python
 from tests.waiting import until
@@ -182,12 +181,11 @@ def _gap(site: Site, since: int) -> float:
     return min(after.started - before.ended for before, after in pairwise(asked))
 
 
-@pytest.mark.parametrize("backend", ["memory", "disk"])
-def test_patterns_and_limits_apply_at_once(backend: str, tmp_path: Path) -> None:
-    """URLs that are queued, and those found later, while requests are handed out; limits end the crawl. On disk both
-    survive a kill."""
+def test_patterns_and_limits_apply_at_once(tmp_path: Path) -> None:
+    """URLs that are queued, and those found later, while requests are handed out; limits end the crawl. Both survive
+    a kill."""
     job, port = tmp_path / "job", free_port()
-    settings = settings_of(job, port, ROBOTSTXT_OBEY=False, FRONTIER_BACKEND=backend, FRONTIER_MAX_SESSIONS=2)
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=False, FRONTIER_MAX_SESSIONS=2)
     with scripted_site(2) as site:
         site.script = Everywhere()
         sites = ",".join(site.origins)
@@ -214,15 +212,8 @@ def test_patterns_and_limits_apply_at_once(backend: str, tmp_path: Path) -> None
             before = sum(each.place.endswith(path) for each in site.asked)
             client.post("fetch", url=fetched)
             until(lambda: sum(each.place.endswith(path) for each in site.asked) > before)
-            if backend == "disk":
-                process.kill()
-                process.wait()
-            else:
-                client.post("limit", name="pages", value=1)
-                assert process.wait(TIMEOUT) == 0
-        if backend == "memory":
-            assert read_results(tmp_path, 0, "").stats["finish_reason"] == "closespider_pagecount"
-            return
+            process.kill()
+            process.wait()
         asked = len(site.asked)
         with crawling(SPIDER, tmp_path, settings=settings, sites=sites, start="1/,2/") as process:
             client = open_console(process, job, port)
@@ -311,9 +302,9 @@ def test_a_blocked_server_does_not_keep_a_crawl_alive(tmp_path: Path) -> None:
     assert sorted(site.places(1)) == ["1/", "1/a", "1/b"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "disk", "redis"])
+@pytest.mark.parametrize("backend", ["disk", "redis"])
 def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """From the moment of the answer on; in memory they are not, and the answer says so.
+    """From the moment of the answer on.
 
     Many are written to disk in several steps, between which the crawl continues.
     """
@@ -333,11 +324,9 @@ def test_seeds_that_are_kept_survive_a_kill(backend: str, tmp_path: Path, reques
             many = 400 if backend == "disk" else 0
             others = [f"http://127.4.9.9:1/{number}" for number in range(many)]  # nothing listens there
             added = client.post("seeds", urls=[f"{site.origins[1]}/seed", *others])
-            assert (added["new"], added["kept"]) == (1 + many, backend != "memory")
+            assert (added["new"], added["kept"]) == (1 + many, True)
             assert _commits(client) - commits == (3 if backend == "disk" else 0)
             process.kill()
-        if backend == "memory":
-            return
         again = settings | {"FRONTIER_CONSOLE_PORT": 0, "FRONTIER_MAX_SESSIONS": 2}
         with crawling(SPIDER, tmp_path, settings=again, sites=sites, start="1/") as process:
             until(lambda: "2/seed" in site.places(2))
@@ -356,175 +345,76 @@ def test_scrapy_console(tmp_path: Path) -> None:
                 done = run_python("-m", "scrapy", "console", *arguments, timeout=TIMEOUT)
                 return done.returncode, done.stdout, done.stderr
 
-            code, out, _ = console(str(job), "status")
-            assert code == 0
-            assert json.loads(out)["crawl"] == {
-                **json.loads(out)["crawl"],
-                **{"name": "job", "spider": "start_urls", "job": str(job)},
-            }
+            def done(*arguments: str) -> Any:
+                return json.loads(console(link, *arguments)[1])
+
             link = f"http://127.0.0.1:{port}/#token={client.token}"
-            assert json.loads(console(link, "servers", "--limit", "1")[1])["total"] == 1
-            assert json.loads(console(link, "server", site.origins[0])[1])["server"] == site.origins[0]
-            assert json.loads(console(link, "delay", "a.example", "5")[1])["seconds"] == 5
-            assert json.loads(console(link, "urls", "--state", "queued", "--limit", "1")[1])["count"] <= 1
-            assert json.loads(console(link, "url", site.origins[0])[1])["server"] == site.origins[0]
-            assert json.loads(console(link, "limit", "depth", "7")[1])["done"] == "Links from a seed, at most: 7"
-            assert json.loads(console(link, "limit", "depth", "-")[1])["done"].endswith("as the settings say")
-            assert json.loads(console(link, "lower", "/x*")[1])["done"] == "/x* is fetched last"
-            assert json.loads(console(link, "undo", "lower", "/x*")[1])["done"] == "/x* is not fetched last"
-            assert console(link, "exclude", "*")[0] == 1
+            assert json.loads(console(str(job), "status")[1])["crawl"]["job"] == str(job)
+            assert done("servers", "--limit", "1")["total"] == 1
+            assert done("server", site.origins[0])["server"] == site.origins[0]
+            assert done("delay", "a.example", "5")["seconds"] == 5
+            assert done("urls", "--state", "queued", "--limit", "1")["count"] <= 1
+            assert done("url", site.origins[0])["server"] == site.origins[0]
+            assert done("limit", "depth", "7")["done"] == "Links from a seed, at most: 7"
+            assert done("limit", "depth", "-")["done"].endswith("as the settings say")
+            assert done("undo", "lower", "/x*")["done"] == "/x* is not fetched last"
             seeds = [f"{site.origins[0]}/{number}?{'x' * 100}" for number in range(1_000)]
             answers = console(link, "seeds", *seeds)[1].split("\n}\n")  # more than one request takes
             counts = [json.loads(f"{answer}}}") for answer in answers if answer]
             assert (len(counts), sum(each["new"] for each in counts)) == (2, 1_000)
-            assert console(link, "sessions", "0")[::2] == (
-                1,
-                "scrapy console: limit: must be a whole number from 1 to 10000\n",
-            )
+            wrong = "scrapy console: limit: must be a whole number from 1 to 10000\n"
+            assert console(link, "sessions", "0")[::2] == (1, wrong)
             assert console(link, "delay", "a.example")[0] == 2
-            assert console(link, "dance")[0] == 2
             assert "token" in console(f"http://127.0.0.1:{port}/", "status")[2]
             assert json.loads(console(str(job), "stop")[1])["done"] == "the crawl ends"
             assert process.wait(TIMEOUT) == 0
         assert console(str(job), "status")[::2] == (1, f"scrapy console: {job}: no console is open there\n")
         assert "refused" in console(link, "status")[2]
-        (job / "console-1.json").mkdir()
-        problem = f"{job}/console-1.json: Is a directory"
-        assert console(str(job), "status")[::2] == (1, f"scrapy console: {problem}\n")
 
 
 @pytest.mark.long
 def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """At whichever console it is given, also one that joins later; a page tells how many have applied it. One that
-    leaves is gone from the table. Without Redis an action is refused, and the rest answers."""
+    """At whichever console it is given, also one that joins later; a page tells how many have applied it. Without Redis
+    an action is refused, and the rest answers."""
     token, ports = "t" * 20, [free_port() for _ in range(3)]
-    slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
-    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=60, **slow)
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=60, FRONTIER_MIN_DELAY=0.5)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
-
-        def add(number: int) -> None:
-            crew.add(FRONTIER_CONSOLE_PORT=ports[number], JOBDIR=tmp_path / "job" / f"worker-{number + 1}")
-
         web.limit(1_000)  # for each worker: the crawl does not end
-        add(0)
-        add(1)
-        crew.wait_for_pages(10)
         clients = [Client(port, token) for port in ports]
-
-        def seen(*numbers: int) -> list[dict[str, Any]] | None:
-            if not all(is_open(clients[number]) for number in numbers):
-                return None
-            found = [clients[number].get("workers") for number in numbers]
-            return found if [len(each["workers"]) for each in found] == [len(numbers)] * len(numbers) else None
+        for port in ports[:2]:
+            crew.add(FRONTIER_CONSOLE_PORT=port)
+        crew.wait_for_pages(10)
+        first, second, third = clients
 
         def applied(number: int, workers: int) -> bool:
-            found = clients[0].get("workers")["actions"]
+            found = first.get("workers")["actions"]
             return bool(found) and (found[0]["number"], found[0]["applied"]) == (number, workers)
 
-        first, second = until(lambda: seen(0, 1))
-        pids = {worker["worker"]: worker["pid"] for worker in first["workers"]}
-        assert pids == {worker["worker"]: worker["pid"] for worker in second["workers"]}
-        assert [pids[each["own"]] for each in (first, second)] == [worker.process.pid for worker in crew.all]
-        until(lambda: clients[0].get("workers")["pages"] >= 10)
-        until(lambda: clients[1].get("servers")["rows"])
-        answer = clients[1].post("block", name="blocked.example")
+        until(lambda: is_open(first) and is_open(second) and len(first.get("workers")["workers"]) == 2)
+        answer = second.post("block", name="blocked.example")
         assert (answer["kept"], answer["number"]) == (True, 1)
-        assert clients[1].get("state")["orders"]["blocked"] == ["blocked.example"]
         until(lambda: applied(1, 2))
-        assert clients[0].get("state")["orders"]["blocked"] == ["blocked.example"]
-        assert clients[0].get("workers")["actions"][0]["what"] == "blocked.example is blocked"
-        clients[0].post("unblock", name="blocked.example")
-
-        def console(*arguments: str) -> Any:
-            done = run_python("-m", "scrapy", "console", str(tmp_path / "job"), *arguments, timeout=TIMEOUT)
-            assert done.returncode == 0, done.stderr
-            return json.loads(done.stdout)
-
-        assert list(console("pause")) == ["worker-1"]
-        clients[1].post("sessions", limit=3)
-        clients[0].post("delay", name="a.example", seconds=30)
-        assert list(console("status")) == ["worker-1", "worker-2"]
-        until(lambda: applied(5, 2))
-
-        def shown() -> Any:
-            """What is told of a server of the second; it may be handed over in between."""
-            rows = clients[1].get("servers")["rows"]
-            job = ("console", str(tmp_path / "job"), "server", rows[0]["server"] if rows else "")
-            return run_python("-m", "scrapy", *job, timeout=TIMEOUT).stdout
-
-        until(lambda: list(json.loads(shown() or "{}")) == ["worker-2"])
-        add(2)
-        until(lambda: seen(0, 1, 2))
-        until(lambda: applied(5, 3))
+        assert first.get("state")["orders"]["blocked"] == ["blocked.example"]
+        assert first.get("workers")["actions"][0]["what"] == "blocked.example is blocked"
+        first.post("unblock", name="blocked.example")
+        second.post("sessions", limit=3)
+        first.post("delay", name="a.example", seconds=30)
+        first.post("pause")
+        crew.add(FRONTIER_CONSOLE_PORT=ports[2])
+        until(lambda: is_open(third) and applied(5, 3))
         for client in clients:
             orders = client.get("state")["orders"]
             names = ("paused", "sessions", "delays", "blocked")
             assert [orders[name] for name in names] == [True, 3, {"a.example": 30}, []]
-        assert clients[2].get("state")["figures"]["pages"] == 0, "a page was fetched in a pause"
-        assert len(console("seeds", "https://a.example/")) == 1
-        wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "sessions", "0", timeout=TIMEOUT)
-        assert wrong.stderr == "scrapy console: worker-1: limit: must be a whole number from 1 to 10000\n"
-        clients[2].post("resume")
-        web.limit(1_100)  # what the first two have in progress ends, so that they hand servers over
+        third.post("resume")
         until(lambda: applied(6, 3))
-        assert not any(client.get("state")["orders"]["paused"] for client in clients)
-        until(lambda: clients[2].get("state")["figures"]["pages"] > 0)
-        web.limit(1_200)  # what they have in progress ends
-        for number in (1, 2):
-            crew.interrupt(number)
-        assert until(lambda: seen(0))[0]["own"] == first["own"]
         redis_server.kill()
-        assert until(lambda: clients[0].get("workers").get("error"))
-        assert clients[0].get("state")["figures"]["pages"] > 0
-        refused = clients[0].send("POST", "/api/pause", b"{}")
+        assert until(lambda: first.get("workers").get("error"))
+        refused = first.send("POST", "/api/pause", b"{}")
         assert refused.status == 503
         assert refused.json["error"].startswith("refused, Redis does not answer (repeat it when it does): cannot be")
-        assert clients[0].get("state")["orders"]["paused"] is False
-
-
-@pytest.mark.long
-def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> None:
-    """A server that is blocked, and one that is delayed, go to another worker when theirs is killed, and Redis starts
-    again meanwhile: the first gets no request until it is unblocked; requests to the second keep their distance."""
-    token, ports = "t" * 20, [free_port() for _ in range(2)]
-    spec = WebSpec(servers=20, pages=8_000, time_scale=0.05)
-    with RunningRedis(program=redis_program, aof=True) as redis, running_web(spec) as web:
-        settings = redis_settings(redis.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=2, FRONTIER_PARTITIONS=16)
-        with workers(tmp_path, web, FRONTIER_MIN_DELAY=0.2, FRONTIER_MAX_DELAY=0.5, **settings) as crew:
-            for port in ports:
-                crew.add(FRONTIER_CONSOLE_PORT=port)
-            crew.wait_for_pages(50)
-            one, other = (Client(port, token) for port in ports)
-
-            def crawled() -> list[str]:
-                if not is_open(other):
-                    return []
-                rows = other.get("servers?state=with%20URLs&sort=pages&limit=200")["rows"]
-                return [row["server"] for row in rows if row["pages"] > 1]
-
-            blocked, delayed = until(lambda: len(crawled()) >= 2 and crawled()[:2])
-            one.post("block", name=blocked)
-            one.post("delay", name=delayed, seconds=4)
-            until(lambda: one.get("workers")["actions"][0]["applied"] == 2)
-            begin = len(crew.records())
-            until(lambda: len(_asked(crew, delayed, begin)) >= 2)  # what was under way has ended
-            begin = len(crew.records())
-            crew.kill(1)
-            redis.restart()
-            until(lambda: one.send("GET", f"/api/server?key={blocked}").status == 200)
-            assert one.get(f"server?key={blocked}")["state"] == "blocked"
-            until(lambda: len(_asked(crew, delayed, begin)) >= 3)
-            assert _asked(crew, blocked, begin) == []
-            records = [*_asked(crew, delayed, 0, begin)[-1:], *_asked(crew, delayed, begin)]
-            assert min(after.arrival - before.end for before, after in pairwise(records)) >= 4
-            one.post("unblock", name=blocked)
-            until(lambda: _asked(crew, blocked, begin))
-
-
-def _asked(crew: Workers, key: str, since: int, end: int | None = None) -> list[Record]:
-    host = urlsplit(key).hostname
-    return [each for each in crew.records()[since:end] if each.kind == "request" and each.server == host]
+        assert first.get("state")["orders"]["paused"] is False
 
 
 @pytest.mark.long

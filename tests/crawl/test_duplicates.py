@@ -14,7 +14,6 @@ from tests.crawl.crawling import IMPOLITE, Crawl, crawl, crawling
 from tests.crawl.scripted_site import Answer, Asked, Site, page, scripted_site
 
 WEB = "crawlproject.spiders.web.WebSpider"
-LINKS = "tests.crawl.spiders.LinksSpider"
 
 
 def crawl_web(site: Site, *seeds: str, spider: str = WEB, max_pages: str = "", **settings: Any) -> Crawl:
@@ -71,25 +70,6 @@ def test_relative_links_of_a_copy_are_followed() -> None:
     assert result.stat("duplicates/exact") == 4
 
 
-def test_equal_pages_in_other_directories_lead_to_pages_of_their_own() -> None:
-    """Relative links of a copy in another directory, or at the root of another server, are followed."""
-    index = page("chapter.html", title="Manual")
-    with scripted_site(2) as site:
-        site.script = {
-            "1/": page("/v1/index.html", "/v2/index.html", site.url("2/index.html"), title="start"),
-            "1/v1/index.html": index,
-            "1/v2/index.html": index,
-            "2/index.html": index,
-            "1/v1/chapter.html": page(title="first edition"),
-            "1/v2/chapter.html": page(title="second edition"),
-            "2/chapter.html": page(title="another manual"),
-        }
-        result = crawl_web(site, "1/")
-        assert sorted(site.places()) == sorted(site.script)
-    assert result.stat("duplicates/exact") == 2
-    assert result.stat("duplicates/not_followed") == 0
-
-
 def test_near_copies_are_marked_and_followed() -> None:
     """By default; ``none`` also drops their links, ``all`` keeps also the links of exact copies."""
     fetched = {}
@@ -109,44 +89,6 @@ def test_near_copies_are_marked_and_followed() -> None:
         assert (result.stat("duplicates/near"), result.stat("duplicates/exact")) == (1, 1)
         assert result.stat("duplicates/not_followed") == {"near": 0, "none": 2, "all": 0}[follow]
     assert fetched == {"near": True, "none": False, "all": True}
-
-
-def test_near_duplicates_add_no_quality_to_known_pages_of_their_server() -> None:
-    """Copies of an article repeat its link to one page; a page that only they link to counts as any other."""
-    with scripted_site() as site:
-        copies = {f"1/copy{number}": article("/noise", changed=(200 + number,)) for number in range(1, 4)}
-        copies["1/copy3"] = article("/noise", "/new", changed=(203,))
-        names = [name.removeprefix("1") for name in copies]
-        site.script = {"1/": page("/first", *names, "/once"), "1/first": article("/noise"), **copies}
-        site.script |= {"1/once": page(title="once"), "1/noise": page(title="noise"), "1/new": page(title="new")}
-        result = crawl_web(site, "1/")
-        fetched = {site.short(item["url"]): item for item in result.items}
-    assert [marks(result, site)[name][1] for name in copies] == ["1/first"] * 3
-    assert {fetched[f"1/{name}"]["quality"] for name in ("once", "noise", "new")} == {fetched["1/once"]["quality"]}
-
-
-def test_links_of_other_spiders_are_dropped_too() -> None:
-    """``Links`` of an exact copy are dropped and counted; the spider gets the response as usual."""
-    copy = page("/x", "/y", title="copied")
-    with scripted_site() as site:
-        names = {f"1/{name}": page(title=name) for name in "xy"}
-        site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, **names}
-        result = crawl_web(site, "1/", spider=LINKS, FRONTIER_DUPLICATES_FOLLOW="none")
-        assert sorted(site.places()) == sorted(site.script)
-    assert result.stat("fates/link/on_copy") == 2
-    assert len(result.items) == 5
-
-
-def test_page_fetched_again_is_not_a_copy_of_itself(tmp_path: Path) -> None:
-    """Two runs with one JOBDIR: the second knows the contents of the first, and which page had them."""
-    copy = page("/target")
-    settings = {"JOBDIR": str(tmp_path), "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
-    with scripted_site() as site:
-        site.script = {"1/a": copy, "1/b": copy, "1/target": page(title="end")}
-        crawl_web(site, "1/a", **settings)
-        again = crawl("tests.crawl.spiders.AgainSpider", settings={**IMPOLITE, **settings}, root=site.url("1"))
-        found = {site.short(item["url"]): item["copy_of"] and site.short(item["copy_of"]) for item in again.items}
-    assert found == {"1/a": None, "1/b": "1/a"}
 
 
 def mirror_script(pages: int) -> dict[str, Answer]:

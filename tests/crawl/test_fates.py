@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawlproject.urls.fates import PREFIX, Reason, Stage
-from testbed.web import WebSpec, running_web
+from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import crawl, crawling
 from tests.crawl.differential import QUICK
 from tests.crawl.fate_spider import DEAD
@@ -187,17 +187,23 @@ def test_a_full_disk_costs_lines_and_no_page(tmp_path: Path) -> None:
 
 
 def test_urls_that_the_guard_drops_end_as_well(tmp_path: Path) -> None:
-    """Those of traps, and other addresses of known pages: once, like all others."""
+    """Those of traps, and other addresses of known pages: once, like all others. Each server has a trap that no rule on
+    URLs covers: it costs some requests, and no page is lost."""
     spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
     with running_web(spec) as web:
         settings = {**QUICK, "JOBDIR": str(tmp_path / "job")}
         done = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=",".join(web.seeds))
+        web.keep_records()
     ends = ends_of(done.stats)
     assert ends["queue/merged"] > 0
     assert ends["queue/guard"] + ends["link/guard"] > 0
     report = shown(tmp_path, "--refused")
     stored = Counter({f"{row['stage']}/{row['reason']}": row["count"] for row in report["ends"]})
     assert stored == ends
+    requests = [record for record in web.records() if record.kind == "request"]
+    assert 0 < len(into_traps(web.records())) <= 8 * 100
+    assert len({(record.server, record.page) for record in requests if record.page}) == 240
+    assert done.stat("guard/idle_parts") == 4
     assert sum(count for name, count in stored.items() if not name.startswith(Stage.LINK)) == report["urls_seen"]
 
 

@@ -1,13 +1,13 @@
 """One crawl of hundreds of hostile inputs: no traceback, and no long step of the event loop."""
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from crawlproject import settings as project
 from testbed.dns import running_name_server
 from tests.crawl import crawling
-from tests.crawl.crawling import IMPOLITE, Crawl, crawl
+from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.hostile_corpus import COUNT, servers
 from tests.crawl.loop_probe import MISSED, STEP, STEP_OF
 from tests.crawl.nasty_server import running
@@ -42,61 +42,26 @@ SETTINGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
-    """The crawl of all of them."""
+def test_no_input_costs_more_than_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every input is fetched and in the repository, without a traceback, a long step of the loop or much memory."""
+    monkeypatch.setattr(crawling, "TIMEOUT", 500)
     sites = servers()
-    with pytest.MonkeyPatch.context() as patch, running(sites) as roots, running_name_server({}) as names:
-        patch.setattr(crawling, "TIMEOUT", 500)
+    with running(sites) as roots, running_name_server({}) as names:
         awaited = [
             roots[name] + path
             for name, answers in sites.items()
             for path in answers
             if path != "/robots.txt" and not name.startswith(("sitemaps", "robots"))
         ]
-        settings = {
-            **SETTINGS,
-            "FRONTIER_DNS_SERVERS": [names.address],
-            "PROBE_AWAITED": awaited,
-            "FRONTIER_REPOSITORY_DIR": str(tmp_path_factory.mktemp("repository")),
-        }
+        own = {"FRONTIER_DNS_SERVERS": [names.address], "PROBE_AWAITED": awaited}
+        settings = {**SETTINGS, **own, "FRONTIER_REPOSITORY_DIR": str(tmp_path / "repository")}
+        (tmp_path / "repository").mkdir()
         seeds = ",".join(f"{root}/" for root in roots.values())
-        yield crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
-
-
-def test_corpus_is_large() -> None:
-    """It has at least the required number of inputs."""
-    assert COUNT >= 300
-
-
-def test_every_input_is_fetched_and_the_crawl_finishes(crawled: Crawl) -> None:
-    """None blocks the others."""
-    assert crawled.exit_code == 0
-    assert crawled.stat("finish_reason") == "awaited"
-    assert crawled.stats[MISSED] == 0
-
-
-def test_no_input_causes_a_traceback(crawled: Crawl) -> None:
-    """At most a stat and a line."""
+        crawled = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
+    assert (crawled.exit_code, crawled.stat("finish_reason"), crawled.stats[MISSED]) == (0, "awaited", 0)
     assert "Traceback" not in crawled.log
-
-
-def test_no_step_of_the_event_loop_is_long(crawled: Crawl) -> None:
-    """Measured by the CPU time of its thread, so that a busy machine does not matter."""
-    assert crawled.stats[STEP] <= LONGEST_STEP, crawled.stats[STEP_OF]
-
-
-def test_memory_is_bounded(crawled: Crawl) -> None:
-    """Bodies, their texts and trees, queue and store together."""
-    assert crawled.peak_memory <= MAX_MEMORY, crawled.peak_memory / 1e6
-
-
-def test_every_answer_is_in_the_repository(crawled: Crawl) -> None:
-    """Whatever it contains."""
+    assert crawled.stats[STEP] <= LONGEST_STEP, crawled.stats[STEP_OF]  # by the CPU time of the loop's thread
+    assert crawled.peak_memory <= MAX_MEMORY, crawled.peak_memory / 1e6  # bodies, texts, trees, queue and store
     assert crawled.stat("repository/records/metadata") > COUNT
     assert crawled.stat("repository/failures") == 0
-
-
-def test_ignored_cookies_are_counted(crawled: Crawl) -> None:
-    """One is too long; one with a huge age is accepted."""
-    assert crawled.stat("cookies/skipped") == 1
+    assert crawled.stat("cookies/skipped") == 1  # the one that is too long

@@ -28,7 +28,7 @@ def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     settings = {**QUICK, "LOG_LEVEL": "INFO", "FRONTIER_MAX_SESSIONS": 8}
     settings |= {"FRONTIER_MONITOR_INTERVAL": 0.2, "FRONTIER_MONITOR_MAX_LAG": 0.4}
     start = ",".join(f"{server}/" for server in range(1, 9))
-    spider = "tests.crawl.busy_spiders.BlockingSpider"
+    spider = "tests.crawl.limit_spiders.BlockingSpider"
     ours = run(spider, Everywhere(), servers=8, settings=settings, start=start, block="0.6", few="2", every="8")
     assert ours.reason == "recovered"
     assert ours.stat("monitor/throttled") >= 2
@@ -36,24 +36,6 @@ def test_blocked_event_loop_lowers_the_limit_until_it_is_free_again() -> None:
     assert ours.stat("monitor/session_limit") == 8
     assert ours.stat("monitor/lag/longest") >= 0.4
     assert ours.crawl.log.count("cannot keep up") == ours.crawl.log.count("all 8 sessions are allowed") == 1
-
-
-def test_memory_limit_reduces_sessions_and_loses_no_page() -> None:
-    """No process fits into a megabyte: one session is left, and fetches all pages."""
-    settings = {
-        **QUICK,
-        "FRONTIER_MAX_SESSIONS": 4,
-        "FRONTIER_MONITOR_INTERVAL": 0.02,
-        "FRONTIER_MONITOR_MAX_MEMORY": 1,
-    }
-    script = {
-        f"/{number}": Answer(page(f"/{number + 1}").body, headers=FINE.headers, delay=0.02) for number in range(9)
-    }
-    ours = run("StartUrlsSpider", script, servers=2, settings=settings, start="1/0,2/0")
-    assert len(ours.items()) == 18
-    assert ours.stat("monitor/session_limit") == 1
-    assert ours.stat("monitor/memory/max") > 2**20
-    assert ours.reason == "finished"
 
 
 def scrape(host: str, port: int) -> dict[tuple[str, str], float]:
@@ -106,11 +88,3 @@ def test_port_in_use_disables_only_the_metrics() -> None:
     assert ours.stat("log_count/ERROR") == 1
     assert len(ours.items()) == 1
     assert ours.reason == "finished"
-
-
-def test_another_scheduler() -> None:
-    """Stats, but no sessions."""
-    stock = run("StartUrlsSpider", {"/": FINE}, settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
-    assert stock.stat("monitor/memory") > 2**20
-    assert stock.stat("monitor/session_limit") == 0
-    assert stock.reason == "finished"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
-from tests.crawl.nasty_server import Answers, response, running
+from tests.crawl.nasty_server import running
 from tests.crawl.odd_answers import BODY, ODD
 
 SPIDER = "tests.crawl.odd_spiders.OddSpider"
@@ -132,26 +132,3 @@ def test_https_servers_of_before_2010_are_contacted(verify: bool, said: str) -> 
         result = crawl("tests.crawl.hostile_spiders.ToldSpider", settings=settings, urls=urls)
         served.result()
     assert said in result.items[0]["why"]
-
-
-EVIL = response("evil")
-
-
-def test_unsolicited_answers_are_not_taken_for_pages() -> None:
-    """After a page or a robots.txt, at once, or while the connection is parked."""
-    pages = {f"/{number}": response(f"page {number}") for number in range(5)}
-    no_rules = response(status="404 Not Found")
-    sites: dict[str, Answers] = {
-        "next": {path: (page, EVIL) for path, page in pages.items()},
-        "at once": {path: (page + EVIL,) for path, page in pages.items()},
-        "half": {path: (page + EVIL[:20], EVIL[20:]) for path, page in pages.items()},
-        "rules": {"/robots.txt": (no_rules, EVIL), **{path: (page,) for path, page in pages.items()}},
-        "rules at once": {"/robots.txt": (no_rules + EVIL,), **{path: (page,) for path, page in pages.items()}},
-    }
-    settings = {**SETTINGS, "DOWNLOAD_DELAY": 0.3, "FRONTIER_MAX_PARKED": 8, "ROBOTSTXT_OBEY": True}
-    with running(sites) as roots:
-        result = crawl("tests.crawl.odd_spiders.SeveralSpider", settings=settings, roots=",".join(roots.values()))
-    assert sorted(item["url"][-1] for item in result.items) == sorted("01234" * len(sites))
-    assert all(item["body"] == f"page {item['url'][-1]}" for item in result.items)
-    assert result.stat("downloader/unsolicited_data") >= len(sites)
-    assert result.stat("frontier/failures/broken_response") == 0

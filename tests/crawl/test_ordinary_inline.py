@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.crawl.crawling import PROMPT, TIMEOUT, crawling, read_results
-from tests.crawl.differential import OWN_HANDLER, QUICK, Run, both, run, run_on
+from tests.crawl.differential import QUICK, Run, both, run, run_on
 from tests.crawl.scripted_site import Answer, Script, Site, page, redirect, scripted_site
 
 INLINE = "tests.crawl.inline_spiders"
@@ -86,46 +86,17 @@ def test_media_pipeline_obeys_the_delay(tmp_path: Path, reset: bool) -> None:
     assert min(ours.site.gaps(2)) >= 0.2
 
 
-def test_media_pipeline_obeys_the_delay_with_a_handler_of_the_project(tmp_path: Path) -> None:
-    """As with scrapy-playwright or scrapy-impersonate: Scrapy's own delay holds, between the starts of requests."""
-    settings = pipeline(tmp_path, DOWNLOAD_DELAY=1, **OWN_HANDLER)
-    asked = run(f"{INLINE}.FilesSpider", files, servers=2, settings=settings).site.of(2)
-    assert len(asked) == 5
-    assert asked[-1].started - asked[0].started >= 1.0  # 4 s, less what a busy machine delays the first one
-
-
-@pytest.mark.parametrize(
-    ("limits", "sent"),
-    [
-        ({"FRONTIER_MAX_FAILURES": 2}, 2),
-        ({"FRONTIER_MIN_BACKOFF": 30, "FRONTIER_MAX_BACKOFF": 30, "DOWNLOAD_TIMEOUT": 20}, 1),
-    ],
-    ids=["given-up", "rests-too-long"],
-)
-def test_media_of_a_dead_server_fail_at_once(tmp_path: Path, limits: dict[str, Any], sent: int) -> None:
-    """When it was given up, or rests for longer than a request may take, instead of after a rest for each file."""
+def test_media_of_a_dead_server_fail_at_once(tmp_path: Path) -> None:
+    """When it rests for longer than a request may take, instead of after a rest for each file."""
     script = {"1/": FINE, **{f"2/{number}": Answer(reset=True) for number in range(5)}}
-    settings = pipeline(tmp_path, RETRY_ENABLED=False, **limits)
+    settings = pipeline(
+        tmp_path, RETRY_ENABLED=False, FRONTIER_MIN_BACKOFF=30, FRONTIER_MAX_BACKOFF=30, DOWNLOAD_TIMEOUT=20
+    )
     ours = run(f"{INLINE}.FilesSpider", script, servers=2, settings=settings)
-    assert len(ours.site.places(2)) == sent
-    assert ours.stat("frontier/awaited_unsent") == 5 - sent
+    assert len(ours.site.places(2)) == 1
+    assert ours.stat("frontier/awaited_unsent") == 4
     assert [item["files"] for item in ours.items()] == [[]]
     assert ours.reason == "finished"
-
-
-def test_media_of_a_failing_server_do_not_hold_up_an_early_end(tmp_path: Path) -> None:
-    """After Ctrl-C they fail, instead of after a rest for each file."""
-    settings = pipeline(tmp_path, FRONTIER_MIN_BACKOFF=1000, FRONTIER_MAX_BACKOFF=1000, DOWNLOAD_TIMEOUT=2000)
-    with scripted_site(2) as site:
-        site.script = {"1/": FINE, **{f"2/{number}": Answer(reset=True) for number in range(5)}}
-        sites = ",".join(site.origins)
-        with crawling(f"{INLINE}.FilesSpider", tmp_path, settings=settings, sites=sites) as process:
-            site.wait_for(2)
-            process.send_signal(SIGINT)
-            assert process.wait(TIMEOUT) == 0
-    ours = read_results(tmp_path, 0, "")
-    assert ours.stat("finish_reason") == "shutdown"
-    assert len(ours.items) == 1
 
 
 def test_items_that_an_early_end_kept_from_an_api_are_sent_by_the_next_run(tmp_path: Path) -> None:
@@ -162,16 +133,13 @@ def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
 def post(
     answer: Answer | list[Answer],
     slot: dict[str, Any],
-    robots: str = "",
-    handshakes: tuple[float, ...] = (),
     **settings: Any,
 ) -> Run:
     """Send eight items to an API, whose host has this slot in ``DOWNLOAD_SLOTS``, while all others rest for long."""
     rests = {"FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT, "DOWNLOAD_SLOTS": {"127.4.0.2": slot}}
     pipelines = {"ITEM_PIPELINES": {f"{INLINE}.PostingPipeline": 1}}
-    with scripted_site(2, tls=(2,) if handshakes else ()) as site:
-        site.script = {"1/": FINE, "2/items": answer, "2/robots.txt": Answer(robots)}
-        site.handshakes = [*handshakes]
+    with scripted_site(2) as site:
+        site.script = {"1/": FINE, "2/items": answer}
         ours = run_on(site, f"{INLINE}.PostingSpider", settings=rests | pipelines | settings)
     assert [item["status"] for item in ours.items()] == [200] * 8
     assert ours.stat("elapsed_time_seconds") < PROMPT
@@ -204,32 +172,3 @@ def test_a_failing_host_without_delay_is_asked_once_after_each_rest() -> None:
     first, later = site.of(2)[:4], site.of(2)[4:7]
     assert min(after.started - before.ended for before, after in pairwise([first[0], *later])) >= 1
     assert 1 < site.most_at_once(2) <= 4
-
-
-def test_a_request_is_not_sent_if_its_host_failed_while_its_connection_was_opened() -> None:
-    """The answer to the first of several connections is a failure; the others are not yet open."""
-    busy = Answer(status=503, headers={"Retry-After": "3"})
-    limits = {"FRONTIER_MIN_BACKOFF": 1, "FRONTIER_MAX_BACKOFF": 3}
-    handshakes = (0.0, 2.5, 2.5, 2.5)
-    site = post([busy, Answer("ok")], {"delay": 0, "concurrency": 4}, handshakes=handshakes, **limits).site
-    assert len(site.of(2)) == 9
-    assert site.gaps(2)[0] >= 3
-
-
-def test_request_of_an_errback_is_sent_after_its_server_was_given_up() -> None:
-    """The errback of a request that failed with its server yields a request to a mirror, which is sent."""
-    settings = {**QUICK, "FRONTIER_MAX_FAILURES": 1, "RETRY_ENABLED": False}
-    script = {f"1/{number}": FINE for number in range(3)}
-    with scripted_site(2) as dead:
-        gone = dead.origins[1]
-    ours = run(f"{INLINE}.MirrorSpider", script, settings=settings, dead=gone)
-    assert ours.items() == [{"url": f"1/{number}"} for number in range(3)]
-
-
-def test_crawl_delay_holds_for_a_host_without_delay() -> None:
-    """What robots.txt asks for, on one connection."""
-    site = post(
-        Answer("ok"), {"delay": 0, "concurrency": 4}, "User-agent: *\nCrawl-delay: 0.1", ROBOTSTXT_OBEY=True
-    ).site
-    assert len(site.gaps(2)) == 8
-    assert min(site.gaps(2)) >= 0.1

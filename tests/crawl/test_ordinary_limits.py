@@ -136,10 +136,9 @@ def test_download_delay_is_a_minimum_gap(more: dict[str, Any]) -> None:
     assert sum(one != other for one, other in pairwise(turns)) >= 4  # 1 if one server were finished before the other
 
 
-@pytest.mark.parametrize("more", [{}, OWN_HANDLER])
-def test_download_delay_holds_after_failures(more: dict[str, Any]) -> None:
+def test_download_delay_holds_after_failures() -> None:
     """A server that breaks every connection is not requested faster."""
-    settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False, **more}
+    settings = {**QUICK, "DOWNLOAD_DELAY": 0.2, "RETRY_ENABLED": False}
     script = {f"1/{number}": Answer(reset=True) for number in range(4)}
     ours = run(f"{LIMITS}.ManySpider", script, settings=settings, count="4")
     assert len(ours.site.gaps(1)) == 3
@@ -163,10 +162,9 @@ def resetting(*lost: str) -> Callable[[Site], Script]:
     return script
 
 
-@pytest.mark.parametrize("cookies", [False, True])
-def test_request_on_a_connection_that_is_reset_is_repeated_once(cookies: bool) -> None:
-    """On a new connection, not as a retry; by the fast lane and by Scrapy's own way."""
-    settings = {**QUICK, "RETRY_TIMES": 0, "COOKIES_ENABLED": cookies}
+def test_request_on_a_connection_that_is_reset_is_repeated_once() -> None:
+    """On a new connection, not as a retry."""
+    settings = {**QUICK, "RETRY_TIMES": 0}
     ours = run(f"{LIMITS}.ManySpider", resetting("1/2"), settings=settings, count="4")
     assert len(ours.items()) == 3
     assert max(ours.asked().values()) == 2
@@ -178,14 +176,6 @@ def test_request_on_a_connection_that_is_reset_is_repeated_once(cookies: bool) -
     assert ours.reason == "finished"
 
 
-def test_repeated_request_waits_for_its_server() -> None:
-    """As any other one: the server may have read the first one."""
-    settings = {**QUICK, "DOWNLOAD_DELAY": 0.02, "RETRY_TIMES": 0}
-    ours = run(f"{LIMITS}.ManySpider", resetting(), settings=settings, count="4")
-    assert len(ours.items()) == 4
-    assert min(ours.site.gaps(1)) >= 0.02
-
-
 def test_delays_in_download_slots_hold() -> None:
     """A delay given to a host replaces DOWNLOAD_DELAY, longer or shorter."""
     slots = {"127.4.0.1": {"delay": 0.5, "jitter": 0}, "127.4.0.2": {"delay": 0}}
@@ -194,25 +184,6 @@ def test_delays_in_download_slots_hold() -> None:
     slow, fast = ([one.started for one in ours.site.of(server)] for server in (1, 2))
     assert slow[-1] - slow[0] >= 1  # three times 0.5, less what the first one is late: at most until the second
     assert fast[-1] < slow[2]
-
-
-def test_delay_in_download_slots_replaces_rests() -> None:
-    """Those after sessions of a request each would take longer than the test may."""
-    rests = {"FRONTIER_MAX_BATCH": 1, "FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT}
-    ours = run(
-        f"{LIMITS}.ManySpider", numbered(), settings=rests | {"DOWNLOAD_SLOTS": {"127.4.0.1": {"delay": 0}}}, count="4"
-    )
-    assert len(ours.items()) == 4
-    assert ours.site.most_at_once(1) == 1
-    assert ours.stat("elapsed_time_seconds") < PROMPT
-
-
-def test_autothrottle_does_not_interfere() -> None:
-    """Scrapy's AutoThrottle may be enabled."""
-    settings = {**QUICK, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
-    ours = run(f"{LIMITS}.ManySpider", numbered(2, 5), servers=2, settings=settings, count="5")
-    assert len(ours.items()) == 10
-    assert ours.reason == "finished"
 
 
 def test_concurrent_requests_of_the_project_holds() -> None:

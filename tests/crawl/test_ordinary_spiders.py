@@ -1,6 +1,5 @@
 """Ordinary spiders run unchanged: the same pages and items as under Scrapy's own scheduler."""
 
-import gzip
 from collections import Counter
 
 import pytest
@@ -195,33 +194,6 @@ def test_crawl_spider_runs_unchanged() -> None:
     assert len(ours.items("failed")) == 1
 
 
-def mapped(site: Site) -> Script:
-    """A server whose robots.txt names an index of sitemaps, one of them compressed."""
-
-    def sitemap(kind: str, *places: str) -> str:
-        entry = "sitemap" if kind == "sitemapindex" else "url"
-        entries = "".join(f"<{entry}><loc>{site.url(place)}</loc></{entry}>" for place in places)
-        return f'<?xml version="1.0"?><{kind} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{kind}>'
-
-    xml = {"Content-Type": "application/xml"}
-    news = sitemap("urlset", "1/news/1", "1/news/2", "1/about")
-    return {
-        "1/robots.txt": Answer(f"User-agent: *\nSitemap: {site.url('1/index.xml')}\n"),
-        "1/index.xml": Answer(sitemap("sitemapindex", "1/news.xml.gz", "1/shop.xml"), headers=xml),
-        "1/news.xml.gz": Answer(gzip.compress(news.encode()), headers={"Content-Type": "application/gzip"}),
-        "1/shop.xml": Answer(sitemap("urlset", "1/shop/1", "2/shop/2", "1/news/2"), headers=xml),
-        **dict.fromkeys(("1/news/1", "1/news/2", "1/shop/1", "2/shop/2"), FINE),
-    }
-
-
-def test_sitemap_spider_runs_unchanged() -> None:
-    """Sitemaps named by robots.txt, an index, and a compressed one."""
-    ours, stock = both("MapSpider", mapped, servers=2)
-    assert ours.items() == stock.items()
-    assert ours.asked() == stock.asked()
-    assert len(ours.items("news")) == len(ours.items("shop")) == 2
-
-
 def three_servers(site: Site) -> Script:
     """30 pages."""
     return {f"{number % 3 + 1}/{number}": page(title=f"{number}") for number in range(30)}
@@ -234,14 +206,6 @@ def test_start_may_yield_requests_one_by_one(spider: str, settings: dict[str, in
     assert ours.items() == stock.items()
     assert len(ours.items()) == 33
     assert ours.asked() == stock.asked()
-
-
-def test_start_may_yield_nothing() -> None:
-    """A crawl without requests ends at once."""
-    ours = run("EmptySpider", {}, settings={**QUICK, **NO_HEARTBEAT})
-    assert ours.reason == "finished"
-    assert ours.stat("elapsed_time_seconds") < PROMPT
-    assert not ours.has_errors()
 
 
 def fenced(site: Site) -> Script:
@@ -320,14 +284,13 @@ def test_addon_works_with_default_settings() -> None:
     assert ours.stat("elapsed_time_seconds") < PROMPT
 
 
-@pytest.mark.parametrize("lane", ["auto", "off"])
-def test_a_page_that_more_pages_link_to_comes_first(lane: str) -> None:
+def test_a_page_that_more_pages_link_to_comes_first() -> None:
     """Each request of a callback counts as a link, also if its URL is known."""
     script: Script = {
         "1/": page("/a", "/b", "/once", "/twice"),
         "1/a": page("/later", "/twice"),
         **dict.fromkeys(("1/b", "1/once", "1/twice", "1/later"), page()),
     }
-    crawled = run("StartUrlsSpider", script, settings={**QUICK, "FRONTIER_FAST_LANE": lane})
+    crawled = run("StartUrlsSpider", script, settings=QUICK)
     places = crawled.site.places()
     assert places.index("1/twice") < places.index("1/once")

@@ -1,8 +1,6 @@
 """Parked connections, as the servers see them."""
 
-import signal
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +13,9 @@ from testbed.web import (
     politeness_violations,
     running_web,
 )
-from tests.crawl.crawling import crawl, crawling
-from tests.crawl.differential import SPIDERS, run
-from tests.crawl.scripted_site import Answer, page, scripted_site
+from tests.crawl.crawling import crawl
+from tests.crawl.differential import run
+from tests.crawl.scripted_site import page
 
 #: A wait of 0.3 s between any two requests to a server: longer than a new connection takes.
 WAITING = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
@@ -59,34 +57,3 @@ def test_server_that_closes_a_parked_connection_costs_nothing() -> None:
     assert len({one.connection for one in ours.site.asked}) == 4
     assert ours.stat("retry/count") == 0
     assert not [name for name in ours.crawl.stats if name.startswith("frontier/failures")]
-
-
-@pytest.mark.parametrize(("seconds", "connections"), [(1, 2), (30, 1)])
-def test_parked_connection_is_closed_before_the_server_closes_it(seconds: int, connections: int) -> None:
-    """While the only session is at another server for 1 s: ``timeout=1`` means that it is closed after 0.5 s."""
-    keep = {"Content-Type": "text/html", "Keep-Alive": f"timeout={seconds}"}
-    script = {
-        "1/0": lambda asked: Answer(f'<a href="/1">1</a><a href="{other}/slow">2</a>', headers=keep),
-        "1/1": page(),
-        "2/slow": Answer("slow", delay=1.0),
-    }
-    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 2, "FRONTIER_MAX_DELAY": 2}
-    settings |= {"FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_PARKED": 2}
-    with scripted_site(2) as site:
-        other, site.script = site.origins[1], script
-        crawl(f"{SPIDERS}.StartUrlsSpider", settings=settings, sites=",".join(site.origins), start="1/0")
-    assert site.places() == ["1/0", "2/slow", "1/1"]
-    assert len({one.connection for one in site.of(1)}) == connections
-
-
-def test_interrupt_closes_parked_connections(tmp_path: Path) -> None:
-    """Ctrl-C while all connections are parked: the crawl ends cleanly."""
-    settings = {"FRONTIER_POLITENESS": "request", "FRONTIER_MIN_DELAY": 30, "FRONTIER_MAX_PARKED": 2}
-    with scripted_site(1) as site:
-        site.script = {"1/0": page("/1"), "1/1": page()}
-        arguments = {"sites": ",".join(site.origins), "start": "1/0"}
-        with crawling(f"{SPIDERS}.StartUrlsSpider", tmp_path, settings=settings, **arguments) as process:
-            site.wait_for(1)
-            process.send_signal(signal.SIGINT)
-            assert process.wait() == 0
-    assert site.places() == ["1/0"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.crawl.crawling import crawl
 from tests.crawl.scripted_site import Answer, Asked, page, scripted_site
 
 
-@pytest.mark.parametrize("fast_lane", ["auto", "off"])
-def test_requests_to_one_server_go_at_once_as_the_project_says(fast_lane: str) -> None:
+def test_requests_to_one_server_go_at_once_as_the_project_says() -> None:
     """CONCURRENT_REQUESTS_PER_DOMAIN = 3: none of three pages is answered before all are asked for."""
     with scripted_site(1) as site:
 
@@ -21,7 +18,6 @@ def test_requests_to_one_server_go_at_once_as_the_project_says(fast_lane: str) -
         site.script = {"1/": page(*places), **{f"1{place}": answer for place in places}}
         settings = {
             "CONCURRENT_REQUESTS_PER_DOMAIN": 3,
-            "FRONTIER_FAST_LANE": fast_lane,
             "FRONTIER_GUARD_PROBES": False,
         }
         result = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))

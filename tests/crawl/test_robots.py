@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from crawlproject.urls import host_of
 from tests.crawl.differential import QUICK, Run, run, run_on
 from tests.crawl.scripted_site import Answer, Site, page, redirect, scripted_site
 
@@ -145,15 +144,6 @@ def test_server_is_given_up_after_too_many_failures() -> None:
     assert ours.reason == "finished"
 
 
-def test_copy_is_used_for_all_pages() -> None:
-    """It is requested once per server; http and https are two servers."""
-    script = {"/robots.txt": ALL, **pages(1, 2)}
-    with scripted_site(2, tls=(2,)) as site:
-        site.script = script
-        ours = run_on(site, SPIDER, settings=ROBOTS, start=places(1, 2))
-    assert [asked_for_rules(ours, server) for server in (1, 2)] == [1, 1]
-
-
 def test_copy_found_by_a_redirect_is_used_for_both_servers() -> None:
     """As from http to https: one request for both; its sitemaps and delay also apply to the second."""
     with scripted_site(2) as site:
@@ -175,17 +165,6 @@ def test_expired_copy_is_replaced() -> None:
     assert ours.asked() == {f"1/{number}": 1 for number in range(9)}
     assert asked_for_rules(ours, 1) >= 2
     assert sum(gap >= 1 for gap in ours.site.gaps(1)) <= 5  # all, at least 10, if it went on
-
-
-@pytest.mark.parametrize(("size", "again"), [(1, True), (100, False)])
-def test_number_of_copies_is_bounded(size: int, again: bool) -> None:
-    """The least recently used copy is evicted, and fetched again when needed: pages of two servers in turn."""
-    settings = {**ROBOTS, "FRONTIER_ROBOTS_CACHE_SIZE": size, "FRONTIER_MAX_SESSIONS": 1, "FRONTIER_MAX_BATCH": 1}
-    # a server must rest until the next session is chosen, or its second page is the best one
-    settings |= {"FRONTIER_POLICY": "breadth-first", "FRONTIER_MIN_DELAY": 0.3, "FRONTIER_MAX_DELAY": 0.3}
-    ours = run(SPIDER, {"/robots.txt": ALL, **pages(1, 2)}, servers=2, settings=settings, start=places(1, 2))
-    assert len(ours.items()) == 4
-    assert (asked_for_rules(ours, 1) + asked_for_rules(ours, 2) > 2) == again
 
 
 @pytest.mark.parametrize("status", [200, 503])
@@ -221,16 +200,6 @@ def test_pages_wait_in_jobdir_for_the_next_run(tmp_path: Path) -> None:
     assert set(second.site.places()) == {"1/a", "1/b"}  # repeated by the spider's start, which filters nothing
 
 
-def test_page_fails_under_scrapys_own_scheduler() -> None:
-    """There is no frontier in which it could wait: the failure is counted, and the crawl ends."""
-    settings = {**ROBOTS, "SCHEDULER": "scrapy.core.scheduler.Scheduler"}
-    script = {"1/robots.txt": Answer(status=503), "2/robots.txt": ALL, **pages(1, 2)}
-    ours = run(SPIDER, script, servers=2, settings=settings, start=places(1, 2))
-    assert ours.asked() == {"2/a": 1, "2/b": 1}
-    assert ours.stat("robotstxt/unsent") == 3
-    assert ours.reason == "finished"
-
-
 def test_robots_txt_is_fetched_through_the_proxy_of_the_page() -> None:
     """Names need not resolve here."""
     hosts = [f"http://host{number}.example.com" for number in range(20)]
@@ -240,49 +209,6 @@ def test_robots_txt_is_fetched_through_the_proxy_of_the_page() -> None:
     assert sorted(item["text"] for item in ours.items()) == sorted(hosts)
     assert sorted(one.path for one in ours.site.asked) == sorted(script)
     assert ours.stat("dns/lookups") == 0
-
-
-def test_refused_server_is_not_tried_repeatedly() -> None:
-    """Its robots.txt is refused before any request, and so are its pages: all fail."""
-    links = [f"http://127.9.0.{number}/{path}" for number in range(40) for path in "ab"]
-    with scripted_site(1) as site:
-        site.script = {"/robots.txt": ALL, "1/": page(*links)}
-        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "FRONTIER_ALLOWED_NETWORKS": host_of(site.origins[0])}
-        ours = run_on(site, SPIDER, settings=settings)
-    assert ours.asked() == {"1/": 1}
-    assert ours.reason == "finished"
-    assert len(links) <= ours.stat("guard/refused/loopback") <= len(links) + 40
-
-
-def test_pages_with_dont_obey_robotstxt_need_no_robots_txt() -> None:
-    """Each page is fetched once, and no robots.txt."""
-    script = {f"/{number}": FINE for number in range(2)}
-    with scripted_site(20) as site:
-        site.script = script
-        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8}
-        ours = run_on(site, f"{INLINE}.DisobedientSpider", settings=settings)
-    assert ours.asked() == {f"{server}/{number}": 1 for server in range(1, 21) for number in range(2)}
-    assert not any(one.path == "/robots.txt" for one in site.asked)
-
-
-@pytest.mark.parametrize("limit", [2, 3])
-def test_sitemaps_have_the_depth_of_the_servers_first_page(limit: int) -> None:
-    """Links of the listed pages are one deeper, and DEPTH_LIMIT applies to them."""
-    servers = range(2, 10)
-    with scripted_site(9) as site:
-        script = {"1/": page(site.url("1/a")), "1/a": page(*(site.url(f"{server}/") for server in servers))}
-        for server in servers:
-            listed = f"<urlset><url><loc>{site.url(f'{server}/hidden')}</loc></url></urlset>"
-            script[f"{server}/robots.txt"] = Answer(f"Sitemap: {site.url(f'{server}/map.xml')}\n")
-            script[f"{server}/map.xml"] = Answer(listed, headers={"Content-Type": "text/xml"})
-            script[f"{server}/hidden"] = page("deeper", title=f"hidden {server}")
-            script[f"{server}/"] = script[f"{server}/deeper"] = FINE
-        site.script = script
-        settings = {**ROBOTS, "FRONTIER_MAX_SESSIONS": 8, "DEPTH_LIMIT": limit, "FRONTIER_LINKS_SITEMAPS": True}
-        ours = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=site.url("1/"))
-    asked = ours.asked()
-    assert sum(asked[f"{server}/hidden"] for server in servers) == len(servers)
-    assert sum(asked[f"{server}/deeper"] for server in servers) == (len(servers) if limit == 3 else 0)
 
 
 #: A page -> its head, the header X-Robots-Tag, and whether its link is followed; the crawler is named ExampleBot.
@@ -298,8 +224,7 @@ FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", ["USER_AGENT", "ROBOTSTXT_USER_AGENT"])
-def test_links_are_not_followed_from_pages_that_forbid_it(name: str) -> None:
+def test_links_are_not_followed_from_pages_that_forbid_it() -> None:
     """To all robots, or to this one by name; also if another component has parsed the page first."""
     script = {
         f"1/{place}": Answer(
@@ -310,7 +235,11 @@ def test_links_are_not_followed_from_pages_that_forbid_it(name: str) -> None:
     with scripted_site() as site:
         site.script = script
         seeds = ",".join(f"{site.origins[0]}/{place}" for place in FOLLOWED)
-        settings = {**QUICK, "USER_AGENT": "OtherBot/1.0", name: "Mozilla/5.0 (compatible; ExampleBot/2.1)"}
+        settings = {
+            **QUICK,
+            "USER_AGENT": "OtherBot/1.0",
+            "ROBOTSTXT_USER_AGENT": "Mozilla/5.0 (compatible; ExampleBot/2.1)",
+        }
         crawled = run_on(site, "crawlproject.spiders.web.WebSpider", settings=settings, seeds=seeds)
     followed = {place for place in FOLLOWED if crawled.asked()[f"1/{place}/next"]}
     assert followed == {place for place, (*_, is_followed) in FOLLOWED.items() if is_followed}

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.crawl.differential import run_on
 from tests.crawl.scripted_site import Script, page, scripted_site
 
@@ -30,8 +28,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     return {"DUPEFILTER_CLASS": DUPEFILTER, "JOBDIR": str(folder / "job"), "CONCURRENT_REQUESTS": 2, **more}
 
 
-@pytest.mark.parametrize("kind", ["exact", "bloom"])
-def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) -> None:
+def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path) -> None:
     """With one JOBDIR: the start URL in each run, as Scrapy's start() does not filter it; other pages in one run."""
     with scripted_site() as site:
         site.script = linked()
@@ -39,7 +36,7 @@ def test_each_page_is_fetched_once_over_three_runs(tmp_path: Path, kind: str) ->
             done = run_on(
                 site,
                 "StartUrlsSpider",
-                settings=settings(tmp_path, FRONTIER_SEEN_SET=kind, CLOSESPIDER_PAGECOUNT=stop),
+                settings=settings(tmp_path, CLOSESPIDER_PAGECOUNT=stop),
                 addon=False,
             )
             assert not done.has_errors()

@@ -66,28 +66,17 @@ def test_a_newcomer_that_keeps_nobody_waiting_has_its_time() -> None:
     assert result.stat("frontier/sessions/put_off") == 0
 
 
-def test_patience_ends_before_the_server_would_be_given_up() -> None:
-    """With ``FRONTIER_MAX_FAILURES = 1`` there is no failure to spare; 0 seconds of patience: no limit."""
-    for settings in ({"FRONTIER_MAX_FAILURES": 1}, {"FRONTIER_PATIENCE": 0}):
-        with scripted_site(2) as site:
-            site.script = {"1/robots.txt": Answer("", delay=1.5), "1/": page(), "2/": page()}
-            result = crawl(WEB, settings=ONCE | settings, seeds=f"{site.url('1/')},{site.url('2/')}")
-        assert sorted(site.places()) == ["1/", "2/"]
-        assert result.stat("frontier/sessions/put_off") == 0
-
-
-@pytest.mark.parametrize("obeys", [True, False])
-def test_the_end_of_a_crawl_does_not_wait_for_silent_newcomers(obeys: bool, tmp_path: Path) -> None:
+def test_the_end_of_a_crawl_does_not_wait_for_silent_newcomers(tmp_path: Path) -> None:
     """The next run asks them again."""
     own = {"FRONTIER_MAX_SESSIONS": 2, "DOWNLOAD_TIMEOUT": 2 * PROMPT, "JOBDIR": str(tmp_path / "job")}
-    settings = ONCE | own | {"ROBOTSTXT_OBEY": obeys}
+    settings = ONCE | own
     with scripted_site(2) as site:
 
         def answer_late(_: Asked) -> Answer:
-            site.wait_for(3 if obeys else 2)  # the other server was asked, too
+            site.wait_for(3)  # the other server was asked, too
             return page()
 
-        site.script = {"1/robots.txt" if obeys else "1/": Answer(delay=2 * PROMPT), "2/": answer_late}
+        site.script = {"1/robots.txt": Answer(delay=2 * PROMPT), "2/": answer_late}
         seeds = f"{site.url('1/')},{site.url('2/')}"
         stopped = crawl(WEB, settings=settings | {"CLOSESPIDER_PAGECOUNT": 1}, seeds=seeds)
         site.script = {"1/": page()}

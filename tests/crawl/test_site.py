@@ -107,18 +107,6 @@ def test_records_without_key_and_selectors_that_raise(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*), count(DISTINCT record_key) FROM book").fetchall() == [(9, 9)]
 
 
-def test_rules_that_find_nothing_are_named_at_the_end(tmp_path: Path) -> None:
-    """A field that is on no page, and a kind of record for which there is no page."""
-    script: Script = {"1/list": page("/book/1", "/book/2"), "1/book/1": book("1", "1"), "1/book/2": book("2", "1")}
-    with shops(tmp_path, script, 1) as (site, rules):
-        file = tmp_path / "shop1.toml"
-        more = "bad = '.bad'\n[records.map]\npages = ['re:^/map']\n[records.map.fields]\nname = 'h1'\n"
-        file.write_text(f"{file.read_text()}{more}")
-        log = crawled(site, rules).crawl.log
-    assert "WARNING: shop1: book: found on none of 2 pages: bad\n" in log
-    assert "WARNING: shop1: map: no page has a URL that its patterns in pages match\n" in log
-
-
 def test_spidermon_names_fields_that_are_no_longer_found(tmp_path: Path) -> None:
     """By the settings that docs/spiders.md shows: of each site and kind of record."""
     pytest.importorskip("spidermon")
@@ -159,16 +147,6 @@ def test_wrong_rules_end_the_start(tmp_path: Path) -> None:
         ended = crawl(SITE, settings=QUICK, rules=rules)
         assert ended.exit_code == 1
         assert f"Cannot start: {tmp_path}/{told}" in ended.log if rules else f"Cannot start: {told}" in ended.log
-
-
-def test_table_render_goes_with_each_request(tmp_path: Path) -> None:
-    """As it is written."""
-    with shops(tmp_path, {"1/list": page("/book/1"), "1/book/1": book("1", "1")}, 1) as (site, rules):
-        file = tmp_path / "shop1.toml"
-        file.write_text(f"render = {{ mode = 'auto', steps = ['scroll 2'] }}\n{file.read_text()}")
-        ours = run_on(site, "tests.crawl.site_spiders.Rendered", settings=QUICK, rules=rules)
-    wishes = [item["render"] for item in ours.items() if "render" in item]
-    assert wishes == [{"mode": "auto", "steps": ["scroll 2"]}] * 2
 
 
 @pytest.mark.parametrize("spider", [WEB, SITE])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,21 +36,20 @@ def script(site: Site) -> Script:
     }
 
 
-def crawl(policy: str = "prefix", **settings: Any) -> Run:
+def crawl(**settings: Any) -> Run:
     with scripted_site(2) as site:
         site.script = script(site)
         return run_on(
             site,
             WEB,
-            settings={**SETTINGS, "FRONTIER_GUARD_PROBES": False, "FRONTIER_POLICY": policy, **settings},
+            settings={**SETTINGS, "FRONTIER_GUARD_PROBES": False, **settings},
             seeds=site.url("1/"),
         )
 
 
-@pytest.fixture(scope="module", params=["prefix", "breadth-first", "capacity"])
-def done(request: pytest.FixtureRequest) -> Iterator[Run]:
-    """A crawl by each of these policies."""
-    return crawl(request.param)
+@pytest.fixture(scope="module")
+def done() -> Run:
+    return crawl()
 
 
 def test_pages_of_sitemaps_are_fetched_once(done: Run) -> None:

@@ -42,19 +42,6 @@ def test_few_requests_go_into_traps() -> None:
     assert result.stat("finish_reason") == "finished"
 
 
-def test_visit_ids_and_calendars_of_any_form_end() -> None:
-    """Each server has a trap that no rule on URLs covers: it costs some requests, and no page is lost."""
-    spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
-    with running_web(spec) as web:
-        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
-        web.keep_records()
-    requests = [record for record in web.records() if record.kind == "request"]
-    assert 0 < len(into_traps(web.records())) <= 8 * 100
-    assert len({(record.server, record.page) for record in requests if record.page}) == 240
-    assert result.stat("guard/idle_parts") == 4
-    assert result.stat("guard/patterns") >= 4
-
-
 def calendar_site() -> dict[str, tuple[bytes, ...]]:
     """A calendar of sixty months."""
     site = {"/": (response(page("/calendar/2020/01/", "/about")),)}
@@ -76,18 +63,6 @@ def test_guard_can_be_switched_off_and_servers_released() -> None:
     assert guarded.stat("guard/demoted") > 0
     assert unguarded.stat("guard/demoted") == released.stat("guard/demoted") == 0
     assert guarded.stat("finish_reason") == "finished"
-
-
-def test_a_calendar_with_an_end_is_read_whole_over_restarts(tmp_path: Path) -> None:
-    """However little its months say."""
-    settings = {**IMPOLITE, "JOBDIR": str(tmp_path / "job")}
-    with running({"site": calendar_site()}) as roots:
-        seeds = f"{roots['site']}/"
-        first = crawl(WEB, settings=settings, seeds=seeds, max_pages="4")
-        second = crawl(WEB, settings=settings, seeds=seeds)
-        third = crawl(WEB, settings=settings, seeds=seeds)
-    assert len({item["url"] for item in (*first.items, *second.items)}) == 62
-    assert third.items == []
 
 
 #: A page that is closed to robots, and a file whose type the crawl does not read.
@@ -149,27 +124,3 @@ def test_views_of_a_page_come_last(tmp_path: Path) -> None:
     assert messages[-1] < 40 + 3 * IdleParts.MIN_COPIES
     assert len(places) - 40 <= 2 * (IdleParts.MIN_COPIES + GuardLimits.max_versions) + 10
     assert runs[0].stat("guard/idle_parts") == 2
-
-
-def versions(pages: int, count: int) -> dict[str, Answer]:
-    """Pages that link to the next one and to a new version of themselves; there are ``count`` versions of each."""
-    paths = [f"/{words(n, 2).replace(' ', '-')}" for n in range(pages)]
-    script = {"1/": script_page(paths[0])}
-    for n, path in enumerate(paths):
-        others = "".join(f'<a href="{other}">next</a>' for other in paths[n + 1 : n + 2])
-        for version in range(count):
-            body = f'<title>Page</title><p>{words(n, 100)}</p><a href="{path}?v={version + 1}">again</a>{others}'
-            script[f"1{path}?v={version}" if version else f"1{path}"] = Answer(
-                body, headers={"Content-Type": "text/html"}
-            )
-    return script
-
-
-def test_ever_new_versions_of_many_pages_end() -> None:
-    """Each page has a pattern of its own, and there are more pages than watched patterns."""
-    with scripted_site(1) as site:
-        site.script = versions(80, 8)
-        ours = run_on(site, WEB, settings=IMPOLITE, seeds=f"{site.origins[0]}/")
-    places = [place for place in ours.site.places() if not FAR(place)]
-    assert len([place for place in places if "-" in place and "?" not in place]) == 80
-    assert len([place for place in places if "?" in place]) <= 80 + 2 * IdleParts.MIN_COPIES

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from testbed.cut_off import CutOff
 from testbed.redis_server import RunningRedis
 from testbed.web import (
     Fault,
@@ -35,9 +30,7 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
-from tests.crawl.crawling import IMPOLITE, crawl
-from tests.crawl.scripted_site import page, scripted_site
-from tests.crawl.workers import Workers, fork, redis_settings, workers
+from tests.crawl.workers import Workers, redis_settings, workers
 
 #: Seconds: a busy machine may stop a process for some.
 LEASE = 5.0
@@ -136,19 +129,6 @@ def test_two_workers_share_a_crawl_and_a_third_joins(tmp_path: Path, redis_serve
         assert sum(each.kind == "request" for each in crew.records()) == asked
 
 
-@pytest.mark.long
-def test_interrupted_worker_hands_over(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Ctrl-C: the others continue its servers, and repeat nothing."""
-    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url) as crew:
-        start_two(crew)
-        wait_for_share(crew, 1, 50)
-        crew.interrupt(1)
-        crew.wait_all()
-        judge(crew, web)
-        assert reasons(crew) == ["finished", "shutdown"]
-        assert repeats(crew.seen) == overlaps(crew.seen) == []
-
-
 def test_killed_worker_is_replaced(tmp_path: Path, redis_server: RunningRedis) -> None:
     """kill -9: nothing is missing; repeated is only what was in progress or not confirmed."""
     with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, DOWNLOAD_TIMEOUT=1000) as crew:
@@ -198,92 +178,6 @@ def test_killed_redis(tmp_path: Path, redis_program: Path) -> None:
         assert "Redis was started again" in crew.all[0].log()
 
 
-@pytest.mark.long
-def test_redis_loses_the_last_writes(tmp_path: Path, redis_program: Path) -> None:
-    """Its append-only file ends earlier: the workers send again what is missing."""
-    with (
-        running_web(SPEC) as web,
-        RunningRedis(aof=True, program=redis_program) as server,
-        crew_of(tmp_path, web, server.url) as crew,
-    ):
-        start_two(crew)
-        crew.wait_for_pages(150)
-        (log,) = server.folder.rglob("*.aof")  # Redis 7 has a folder for it
-        size = log.stat().st_size
-        crew.wait_for_pages(250)
-        server.kill()
-        with log.open("r+b") as file:
-            assert file.seek(0, 2) > size
-            file.truncate(size)
-        server.start()
-        crew.wait_all()
-        judge(crew, web)
-        assert repeats(crew.seen) == []
-
-
-@pytest.mark.long
-def test_redis_loses_that_a_worker_has_left(tmp_path: Path, redis_program: Path) -> None:
-    """Who has its servers now knows pages as done whose links have never arrived: they are fetched again."""
-    spec = replace(SPEC, pages=800, links_per_page=1, links_sigma=0.0, local_share=0.0)  # few links lead to a page
-    with (
-        running_web(spec) as web,
-        RunningRedis(aof=True, program=redis_program) as server,
-        crew_of(tmp_path, web, server.url) as crew,
-    ):
-        web.limit(40)  # for each: so far worker 1 has not fetched what it fetches later
-        for sessions in (2, 4, 4):
-            crew.add(FRONTIER_MAX_SESSIONS=sessions)
-        wait_for_share(crew, 1, 30)
-        wait_for_share(crew, 2, 30)
-        crew.pause(2)  # the last links of worker 1 wait in its inbox
-        (log,) = server.folder.rglob("*.aof")
-        size = log.stat().st_size
-        web.limit(120)  # the crawl does not end before that
-        wait_for_share(crew, 1, 60)
-        taken = crew.all[0].log().count(" loaded: ")
-        crew.interrupt(1)
-        crew.until(lambda: 1 not in crew.running(), "worker 1 has left")
-        crew.until(lambda: crew.all[0].log().count(" loaded: ") > taken, "worker 0 has its servers")
-        server.kill()
-        with log.open("r+b") as file:
-            file.truncate(size)
-        server.start()
-        crew.resume(2)
-        web.limit(math.inf)
-        crew.wait_all()
-        assert missing(web.web, crew.records()) == []
-        assert repeats(crew.seen)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", ["cut", "freeze", "mute"])
-def test_redis_away(tmp_path: Path, redis_server: RunningRedis, how: str) -> None:
-    """Away for longer than the lease: hand-outs stop in time; then all goes on, nobody is taken for dead."""
-    with (
-        running_web(replace(SPEC, pages=1200)) as web,  # more than are fetched before that
-        CutOff(redis_server.url) as line,
-        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
-    ):
-        start_two(crew)
-        wait_for_share(crew, 1)
-        crew.wait_for_pages(150)
-        getattr(line, how)()
-        crew.until(lambda: all("Redis does not answer" in worker.log() for worker in crew.all), "Redis is missed")
-        crew.until(lambda: is_quiet(crew, LEASE), "nothing is handed out")
-        assert crew.pages() < 1200
-        line.heal()
-        crew.wait_all()
-        judge(crew, web)
-        assert repeats(crew.seen) == []
-        assert "Other workers took over" not in crew.all[0].log() + crew.all[1].log()
-
-
-def is_quiet(crew: Workers, seconds: float) -> bool:
-    """Whether no request has arrived for so long, by the clock of the web's log."""
-    latest = max((each.arrival for each in crew.records() if each.kind == "request"), default=0.0)
-    return latest < time.monotonic() - seconds
-
-
 def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Every worker ends with a critical message; nothing is written that a later crawl could take for its own."""
     spec = WebSpec(servers=40, pages=2000, seed=4, time_scale=1, idle_timeout=300)
@@ -304,103 +198,3 @@ def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
 def keys_of(client: redis.Redis) -> set[str]:
     """Kinds of keys in Redis."""
     return {"inbox" if re.fullmatch(rb"\{web:\d+\}:i", key) else key.decode() for key in client.scan_iter()}
-
-
-@pytest.mark.long
-def test_no_worker_ends_before_the_last_page(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """A slow page on one worker keeps the others alive, and its links are crawled."""
-    settings = redis_settings(redis_server.url, **SETTINGS)
-    with (
-        scripted_site(servers=2) as site,
-        Workers(tmp_path, None, settings, "web", {"seeds": site.url("1/")}, start=fork) as crew,
-    ):
-        slow = replace(page("/late", site.url("2/late")), delay=3 * LEASE)
-        site.script = {"1/": page("/slow", site.url("2/")), "1/slow": slow}
-        site.script |= dict.fromkeys(("1/late", "2/", "2/late"), page())
-        for _ in range(3):
-            crew.add()
-        crew.wait_all()
-        assert sorted(site.places()) == ["1/", "1/late", "1/slow", "2/", "2/late"]
-        assert set(site.places()[-2:]) == {"1/late", "2/late"}
-        elapsed = [worker.stats()["elapsed_time_seconds"] for worker in crew.all]
-        assert min(elapsed) > 2 * LEASE
-
-
-@pytest.mark.long
-def test_disk_without_space_ends_the_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """In order, with one message; another worker continues at once, not after the lease."""
-    settings = {**SETTINGS, "FRONTIER_LEASE": 1000.0, "SPIDER_MODULES": "tests.crawl.failing_workers"}
-    with running_web(SPEC) as web, crew_of(tmp_path, web, redis_server.url, **settings) as crew:
-        crew.spider = "full_disk"
-        crew.add()
-        crew.add(TEST_FULL_AFTER=5)
-        crew.all[1].fate = "kill"  # its exit code is not 0
-        assert crew.wait_all() == [0, 1]
-        judge(crew, web, Fault("full", 0.0, math.inf, crew.all[1].address))
-        assert reasons(crew) == ["finished", "store_failed"]
-        assert "CRITICAL: The local copy of the frontier cannot be used" in crew.all[1].log()
-        assert "Traceback" not in crew.all[1].log()
-
-
-@pytest.mark.long
-def test_requests_that_cannot_be_stored_do_not_keep_the_crawl_from_ending(
-    tmp_path: Path, redis_server: RunningRedis
-) -> None:
-    """They are done from memory; then the pages that yielded them are acknowledged."""
-    settings = redis_settings(redis_server.url, **SETTINGS, SPIDER_MODULES="tests.crawl.failing_workers")
-    with (
-        scripted_site() as site,
-        Workers(tmp_path, None, settings, "unstored", {"site": site.url("1/")}, start=fork) as crew,
-    ):
-        site.script = dict.fromkeys(("1/", "1/stored", "1/kept", "1/kept/too"), page())
-        crew.add()
-        crew.wait_all()
-        assert sorted(site.places()) == ["1/", "1/kept", "1/kept/too", "1/stored"]
-        assert len(crew.items()) == 2
-        assert reasons(crew) == ["finished"]
-        assert redis_server.client().hget("{unstored:0}:m", "owner") == b""
-
-
-def test_own_dupefilter_of_a_killed_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
-    """Its file in JOBDIR has only requests that Redis has: the others are made again, and must not count as seen."""
-    settings = redis_settings(
-        redis_server.url,
-        **IMPOLITE,
-        DUPEFILTER_CLASS="tests.backends.test_held_file.FlushingFilter",
-        JOBDIR=str(tmp_path),
-        FRONTIER_LEASE=LEASE,
-        FRONTIER_PARTITIONS=4,
-    )
-    with scripted_site() as site:
-        site.script = {"1/": page("/a", "/b"), "1/a": page("/c"), "1/b": page(), "1/c": page()}
-        run = partial(crawl, "tests.crawl.resumable_spiders.DyingSpider", site=site.url("1/"))
-        # long enough that Redis has nothing when it dies
-        assert run(settings={**settings, "FRONTIER_COMMIT_INTERVAL": 5}, stop="1").exit_code == -signal.SIGKILL
-        assert run(settings=settings).exit_code == 0
-        assert set(site.places()) == {"1/", "1/a", "1/b", "1/c"}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("times", [1, 2])
-def test_interrupt_while_redis_is_away(tmp_path: Path, redis_server: RunningRedis, times: int) -> None:
-    """The first Ctrl-C ends the worker within about a lease, the second at once."""
-    with (
-        running_web(SPEC) as web,
-        CutOff(redis_server.url) as line,
-        crew_of(tmp_path, web, line.url, FRONTIER_REDIS_TIMEOUT=1) as crew,
-    ):
-        crew.add()
-        crew.wait_for_pages(100)
-        line.freeze()
-        crew.interrupt(0)
-        if times == 2:
-            crew.until(lambda: "Received SIGINT" in crew.all[0].log(), "the signal arrived")
-            crew.interrupt(0)
-        crew.all[0].process.wait(120)
-        assert times == 2 or "Redis did not answer" in crew.all[0].log()
-        line.heal()
-        crew.add()
-        crew.all[0].fate = "kill"
-        crew.wait_all()
-        crew.faults.append(Fault("kill", 0, 1e12, crew.all[0].address))
-        judge(crew, web)

@@ -2,9 +2,7 @@
 
 import json
 import os
-import socketserver
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Spider
 
-from crawlproject.frontier import Entry
-from crawlproject.requests.codec import RequestCodec
-from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.loops import LOG_EVERY
 from crawlproject.workers.partitions import Partitions
 from testbed.children import free_port
@@ -73,27 +67,6 @@ def refusal(site: Site, url: str | None, **settings: Any) -> str:
     return errors[0].partition("Cannot start: ")[2]
 
 
-class Tale(socketserver.StreamRequestHandler):
-    """Answers INFO as its server says, everything else with OK."""
-
-    def handle(self) -> None:
-        while line := self.rfile.readline():
-            words = [self.rfile.readline() and self.rfile.readline().strip() for _ in range(int(line[1:]))]
-            info: bytes = self.server.info  # type: ignore[attr-defined]
-            self.wfile.write(b"$%d\r\n%b\r\n" % (len(info), info) if words[0].upper() == b"INFO" else b"+OK\r\n")
-
-
-@contextmanager
-def pretending(**info: str) -> Iterator[str]:
-    """The URL of a server that says of itself what ``info`` says."""
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tale) as server:
-        server.daemon_threads = True
-        server.info = "".join(f"{name}:{value}\r\n" for name, value in info.items()).encode()  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"redis://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
 def test_servers_that_cannot_be_used(site: Site) -> None:
     """Each names the setting that says where Redis is."""
     assert refusal(site, "http://a").startswith("REDIS_URL='http://a': must be redis://")
@@ -103,24 +76,6 @@ def test_servers_that_cannot_be_used(site: Site) -> None:
     )
     named = refusal(site, None, REDIS_HOST="127.0.0.1", REDIS_PORT=port)
     assert named.startswith(f"REDIS_HOST=redis://127.0.0.1:{port}/0: cannot be reached: ")
-    with pretending(redis_version="6.0.16", role="master") as url:
-        assert refusal(site, url) == f"REDIS_URL={url}: Redis 6.0.16 is too old: 6.2 or newer is needed"
-    with pretending(redis_version="7.0.0", role="slave", master_host="one", master_port="1") as url:
-        assert "is a replica, which cannot be written to: give the address of the primary, one:1" in refusal(site, url)
-    with pretending(redis_version="7.0.0", maxmemory_policy="allkeys-lru", maxmemory="99") as url:
-        assert "maxmemory-policy allkeys-lru would delete parts of the crawl" in refusal(site, url)
-
-
-def test_passwords_and_tls(site: Site, redis_program: Path) -> None:
-    with RunningRedis(password="right", program=redis_program) as server:
-        url = server.url.replace(":right@", ":wrong@")
-        refused = refusal(site, url)
-        assert "wrong or missing user name or password: " in refused
-        assert "wrong@" not in refused
-        plain = server.url.replace("redis://:right@", "rediss://")
-        refused = refusal(site, plain, FRONTIER_REDIS_TIMEOUT=0.5)  # a server without TLS waits for more
-        assert refused.startswith(f"REDIS_URL={plain}: no answer in time: ")
-        assert refused.endswith("(if it expects no TLS, use redis://)")
 
 
 def test_keys_of_others(site: Site, redis_server: RunningRedis) -> None:
@@ -224,17 +179,6 @@ def test_items_of_the_same_crawl_are_not_overwritten(site: Site, redis_server: R
     assert work(site, redis_server.url, **feeds).stat("finish_reason") == "finished"
 
 
-def test_redis_goes_while_the_crawl_starts(redis_server: RunningRedis) -> None:
-    """The crawl ends in order."""
-    settings = {**IMPOLITE, "FRONTIER_BACKEND": "redis", "REDIS_URL": redis_server.url}
-    done = crawl("tests.crawl.start_urls_spiders.LateSpider", settings=settings)
-    assert done.stat("finish_reason") == "store_failed", done.log
-    assert done.log.count("CRITICAL: Cannot start: REDIS_URL=redis://a: has gone") == 1
-    assert "Traceback" not in done.log
-    with redis_server.client() as client:
-        assert client.keys("*") == []
-
-
 # while it runs
 
 #: Seconds. In its last fifth nothing is handed out: what is in progress at its end would be asked for again.
@@ -276,13 +220,7 @@ def finished(process: Forked, folder: Path, site: Site) -> Crawl:
     return done
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        "memory",
-        *(pytest.param(trouble, marks=pytest.mark.long) for trouble in ("replica", "scripts", "access", "disk")),
-    ],
-)
+@pytest.mark.parametrize("trouble", ["memory", pytest.param("scripts", marks=pytest.mark.long)])
 def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
     """The crawl waits, says so once a minute, and goes on; no page is fetched twice."""
     began = time.monotonic()
@@ -291,15 +229,6 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
         if trouble == "memory":
             client.config_set("maxmemory", 1)
             reason = "its memory is full"
-        elif trouble == "replica":
-            client.replicaof("127.0.0.1", free_port())
-            reason = "is a replica"
-        elif trouble == "access":
-            client.execute_command("ACL", "SETUSER", "default", "-evalsha")
-            reason = "the user may not do this"
-        elif trouble == "disk":
-            _fail_to_save(client, redis_server)
-            reason = "MISCONF"
         else:
             client.script_flush()
             reason = ""
@@ -310,10 +239,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
             while count != (count := len(site.places())):  # the lease is over: nothing is handed out
                 time.sleep(1)
             assert count < 151
-            client.config_set("stop-writes-on-bgsave-error", "no")
             client.config_set("maxmemory", 0)
-            client.replicaof("NO", "ONE")
-            client.execute_command("ACL", "SETUSER", "default", "+evalsha")
         site.script = {**site.script, **LONG}
         done = finished(process, tmp_path, site)
     minutes = (time.monotonic() - began) // LOG_EVERY
@@ -324,51 +250,7 @@ def test_redis_refuses_for_a_while(trouble: str, site: Site, redis_server: Runni
     assert done.stat("workers/lost") == 0
 
 
-def _fail_to_save(client: Any, server: RunningRedis) -> None:
-    """Redis refuses writes when it could not write its snapshot, as on a full disk."""
-    (server.folder / "dump.rdb").unlink(missing_ok=True)
-    (server.folder / "dump.rdb").mkdir()
-    client.config_set("save", "3600 1")
-    client.bgsave()
-    until(lambda: client.info("persistence")["rdb_last_bgsave_status"] != "ok")
-
-
-class Other(Spider):
-    """Has a callback that the worker's spider has not."""
-
-    name = "other"
-
-    def parse_other(self, response: Any) -> None:
-        pass
-
-
-def test_messages_that_cannot_be_read(site: Site, redis_server: RunningRedis, tmp_path: Path) -> None:
-    """Each is counted and removed; one error for all of them, and one for requests; what is good in them is used."""
-    good = encode_message([Entry(site.url("1/sent"), 1.0)])
-    spider = Other()
-    unknown = Request(site.url("1/unknown"), callback=spider.parse_other)
-    payload = RequestCodec(spider, []).encode(unknown)
-    inbox = f"{partition(site)}:i"
-    with redis_server.client() as client, at_work(site, redis_server, tmp_path) as (process, _):
-        messages = [b"", b"x" * 100, bytes([good[0] + 1]) + good[1:], good[:-1], good[:20] + b"x" + good[21:]]
-        messages.append(encode_message([Entry(unknown.url, 1.0, 0, 0, payload)]))
-        messages.append(encode_message([Entry(site.url("1/x") + "x" * 70_000, 1.0)]))
-        for message in messages:
-            client.xadd(inbox, {"b": message})
-        client.xadd(inbox, {"other": "field"})
-        client.xadd(inbox, {"b": good})
-        site.script = {**site.script, "1/sent": page()}
-        process.wait()
-        done = read_results(tmp_path, process.returncode, (tmp_path / "log").read_text())
-        assert done.stat("finish_reason") == "finished", done.log
-        assert client.xlen(inbox) == 0
-    assert done.stat("workers/received/bad") == 7
-    assert done.stat("frontier/received/bad") == 1
-    assert done.log.count("cannot be read (others are only counted)") == 2
-    assert "1/sent" in site.places()
-
-
-@pytest.mark.parametrize("what", ["journal", "snapshot", "record"])
+@pytest.mark.parametrize("what", ["journal", "snapshot"])
 def test_damaged_partition(what: str, site: Site, redis_server: RunningRedis) -> None:
     """The worker ends with an error that names the partition's key; nothing is deleted."""
     assert work(site, redis_server.url).stat("finish_reason") == "finished"
@@ -378,16 +260,14 @@ def test_damaged_partition(what: str, site: Site, redis_server: RunningRedis) ->
         assert client.exists(journal)
         if what == "journal":
             client.lset(journal, 0, b"damaged")
-        elif what == "snapshot":
+        else:
             client.rpush(f"{name}:s:1", b"damaged")
             client.hset(f"{name}:m", "gen", "1")
-        else:
-            client.hset(f"{name}:m", "seq", "many")
         done = work(site, redis_server.url)
         assert done.stat("finish_reason") == "store_failed"
         errors = [line for line in done.log.splitlines() if " CRITICAL: " in line]
         assert len(errors) == 1
-        keys = {"journal": f"{name}:j: ", "snapshot": f"{name}:s:1: ", "record": f"{name}:m: "}
+        keys = {"journal": f"{name}:j: ", "snapshot": f"{name}:s:1: "}
         assert keys[what] in errors[0]
         assert "Traceback" not in done.log
         assert client.exists(journal)

@@ -59,8 +59,6 @@ class Outcome:
     failed: frozenset[str]
     #: Of pytest, of all its runs.
     output: str
-    #: Of those that passed: failed the first time.
-    passed_again: frozenset[str] = frozenset()
 
 
 def prepared(folder: Path) -> Path:
@@ -105,9 +103,7 @@ def run(source: Path, folder: Path, *tests: str) -> Outcome:
     if not first.failed:
         return first
     again = _pytest(folder, needed, "--last-failed", *paths)
-    passed_again = first.failed & again.passed
-    output = f"{first.output}\n{again.output}"
-    return Outcome(first.passed | again.passed, first.failed - again.passed, output, passed_again)
+    return Outcome(first.passed | again.passed, first.failed - again.passed, f"{first.output}\n{again.output}")
 
 
 def _pytest(folder: Path, needed: Path, *arguments: str) -> Outcome:

@@ -118,7 +118,11 @@ class FastLane:
         self._count("lane/requests")
         engine = self._engine
         more = (engine.spider,) if engine._downloader_fetch_needs_spider else ()
-        return await ensure_awaitable(engine.downloader.fetch(request, *more))
+        self._under_way.item_begins()  # it calls the request done a turn of the loop before its answer is here
+        try:
+            return await ensure_awaitable(engine.downloader.fetch(request, *more))
+        finally:
+            self._under_way.item_ends()
 
 
 def open_lane(crawler: Crawler) -> FastLane | None:
