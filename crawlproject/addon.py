@@ -69,7 +69,7 @@ REPOSITORY_MIDDLEWARE = {
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
     "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
-    "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
+    "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots.CappedRobotParser",
 }
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.

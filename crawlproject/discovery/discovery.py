@@ -15,7 +15,7 @@ from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
 from crawlproject.discovery.probes import Probes
 from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
-from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
+from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.discovery.trap_guard import TrapGuard
 from crawlproject.engine import Crawl, stats_of
@@ -277,8 +277,8 @@ class Discovery:
         if is_own or self._frontier.server(key) is not None:
             agent = self._agent or request.headers.get(b"User-Agent") or b"*"
             self._set_crawl_delay(key, robotparser.crawl_delay(agent))
-        if is_own and isinstance(robotparser, NamesSitemaps):
-            self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
+        if is_own and (sitemaps := getattr(robotparser, "sitemaps", ())):  # Scrapy's parsers do not read them
+            self._push_sitemaps(self._sitemaps.of_robots(sitemaps, request))
 
     def answered(self, response: Response) -> None:
         """Learn from the media type of any response."""

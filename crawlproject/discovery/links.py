@@ -286,8 +286,8 @@ class LinkIntake:
                 refused[reason].append(url)
             else:
                 wanted.append(url)
-        if refused:
-            self._fates.refused(refused)
+        for reason, refusals in refused.items():
+            self._fates.refuse(reason, refusals)
         return wanted, file_like
 
     def canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
