@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.aliases import HostAliases
-from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps, link_filter
+from crawlproject.discovery.link_rules import link_filter
+from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
-from crawlproject.discovery.probes import Probes
-from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
 from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
-from crawlproject.discovery.trap_guard import TrapGuard
+from crawlproject.discovery.trap_guard import Probes, TrapGuard
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.live_limits import ORDERED
+from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.links import sitemap_callback
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.following import LinkOptions
+from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import Reason
@@ -48,6 +50,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Entries of other workers processed per turn of the event loop: 0.1 s if all are requests.
+RECEIVED_STEP = 500
+
+#: Larger depths of other workers' entries are refused.
+MAX_DEPTH = (1 << 31) - 1
+
 
 @dataclass(frozen=True)
 class DiscoveryPorts:
@@ -68,8 +76,9 @@ class DiscoveryPorts:
 class Discovery:
     """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
 
-    Stats: ``frontier/crawl_delays``; ``fates/link/unserializable``: links to such servers whose callback cannot be
-    stored.
+    Stats: ``frontier/crawl_delays``; ``frontier/received`` (entries), ``frontier/received/bad`` (not readable),
+    ``frontier/received/new``, ``frontier/received/seen``; ``fates/link/unserializable``: links to such servers whose
+    callback cannot be stored.
     """
 
     def __init__(
@@ -89,7 +98,8 @@ class Discovery:
         self._fates = ports.fates
         self._queued, self._enqueue = ports.queued, ports.enqueue
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
-        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
+        traps = TrapOptions.of(crawler)
+        self._guard = TrapGuard(frontier, seen, backend, traps, probes) if traps.is_guarded else None
         self._live, self._refuse = ports.limits, ports.refuse
         self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
@@ -110,18 +120,8 @@ class Discovery:
             rules, self._guard, self._limits, self._files, backend.exchange, self._aliases, ports.limits
         )
         self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
-        self._received = ReceivedEntries(
-            backend,
-            seen,
-            ports.quality,
-            stats,
-            files=self._files,
-            limits=self._limits,
-            guard=self._guard,
-            aliases=self._aliases,
-            fates=ports.fates,
-        )
-        self._has_lost = False
+        self.new_share = NewShare()
+        self._has_lost = self._has_logged_bad = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates, owners)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
@@ -200,15 +200,40 @@ class Discovery:
         for start in range(0, len(entries), RECEIVED_STEP):
             if start:
                 yield
-            links, requests = self._received.read(list(entries[start : start + RECEIVED_STEP]))
-            queued, raised = self._received.links(links)
+            links: list[Entry] = []
+            requests: list[Request] = []
+            some = entries[start : start + RECEIVED_STEP]
+            self._stats.inc_value("frontier/received", len(some))
+            for entry in some:
+                self._sort_received(entry, links, requests)
+            queued, raised = self._links.received(links)
+            self.new_share.learn(len(queued) + len(raised), len(queued))
             self._frontier.push(queued)
-            self._frontier.raise_quality(raised)
+            self._frontier.raise_quality([(url, gain) for url, gain in raised if gain])
             if queued:
                 self._queued(len(queued), queued[0])
             new = sum(self._enqueue(request) for request in requests)
-            self._received.count("/new", new)
-            self._received.count("/seen", len(requests) - new)
+            self._stats.inc_value("frontier/received/new", len(queued) + new)
+            self._stats.inc_value("frontier/received/seen", len(raised) + len(requests) - new)
+
+    def _sort_received(self, entry: Entry, links: list[Entry], requests: list[Request]) -> None:
+        """Add an entry of another worker to ``links``, or its request to ``requests``; count one that is damaged."""
+        try:
+            _check(entry)
+            if entry.payload is None:
+                links.append(entry)
+                return
+            request = self._backend.unpack(entry)
+            if self._backend.is_link(entry):
+                links.append(entry)
+            else:
+                requests.append(request)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._stats.inc_value("frontier/received/bad")
+            if not self._has_logged_bad:
+                self._has_logged_bad = True
+                text = "An entry from another worker cannot be read (others are only counted): %.200s: %.200s"
+                logger.error(text, entry.url, error)
 
     # called by the scheduler
 
@@ -301,7 +326,7 @@ class Discovery:
         for found in self._links.find_in_steps(links, self._backend.pack_callback(links.callback)):
             if found is not None:
                 entries = self._backend.hold(found.entries, links.response)
-                elsewhere = len(found.sent) * self._received.new_share.value
+                elsewhere = len(found.sent) * self.new_share.value
                 self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap", elsewhere=elsewhere)
                 self._frontier.raise_quality(found.raised)
                 if entries:
@@ -336,3 +361,16 @@ class Discovery:
             self._frontier.push_sitemap(entry)
         if entries:
             self._queued(len(entries), entries[0])
+
+
+def _check(entry: Entry) -> None:
+    """Raise ValueError or TypeError for values that the frontier does not take."""
+    if not (isinstance(entry.url, str) and type(entry.priority) is type(entry.depth) is int):
+        raise TypeError("values of wrong types")
+    if not (abs(entry.priority) <= MAX_PRIORITY and 0 <= entry.depth <= MAX_DEPTH):
+        raise ValueError(f"priority {entry.priority}, depth {entry.depth}")
+    if not (isfinite(entry.quality) and entry.quality >= 0):
+        raise ValueError(f"quality {entry.quality!r}")
+    if not (entry.payload is None or type(entry.payload) is bytes):
+        raise TypeError(f"payload {type(entry.payload)}")
+    server_key(entry.url)
