@@ -16,7 +16,7 @@ from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, NEAR_DUPL
 from crawlproject.storage.link_file import LinkRecord
 from crawlproject.urls import server_key, why_none
 from crawlproject.urls.fates import Reason
-from crawlproject.urls.known_urls import remembering
+from crawlproject.urls.link_filter import remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -85,7 +85,6 @@ class CappedRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Called by RobotsMiddleware."""
         is_long = len(robotstxt_body) > MAX_ROBOTS_TXT
         if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
             robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].decode("utf-16", "ignore").encode()
