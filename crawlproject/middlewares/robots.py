@@ -60,9 +60,6 @@ MIN_CACHE_TIME = 3600.0
 #: Bytes of a robots.txt that count as one copy in ``FRONTIER_ROBOTS_CACHE_SIZE``.
 COPY_SIZE = 4096
 
-#: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
-MAX_SEEDS_LOGGED = 100
-
 #: Why a file that ends too early is unavailable: the missing half may disallow what the other one allows.
 _HALF = "it is incomplete"
 
@@ -159,8 +156,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
         self._retry_at: dict[str, float] = {}  # by server, of unavailable files
-        self._seeds_logged = 0
-        self._lines = FewLines(logger)
+        self._lines, self._lines_of_seeds = FewLines(logger), FewLines(logger)
         self._parsed = Receivers(crawler, robots_parsed)
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
@@ -248,11 +244,12 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         }
         if "proxy" in page.meta:
             meta["proxy"] = page.meta["proxy"]
-        for hops in range(MAX_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
             response = await side_answer(self.crawler, request)
-            target = _redirect_target(response)
-            if target is None or hops == MAX_REDIRECTS:
+            location = header(response.headers, b"Location") if response.status in REDIRECTS else None
+            target = resolve_redirect(reference_of(location), response.url) if location else None
+            if target is None:
                 break
             url = target
         return response
@@ -288,7 +285,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             is_first, then = key not in self._retry_at, "disallowed until it can be fetched"
             until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         else:
-            was_given_up, most = frontier.is_given_up(key), self._options.max_failures
+            most = self._options.max_failures
             error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
             until = frontier.robots_failed(key, retry_after, error, most)
             failures = frontier.robots_failures(key)
@@ -297,14 +294,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             if until == inf:
                 self._stats.inc_value("robotstxt/given_up")
                 then = f"given up after {failures} tries (FRONTIER_ROBOTS_MAX_FAILURES)"
-                then = "given up" if was_given_up else then
         self._retry_at[key] = until
         level = logging.INFO if is_first or until == inf else logging.DEBUG
-        if not page.meta.get("depth") and self._seeds_logged < MAX_SEEDS_LOGGED:
-            self._seeds_logged += 1
-            level = logging.WARNING
-        log = logger.log if level == logging.WARNING else self._lines.log
-        log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
+        lines, level = (self._lines, level) if page.meta.get("depth") else (self._lines_of_seeds, logging.WARNING)
+        lines.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
 
     def _text_of(self, server_key: str) -> str | None:
@@ -317,10 +310,3 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             request.meta[ROBOTS_RECEIVED] += len(data)
             if request.meta[ROBOTS_RECEIVED] > MAX_ROBOTS_TXT:
                 raise StopDownload(fail=False)
-
-
-def _redirect_target(response: Response) -> str | None:
-    location = header(response.headers, b"Location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    return resolve_redirect(reference_of(location), response.url)

@@ -77,7 +77,8 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         is_repeated = timing.reused and self._is_repeated(request, exception.__cause__)
         if is_repeated or (timing.reused and is_disconnection(exception.__cause__)):
             failed = False  # the server closed an idle connection as we used it: not a fault
-        if self._is_of_one_proxy(request, exception):
+        # while all requests take one proxy, servers rest after its failures: no URL can be fetched without it
+        if len(self._proxies) > 1 and request.meta.get("proxy") and is_of_proxy(exception):
             label, failed = Reason.PROXY, False
         if not is_repeated:
             self._stats.inc_value(f"frontier/failures/{label}")
@@ -115,13 +116,6 @@ class ServerTimingMiddleware(CrawlerMiddleware):
         is_lost = is_disconnection(cause) or isinstance(cause, ConnectionError)
         return is_lost and request.method in ("GET", "HEAD") and frontier is not None and frontier.handed_out(request)
 
-    def _is_of_one_proxy(self, request: Request, exception: Exception) -> bool:
-        """Whether one of several proxies failed, so that the next request to the server may take another.
-
-        While all requests take one proxy, servers rest after its failures: no URL can be fetched without it.
-        """
-        return len(self._proxies) > 1 and bool(request.meta.get("proxy")) and is_of_proxy(exception)
-
     def _record(self, measurement: Measurement) -> None:
         frontier = frontier_of(self._crawler)
         if frontier is not None:
@@ -129,12 +123,9 @@ class ServerTimingMiddleware(CrawlerMiddleware):
 
 
 def _write_meta(meta: dict[str, Any], timing: Timing) -> None:
-    meta["dns_time"] = timing.dns_time
-    meta["connect_time"] = timing.connect_time
-    meta["tls_time"] = timing.tls_time
-    meta["response_time"] = timing.response_time
+    for name in ("dns_time", "connect_time", "tls_time", "response_time", "connection_requests"):
+        meta[name] = getattr(timing, name)
     meta["connection_reused"] = timing.reused
-    meta["connection_requests"] = timing.connection_requests
 
 
 def _measure(request: Request, timing: Timing, response: Response) -> Measurement:
