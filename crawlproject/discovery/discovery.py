@@ -90,32 +90,21 @@ class Discovery:
         ports: DiscoveryPorts,
     ) -> None:
         assert crawler.spider is not None
-        options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
+        options, stats = LinkOptions.of(crawler), stats_of(crawler)
         self._stats = stats
-        self._spider = spider
-        self._frontier = frontier
-        self._backend = backend
-        self._fates = ports.fates
-        self._queued, self._enqueue = ports.queued, ports.enqueue
+        self._spider = spider = crawler.spider
+        self._frontier, self._seen, self._backend, self._exchange = frontier, seen, backend, backend.exchange
+        self._fates, self._live, self._quality = ports.fates, ports.limits, ports.quality
+        self._queued, self._enqueue, self._refuse = ports.queued, ports.enqueue, ports.refuse
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
         traps = TrapOptions.of(crawler)
         self._guard = TrapGuard(frontier, seen, backend, traps, probes) if traps.is_guarded else None
-        self._live, self._refuse = ports.limits, ports.refuse
         self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
-        self._exchange = backend.exchange
-        self._quality = ports.quality
-        self._seen = seen
         self._owners = owners = Crawl.of(crawler).part(Owners)
-        self._aliases = HostAliases(
-            frontier,
-            seen,
-            backend,
-            self._are_alike,
-            stats.inc_value,
-            is_on=DuplicateOptions.of(crawler).aliases,
-        )
+        aliases = DuplicateOptions.of(crawler).aliases
+        self._aliases = HostAliases(frontier, seen, backend, self._are_alike, stats.inc_value, is_on=aliases)
         checks = LinkChecks(
             rules, self._guard, self._limits, self._files, backend.exchange, self._aliases, ports.limits
         )
@@ -125,12 +114,9 @@ class Discovery:
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates, owners)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
-    # called by middlewares, see ``PageIntake``
+    # ``PageIntake``
 
     def push_links(self, links: Links) -> Iterator[None]:
-        """Queue the new links of a page or sitemap, in steps of at most 0.1 s so that the caller can yield to the
-        event loop. O(links).
-        """
         if links.kind == "sitemap index":
             self._push_sitemaps(self._sitemaps.of_index(links), links.response)
             return
@@ -141,7 +127,6 @@ class Discovery:
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[some])))
 
     def canonical(self, links: Links) -> list[str | None]:
-        """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
         return self._links.canonical(links, links.hrefs)
 
     def links_counted(self, name: str) -> int:
@@ -149,20 +134,14 @@ class Discovery:
         return self._links.counts[name]
 
     def page_fetched(self, key: str, quality: float) -> None:
-        """Count a fetched page of the server ``key``, of this ``quality``."""
         self._limits.fetched(key, quality)
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:
-        """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled.
-
-        O(length of ``hosts``).
-        """
         url, server = f"{key}/", self._frontier.server(key)
         if server is None or not self._aliases.is_suspected(key, hosts) or not self._links.wants(url):
             return
@@ -174,7 +153,6 @@ class Discovery:
             self._frontier.raise_quality([(url, best)])
 
     def merge(self, key: str, main: str) -> None:
-        """See ``PageIntake``."""
         self._aliases.merge(key, main)
 
     def _are_alike(self, key: str, main: str) -> bool:
@@ -269,7 +247,6 @@ class Discovery:
         return live.has_patterns and entry.priority < ORDERED and live.refuses(entry.url, entry.depth)
 
     def limits_changed(self) -> None:
-        """Obey new page limits. O(servers), plus O(URLs) of those that are full now."""
         self._limits.load([server.key for server in self._frontier.servers])
 
     def rewrite(self, server: Server) -> Iterator[int]:
@@ -306,11 +283,9 @@ class Discovery:
             self._push_sitemaps(self._sitemaps.of_robots(sitemaps, request))
 
     def answered(self, response: Response) -> None:
-        """Learn from the media type of any response."""
         self._files.learn(response)
 
     def close(self) -> None:
-        """Close the link record."""
         self._links.close()
 
     def _set_crawl_delay(self, key: str, delay: float | None) -> None:

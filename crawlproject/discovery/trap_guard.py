@@ -148,8 +148,8 @@ class TrapGuard:
         """Continue with what was learned of the stored servers ``keys``. O(servers)."""
         for server in map(self._frontier.servers.__getitem__, keys):
             self._guard.restored(server)
-            if server.demoted_because and self._is_released(server.key):
-                self._frontier.servers.rank_last(server, "")
+            if self._is_released(server.key):
+                self._rank_normally(server)
 
     def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
         """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
@@ -173,17 +173,14 @@ class TrapGuard:
             self._stats.inc_value("guard/demoted", len(last | versions))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
             entries = [_as_version(entry) if entry.url in versions else entry for entry in entries]
-            followed = [entry for entry in entries if not (entry.url in versions and self._is_spent(entry.url))]
+            server_of, spent = self._frontier.server, self._guard.has_versions
+            followed = [e for e in entries if e.url not in versions or not spent(server_of(server_key(e.url)))]
             self._stats.inc_value("guard/dropped", len(entries) - len(followed))
             entries = followed
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
-        for spent in dropped:
-            self._drop(page.server, spent)
-            entries = [
-                entry
-                for entry in entries
-                if not (page.is_own(entry.url) and self._is_dropped(page.server, entry, spent))
-            ]
+        for name in dropped:
+            self._drop(page.server, name)
+            entries = [e for e in entries if not (page.is_own(e.url) and self._is_dropped(page.server, e, name))]
         questions, page.questions = page.questions, []
         for question in questions:
             self._probes.ask(self._guard, page.server, question, self._answered)
@@ -239,9 +236,6 @@ class TrapGuard:
             self._rank_links_last(server, lambda url: self._guard.name_of(url) == name, _demoted_once)
         else:
             self._frontier.servers.changed(server)
-
-    def _is_spent(self, version: str) -> bool:
-        return self._guard.has_versions(self._frontier.server(server_key(version)))
 
     def _mark(self, version: str) -> None:
         if self._seen.url_is_new(version):
