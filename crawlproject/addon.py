@@ -51,7 +51,7 @@ DOWNLOADER = "crawlproject.download.downloader.FrontierDownloader"
 DOWNLOADER_MIDDLEWARES = {
     "crawlproject.middlewares.limits.LimitsMiddleware": 80,  # outermost: sees only final responses
     "crawlproject.middlewares.admission.AdmissionMiddleware": 90,  # before RobotsMiddleware (100)
-    "crawlproject.middlewares.politeness.PolitenessMiddleware": 110,  # after RobotsMiddleware
+    "crawlproject.middlewares.admission.PolitenessMiddleware": 110,  # after RobotsMiddleware
     # after decompression (590), before large pages are parsed (585) and refreshes followed (580)
     "crawlproject.middlewares.rendering.RenderMiddleware": 587,
     # between HttpCompressionMiddleware and MetaRefreshMiddleware
@@ -69,7 +69,7 @@ REPOSITORY_MIDDLEWARE = {
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
     "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
-    "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
+    "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots.CappedRobotParser",
 }
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
@@ -80,7 +80,7 @@ REPLACED = {
     OffsiteMiddleware: "crawlproject.middlewares.offsite.TolerantOffsiteMiddleware",
     RetryMiddleware: "crawlproject.middlewares.retries.ServerRetryMiddleware",
     RobotsTxtMiddleware: "crawlproject.middlewares.robots.RobotsMiddleware",
-    DownloaderStats: "crawlproject.middlewares.traffic.QuickDownloaderStats",
+    DownloaderStats: "crawlproject.middlewares.timing.QuickDownloaderStats",
 }
 
 #: The same for a middleware that is imported only with ``COOKIES_ENABLED``: its path, and its replacement.
@@ -115,7 +115,7 @@ EXTENSIONS = {
     "crawlproject.monitor.brief_log.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
-    "crawlproject.middlewares.page_types.PageTypes": 0,
+    "crawlproject.middlewares.limits.PageTypes": 0,
     "crawlproject.monitor.failed_end.FailedEnd": 0,
 }
 

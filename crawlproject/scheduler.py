@@ -136,7 +136,7 @@ class FrontierScheduler(BaseScheduler):
         self._backend = open_backend(crawler, options, frontier, self._seen, host)
         quality = checked(options.quality, self._stats)
         self._owners = Crawl.of(crawler).part(Owners)
-        self._entries = RequestEntries(self._backend, quality, self._stats, self._owners)
+        self._entries = RequestEntries(self._backend, quality, self._owners)
         limits = live_limits(crawler)
         # built here: if ``open`` raises, Scrapy cannot end the failed start cleanly
         self._discovery = Discovery(

@@ -23,9 +23,8 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.handler import FrontierDownloadHandler
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.engine import EngineAlarm, unfinished_requests
-from crawlproject.middlewares.admission import AdmissionMiddleware
+from crawlproject.middlewares.admission import AdmissionMiddleware, PolitenessMiddleware
 from crawlproject.middlewares.links import LinksMiddleware
-from crawlproject.middlewares.politeness import PolitenessMiddleware
 from crawlproject.middlewares.timing import ServerTimingMiddleware
 from crawlproject.monitor.load import LoadMonitor
 from crawlproject.options.all_settings import check_names
@@ -109,7 +108,7 @@ def test_ftp_is_off_unless_the_project_switches_it_on() -> None:
     assert with_addon({})["DOWNLOAD_HANDLERS"]["ftp"] is None
 
 
-@pytest.mark.parametrize("key", ["crawlproject.middlewares.politeness.PolitenessMiddleware", PolitenessMiddleware])
+@pytest.mark.parametrize("key", ["crawlproject.middlewares.admission.PolitenessMiddleware", PolitenessMiddleware])
 @pytest.mark.parametrize("order", [42, None])
 def test_middleware_orders_of_the_project_win(key: Any, order: int | None, caplog: pytest.LogCaptureFixture) -> None:
     """By path or by class, also None to switch one off, and none is there twice."""

@@ -76,7 +76,7 @@ def patterns() -> dict[tuple[re.Pattern[Any], str], str]:
                 found.setdefault((value, "finditer"), f"{module.name}.{name}")
             elif isinstance(pattern := getattr(value, "__self__", None), re.Pattern):
                 found.setdefault((pattern, value.__name__), f"{module.name}.{name}")
-    rules = DropRules.compile((*DEFAULT_DROP_PARAMS, "sid=<id>", ";sid=<id>", "x_*", ";x_*"))
+    rules = DropRules.compile((*DEFAULT_DROP_PARAMS, "sid", ";sid", "x_*", ";x_*"))
     found[rules.path_params, "finditer"] = "DropRules.path_params"
     found[rules.hint, "finditer"] = "DropRules.hint"
     found[LinkOptions.from_settings(Settings()).types, "fullmatch"] = "PageTypes"

@@ -10,20 +10,22 @@ from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.aliases import HostAliases
-from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps, link_filter
+from crawlproject.discovery.link_rules import link_filter
+from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
-from crawlproject.discovery.probes import Probes
-from crawlproject.discovery.received import RECEIVED_STEP, ReceivedEntries
-from crawlproject.discovery.sitemaps import NamesSitemaps, SitemapIntake
+from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.discovery.skipped_files import SkippedFiles
-from crawlproject.discovery.trap_guard import TrapGuard
+from crawlproject.discovery.trap_guard import Probes, TrapGuard
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.frontier.entry import Entry
+from crawlproject.frontier.learning.cross_links import NewShare
 from crawlproject.frontier.live_limits import ORDERED
+from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
 from crawlproject.links import sitemap_callback
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.following import LinkOptions
+from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.link_request import link_failed
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import Reason
@@ -48,6 +50,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Entries of other workers processed per turn of the event loop: 0.1 s if all are requests.
+RECEIVED_STEP = 500
+
+#: Larger depths of other workers' entries are refused.
+MAX_DEPTH = (1 << 31) - 1
+
 
 @dataclass(frozen=True)
 class DiscoveryPorts:
@@ -68,8 +76,9 @@ class DiscoveryPorts:
 class Discovery:
     """Queues new URLs, and sends those of other workers' servers to them (``Backend.exchange``).
 
-    Stats: ``frontier/crawl_delays``; ``fates/link/unserializable``: links to such servers whose callback cannot be
-    stored.
+    Stats: ``frontier/crawl_delays``; ``frontier/received`` (entries), ``frontier/received/bad`` (not readable),
+    ``frontier/received/new``, ``frontier/received/seen``; ``fates/link/unserializable``: links to such servers whose
+    callback cannot be stored.
     """
 
     def __init__(
@@ -81,56 +90,33 @@ class Discovery:
         ports: DiscoveryPorts,
     ) -> None:
         assert crawler.spider is not None
-        options, spider, stats = LinkOptions.of(crawler), crawler.spider, stats_of(crawler)
+        options, stats = LinkOptions.of(crawler), stats_of(crawler)
         self._stats = stats
-        self._spider = spider
-        self._frontier = frontier
-        self._backend = backend
-        self._fates = ports.fates
-        self._queued, self._enqueue = ports.queued, ports.enqueue
+        self._spider = spider = crawler.spider
+        self._frontier, self._seen, self._backend, self._exchange = frontier, seen, backend, backend.exchange
+        self._fates, self._live, self._quality = ports.fates, ports.limits, ports.quality
+        self._queued, self._enqueue, self._refuse = ports.queued, ports.enqueue, ports.refuse
         probes = Probes(partial(side_answer, crawler), partial(answer_of, seen.canonicalizer), stats)
-        self._guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
-        self._live, self._refuse = ports.limits, ports.refuse
+        traps = TrapOptions.of(crawler)
+        self._guard = TrapGuard(frontier, seen, backend, traps, probes) if traps.is_guarded else None
         self._limits = PageLimits(frontier, ports.limits)
         self._files = SkippedFiles(frontier, stats, options)
         rules = link_filter(crawler)
-        self._exchange = backend.exchange
-        self._quality = ports.quality
-        self._seen = seen
         self._owners = owners = Crawl.of(crawler).part(Owners)
-        self._aliases = HostAliases(
-            frontier,
-            seen,
-            backend,
-            self._are_alike,
-            stats.inc_value,
-            is_on=DuplicateOptions.of(crawler).aliases,
-        )
+        aliases = DuplicateOptions.of(crawler).aliases
+        self._aliases = HostAliases(frontier, seen, backend, self._are_alike, stats.inc_value, is_on=aliases)
         checks = LinkChecks(
             rules, self._guard, self._limits, self._files, backend.exchange, self._aliases, ports.limits
         )
         self._links = LinkIntake(seen, checks, ports.quality, stats, options, ports.fates)
-        self._received = ReceivedEntries(
-            backend,
-            seen,
-            ports.quality,
-            stats,
-            files=self._files,
-            limits=self._limits,
-            guard=self._guard,
-            aliases=self._aliases,
-            fates=ports.fates,
-        )
-        self._has_lost = False
+        self.new_share = NewShare()
+        self._has_lost = self._has_logged_bad = False
         self._sitemaps = SitemapIntake(seen, rules.without_patterns(), stats, options, spider, ports.fates, owners)
         self._agent: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]
 
-    # called by middlewares, see ``PageIntake``
+    # ``PageIntake``
 
     def push_links(self, links: Links) -> Iterator[None]:
-        """Queue the new links of a page or sitemap, in steps of at most 0.1 s so that the caller can yield to the
-        event loop. O(links).
-        """
         if links.kind == "sitemap index":
             self._push_sitemaps(self._sitemaps.of_index(links), links.response)
             return
@@ -141,7 +127,6 @@ class Discovery:
             yield from self._push(self._sitemaps.own(replace(links, hrefs=links.hrefs[some])))
 
     def canonical(self, links: Links) -> list[str | None]:
-        """The URL under which each of ``links`` would be queued; None for an invalid one. O(length)."""
         return self._links.canonical(links, links.hrefs)
 
     def links_counted(self, name: str) -> int:
@@ -149,20 +134,14 @@ class Discovery:
         return self._links.counts[name]
 
     def page_fetched(self, key: str, quality: float) -> None:
-        """Count a fetched page of the server ``key``, of this ``quality``."""
         self._limits.fetched(key, quality)
 
     def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
             self._guard.learn_content(key, url, copy=copy)
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:
-        """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled.
-
-        O(length of ``hosts``).
-        """
         url, server = f"{key}/", self._frontier.server(key)
         if server is None or not self._aliases.is_suspected(key, hosts) or not self._links.wants(url):
             return
@@ -174,7 +153,6 @@ class Discovery:
             self._frontier.raise_quality([(url, best)])
 
     def merge(self, key: str, main: str) -> None:
-        """See ``PageIntake``."""
         self._aliases.merge(key, main)
 
     def _are_alike(self, key: str, main: str) -> bool:
@@ -200,15 +178,40 @@ class Discovery:
         for start in range(0, len(entries), RECEIVED_STEP):
             if start:
                 yield
-            links, requests = self._received.read(list(entries[start : start + RECEIVED_STEP]))
-            queued, raised = self._received.links(links)
+            links: list[Entry] = []
+            requests: list[Request] = []
+            some = entries[start : start + RECEIVED_STEP]
+            self._stats.inc_value("frontier/received", len(some))
+            for entry in some:
+                self._sort_received(entry, links, requests)
+            queued, raised = self._links.received(links)
+            self.new_share.learn(len(queued) + len(raised), len(queued))
             self._frontier.push(queued)
-            self._frontier.raise_quality(raised)
+            self._frontier.raise_quality([(url, gain) for url, gain in raised if gain])
             if queued:
                 self._queued(len(queued), queued[0])
             new = sum(self._enqueue(request) for request in requests)
-            self._received.count("/new", new)
-            self._received.count("/seen", len(requests) - new)
+            self._stats.inc_value("frontier/received/new", len(queued) + new)
+            self._stats.inc_value("frontier/received/seen", len(raised) + len(requests) - new)
+
+    def _sort_received(self, entry: Entry, links: list[Entry], requests: list[Request]) -> None:
+        """Add an entry of another worker to ``links``, or its request to ``requests``; count one that is damaged."""
+        try:
+            _check(entry)
+            if entry.payload is None:
+                links.append(entry)
+                return
+            request = self._backend.unpack(entry)
+            if self._backend.is_link(entry):
+                links.append(entry)
+            else:
+                requests.append(request)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._stats.inc_value("frontier/received/bad")
+            if not self._has_logged_bad:
+                self._has_logged_bad = True
+                text = "An entry from another worker cannot be read (others are only counted): %.200s: %.200s"
+                logger.error(text, entry.url, error)
 
     # called by the scheduler
 
@@ -244,7 +247,6 @@ class Discovery:
         return live.has_patterns and entry.priority < ORDERED and live.refuses(entry.url, entry.depth)
 
     def limits_changed(self) -> None:
-        """Obey new page limits. O(servers), plus O(URLs) of those that are full now."""
         self._limits.load([server.key for server in self._frontier.servers])
 
     def rewrite(self, server: Server) -> Iterator[int]:
@@ -277,15 +279,13 @@ class Discovery:
         if is_own or self._frontier.server(key) is not None:
             agent = self._agent or request.headers.get(b"User-Agent") or b"*"
             self._set_crawl_delay(key, robotparser.crawl_delay(agent))
-        if is_own and isinstance(robotparser, NamesSitemaps):
-            self._push_sitemaps(self._sitemaps.of_robots(robotparser.sitemaps, request))
+        if is_own and (sitemaps := getattr(robotparser, "sitemaps", ())):  # Scrapy's parsers do not read them
+            self._push_sitemaps(self._sitemaps.of_robots(sitemaps, request))
 
     def answered(self, response: Response) -> None:
-        """Learn from the media type of any response."""
         self._files.learn(response)
 
     def close(self) -> None:
-        """Close the link record."""
         self._links.close()
 
     def _set_crawl_delay(self, key: str, delay: float | None) -> None:
@@ -301,7 +301,7 @@ class Discovery:
         for found in self._links.find_in_steps(links, self._backend.pack_callback(links.callback)):
             if found is not None:
                 entries = self._backend.hold(found.entries, links.response)
-                elsewhere = len(found.sent) * self._received.new_share.value
+                elsewhere = len(found.sent) * self.new_share.value
                 self._frontier.push(entries, found.found_on, from_sitemap=links.kind == "sitemap", elsewhere=elsewhere)
                 self._frontier.raise_quality(found.raised)
                 if entries:
@@ -336,3 +336,16 @@ class Discovery:
             self._frontier.push_sitemap(entry)
         if entries:
             self._queued(len(entries), entries[0])
+
+
+def _check(entry: Entry) -> None:
+    """Raise ValueError or TypeError for values that the frontier does not take."""
+    if not (isinstance(entry.url, str) and type(entry.priority) is type(entry.depth) is int):
+        raise TypeError("values of wrong types")
+    if not (abs(entry.priority) <= MAX_PRIORITY and 0 <= entry.depth <= MAX_DEPTH):
+        raise ValueError(f"priority {entry.priority}, depth {entry.depth}")
+    if not (isfinite(entry.quality) and entry.quality >= 0):
+        raise ValueError(f"quality {entry.quality!r}")
+    if not (entry.payload is None or type(entry.payload) is bytes):
+        raise TypeError(f"payload {type(entry.payload)}")
+    server_key(entry.url)

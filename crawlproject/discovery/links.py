@@ -6,32 +6,21 @@ import logging
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.discovery.allowed import allowed_entries, is_ours, readable_domains
 from crawlproject.discovery.page_reading import is_html
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.live_limits import LiveLimits
 from crawlproject.frontier.quality import link_gains
-from crawlproject.options.following import LinkOptions
-from crawlproject.options.limits import LimitOptions
-from crawlproject.requests.meta import (
-    CLOSED_TO_ROBOTS,
-    DUPLICATE_OF,
-    NEAR_DUPLICATE_OF,
-    QUALITY,
-    SKIP_LINKS,
-)
+from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.storage.link_file import LinkRecord
-from crawlproject.urls import LinkFilter, server_key, why_none
+from crawlproject.urls import server_key, why_none
 from crawlproject.urls.fates import Reason
-from crawlproject.urls.known_urls import remembering
-from crawlproject.urls.link_filter import is_domain
+from crawlproject.urls.link_filter import remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
@@ -44,12 +33,11 @@ if TYPE_CHECKING:
     from crawlproject.frontier.guard.judge import GuardedPage
     from crawlproject.frontier.quality import Quality
     from crawlproject.links import Links
+    from crawlproject.options.following import LinkOptions
+    from crawlproject.urls import LinkFilter
     from crawlproject.urls.fates import Fates
 
 logger = logging.getLogger(__name__)
-
-#: Name of a stat -> links.
-Counts: TypeAlias = "defaultdict[str, int]"
 
 #: Links processed per turn of the event loop, and their characters: 0.15 s if each is the first of its server, or none
 #: is ASCII. The guard judges each such batch separately, like a page of its own.
@@ -122,25 +110,18 @@ class LinkIntake:
         fates: Fates,
     ) -> None:
         self._seen = seen
-        self._guard, self._limits, self._files, self._exchange = (
-            checks.guard,
-            checks.limits,
-            checks.files,
-            checks.exchange,
-        )
-        self._aliases = checks.aliases
-        link_filter = checks.rules
-        of_files = replace(link_filter, extensions=frozenset())
+        self._guard, self._limits, self._files = checks.guard, checks.limits, checks.files
+        self._exchange, self._aliases, self._live = checks.exchange, checks.aliases, checks.live
+        rules, seed_rules = checks.rules, checks.rules.without_patterns()
         # why URLs are refused: by all rules, and by all but those on extensions
-        self._reasons = remembering(link_filter.reason), of_files.reason
-        self._patterns = {"include": link_filter.include, "exclude": link_filter.exclude}
-        self._reasons_of_seeds = link_filter.without_patterns().reason, of_files.without_patterns().reason
+        self._reasons = remembering(rules.reason), replace(rules, extensions=frozenset()).reason
+        self._reasons_of_seeds = seed_rules.reason, replace(seed_rules, extensions=frozenset()).reason
+        self._patterns = {"include": rules.include, "exclude": rules.exclude}
         self._quality = quality
         self._stats = stats
         self._fates = fates
         #: As the stats ``frontier/links/*``, which a project may switch off.
         self.counts: Counter[str] = Counter()
-        self._live = checks.live
         self._record = None if options.record is None else LinkRecord(options.record, stats)
 
     def find_in_steps(self, links: Links, payload: Any) -> Iterator[Found | None]:
@@ -150,7 +131,7 @@ class LinkIntake:
         ``frontier/links/*``, or ``fates/link/*`` if it is refused.
         """
         depth = 0 if links.response is None else links.response.meta.get("depth", 0) + (links.kind == "page")
-        counts: Counts = defaultdict(int, found=len(links.hrefs))
+        counts = Counter(found=len(links.hrefs))
         if 0 < self._live["depth"] < depth:
             self._fates.refuse(Reason.DEPTH, links.hrefs)
             yield Found([], [], None)
@@ -160,6 +141,37 @@ class LinkIntake:
             if count:
                 self.counts[name] += count
                 self._stats.inc_value(f"frontier/links/{name}", count)
+
+    def received(self, links: list[Entry]) -> tuple[list[Entry], list[tuple[str, float]]]:
+        """The new URLs among ``links`` that another worker found, and the quality that the known ones gain.
+
+        O(length) each.
+        """
+        if aliases := self._aliases:
+            links = [entry._replace(url=aliases.mapped(entry.url)) for entry in links]
+        wanted: list[Entry] = []
+        for entry in links:
+            if self._limits and self._limits.refuses(entry.url):
+                self._fates.refuse(Reason.PAGE_LIMIT, [entry.url])
+            elif self._files is not None and self._files.is_dropped(entry.url):
+                self._fates.refuse(Reason.EXTENSION, [entry.url])
+            else:
+                wanted.append(entry)
+        is_new = self._seen.urls_are_new([entry.url for entry in wanted])
+        new = list(compress(wanted, is_new))
+        raised = [(entry.url, self._gain(entry)) for entry, is_one in zip(wanted, is_new, strict=True) if not is_one]
+        if self._files is not None:
+            new = [self._files.rated(entry) for entry in new]
+        if self._guard is not None:
+            new = self._guard.received(new)
+        return new, raised
+
+    def _gain(self, entry: Entry) -> float:
+        """The quality that the page with the link adds to its target; a seed (depth 0) is found on no page.
+
+        A quality that the spider gave with the link looks like such a gain.
+        """
+        return max(0.0, entry.quality - self._quality.quality(entry.url, entry.depth)) if entry.depth else 0.0
 
     def wants(self, url: str) -> bool:
         """Whether the rules let a link to the canonical ``url`` be followed. O(length)."""
@@ -177,7 +189,7 @@ class LinkIntake:
         if self._record is not None:
             self._record.close()
 
-    def _sift(self, links: Links, depth: int, payload: Any, counts: Counts) -> Iterator[Found | None]:
+    def _sift(self, links: Links, depth: int, payload: Any, counts: Counter[str]) -> Iterator[Found | None]:
         urls: list[str | None] = []
         steps = in_steps(links.hrefs)
         for some in steps:
@@ -227,9 +239,7 @@ class LinkIntake:
                     self._fates.dropped(entry.url, Reason.GUARD)
         return judged
 
-    def _split(
-        self, wanted: list[str], source: _Source, counts: defaultdict[str, int]
-    ) -> tuple[list[str], dict[str, float]]:
+    def _split(self, wanted: list[str], source: _Source, counts: Counter[str]) -> tuple[list[str], dict[str, float]]:
         """The own ones among ``wanted``, and the foreign ones to send, with what their links add to their quality."""
         exchange = self._exchange
         if exchange is None:
@@ -286,8 +296,8 @@ class LinkIntake:
                 refused[reason].append(url)
             else:
                 wanted.append(url)
-        if refused:
-            self._fates.refused(refused)
+        for reason, refusals in refused.items():
+            self._fates.refuse(reason, refusals)
         return wanted, file_like
 
     def canonical(self, links: Links, hrefs: Sequence[str]) -> list[str | None]:
@@ -305,7 +315,7 @@ class LinkIntake:
         if links.kind != "page":  # a sitemap adds no quality to the pages it lists
             return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
-        if self._record is not None and (links.hrefs or is_read(links.response)):
+        if self._record is not None and (links.hrefs or _is_read(links.response)):
             self._record.add(page, distinct)
         if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds no quality
             return _Source(server_key(page), 0.0, 0.0)
@@ -347,33 +357,6 @@ def _given(links: Links, urls: Sequence[str | None], start: int) -> Callable[[st
     return best.__getitem__
 
 
-def is_read(response: Response) -> bool:
+def _is_read(response: Response) -> bool:
     """Whether the links of a page were extracted: it is HTML, open to robots, and no copy whose links are skipped."""
     return SKIP_LINKS not in response.meta and CLOSED_TO_ROBOTS not in response.meta and is_html(response)
-
-
-def link_filter(crawler: Crawler) -> LinkFilter:
-    """The link filter by ``LinkOptions``, ``FRONTIER_DENY_FILE``, ``URLLENGTH_LIMIT`` and the spider's ``allowed``
-    (domains, optionally with ports) or ``allowed_domains``; of a project's own spider only ``allowed_domains``.
-
-    Raises ValueError, not for what a project's own spider has.
-    """
-    links = LinkOptions.of(crawler)
-    rules = LinkFilter(
-        denied=LimitOptions.of(crawler).denied,
-        include=links.include,
-        exclude=links.exclude,
-        extensions=links.skip_extensions,
-    )
-    if links.max_length:
-        rules = replace(rules, max_length=links.max_length)
-    name, entries = allowed_entries(crawler.spider)
-    if not is_ours(crawler.spider):
-        bad = [entry for entry in entries if not is_domain(entry)]
-        if bad:
-            logger.warning("allowed_domains: no URL belongs to %s: not a domain", ", ".join(map(repr, bad))[:200])
-        return replace(rules, allowed=readable_domains(entries))
-    try:
-        return replace(rules, allowed=frozenset(entries))
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error

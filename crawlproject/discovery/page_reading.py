@@ -39,10 +39,8 @@ _read: WeakKeyDictionary[Response, PageLinks] = WeakKeyDictionary()
 _markup: WeakKeyDictionary[Response, str] = WeakKeyDictionary()
 _links: WeakKeyDictionary[Response, list[str]] = WeakKeyDictionary()
 
-
 #: Parsers, for rules for records: ``html``: an HTML parser; ``xhtml``: an XML parser, then as ``html``.
 Parser: TypeAlias = Literal["html", "xhtml", "xml", "json", "other"]
-
 
 #: Parsers of pages: of what has links, a title and a text.
 OF_PAGES = frozenset(("html", "xhtml"))
@@ -59,7 +57,6 @@ class Reader:
     """Content that is no page: it has no links, and its text is what it is."""
 
     def links(self, response: Response) -> list[str]:
-        """See ``ReadsLinks``."""
         return []
 
 

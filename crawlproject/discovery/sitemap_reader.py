@@ -73,11 +73,11 @@ async def sitemap_links(response: Response, crawler: Crawler, index_callback: Ca
     stats = stats_of(crawler)
     limit = min(MAX_BYTES, crawler.settings.getint("DOWNLOAD_MAXSIZE") or MAX_BYTES)
     stats.inc_value("frontier/sitemaps/fetched")
+    is_large = len(response.body) > LARGE or gzip_magic_number(response)
     try:
-        if len(response.body) > LARGE or gzip_magic_number(response):
-            kind, urls, is_cut = await off_loop(read_sitemap, response, limit)
-        else:
-            kind, urls, is_cut = read_sitemap(response, limit)
+        kind, urls, is_cut = (
+            await off_loop(read_sitemap, response, limit) if is_large else read_sitemap(response, limit)
+        )
     except (ValueError, OSError, EOFError) as error:
         stats.inc_value("frontier/sitemaps/malformed")
         logger.warning("Sitemap ignored: %s: %s", response, error)
@@ -114,16 +114,13 @@ def read_sitemap(response: Response, max_bytes: int = MAX_BYTES) -> Listing:
     if not body.startswith(b"<"):
         return Listing("sitemap", _lines(body))
     length = _affordable(body)
-    is_cut = length < len(body)
-    if is_cut:
-        body = body[:length]
     try:
-        sitemap = Sitemap(body)
+        sitemap = Sitemap(body[:length])
     except (SyntaxError, StopIteration) as error:  # lxml's XMLSyntaxError is a SyntaxError
         raise ValueError(f"invalid XML: {error}") from error
     if sitemap.type not in _KINDS:
         raise ValueError(f"neither a sitemap nor a feed: {sitemap.type[:50]!r}")
-    return Listing(_KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS)), is_cut)
+    return Listing(_KINDS[sitemap.type], list(islice(_locations(sitemap), MAX_URLS)), length < len(body))
 
 
 def _affordable(body: bytes) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,15 +30,6 @@ MAX_PER_SERVER = 1000
 
 #: Sitemaps read from one file; the rest is skipped.
 MAX_LISTED = 5 * MAX_PER_SERVER
-
-
-class NamesSitemaps(ABC):
-    """A parsed robots.txt that provides its sitemaps; Scrapy's parsers do not."""
-
-    @property
-    @abstractmethod
-    def sitemaps(self) -> Iterable[str]:
-        """URLs of the sitemaps, as written in the file."""
 
 
 class SitemapIntake:

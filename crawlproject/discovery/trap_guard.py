@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cachetools import LRUCache
+from scrapy import Request
 from scrapy.http import TextResponse
+from scrapy.http.request import NO_CALLBACK
 
 from crawlproject.content.page_marks import PageText, page_content, shown_hash
 from crawlproject.discovery.page_reading import content_of, is_html, text_of
@@ -20,32 +22,88 @@ from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit, demoted
 from crawlproject.frontier.guard.patterns import is_doubted
 from crawlproject.frontier.orders import ServerNames
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING
-from crawlproject.options.traps import TrapOptions
 from crawlproject.requests.answers import is_unread
-from crawlproject.requests.meta import CLOSED_TO_ROBOTS, DUPLICATE_OF, FETCHED_BEFORE, NEAR_DUPLICATE_OF, WAS_LAST
+from crawlproject.requests.failures import FETCH_FAILURES
+from crawlproject.requests.meta import (
+    BY_TYPE,
+    CLOSED_TO_ROBOTS,
+    DUPLICATE_OF,
+    FETCHED_BEFORE,
+    NEAR_DUPLICATE_OF,
+    WAS_LAST,
+)
 from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import leads_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Self
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Backend
     from crawlproject.content.page_marks import PageAddresses, PageContent
-    from crawlproject.discovery.probes import Probes
     from crawlproject.dupefilter import SeenDupeFilter
     from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.guard.judge import Answer, Question
     from crawlproject.frontier.server import Server
+    from crawlproject.options.traps import TrapOptions
 
 logger = logging.getLogger(__name__)
 
-#: Dropped patterns remembered, so that each is logged once.
-PATTERNS_REMEMBERED = 10_000
+#: Questions that wait for an answer at once, of all servers. Others count as not answered.
+MAX_QUESTIONS = 100
+
+#: Meta of the requests for them: the server must answer now, once, and with a page.
+_META = {BY_TYPE: True, "dont_cache": True, "dont_retry": True, "allow_offsite": True}
+
+
+class Probes:
+    """Asks the questions of the guard, one request after the other, when their server may be contacted.
+
+    ``fetch``: gets the response to a request that does not come from the frontier, politely and by robots.txt;
+    ``read``: what the guard needs to know of it.
+    Stats: ``guard/probes`` (requests), ``guard/probes/<end>`` (patterns by their end: finite, endless, open).
+    """
+
+    def __init__(
+        self,
+        fetch: Callable[[Request], Awaitable[Response]],
+        read: Callable[[Response], Answer],
+        stats: StatsCollector,
+    ) -> None:
+        self._fetch = fetch
+        self._read = read
+        self.stats = stats
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ask(self, guard: Guard, server: Server, question: Question, answered: Callable[[Server, str], None]) -> None:
+        """Ask a ``question`` about ``server``; ``answered`` is called after each answer, with the name
+        of the pattern."""
+        if len(self._tasks) >= MAX_QUESTIONS:
+            guard.answered(server, question, None)
+            return
+        task = asyncio.ensure_future(self._ask(guard, server, question, answered))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _ask(
+        self, guard: Guard, server: Server, question: Question, answered: Callable[[Server, str], None]
+    ) -> None:
+        then: Question | None = question
+        while then is not None:
+            self.stats.inc_value("guard/probes")
+            request = Request(then.next_url, callback=NO_CALLBACK, meta=dict(_META), dont_filter=True)
+            try:
+                answer = self._read(await self._fetch(request))
+            except FETCH_FAILURES as error:
+                logger.debug("No answer to the guard's %s: %s", request, error)
+                answer = None
+            then = guard.answered(server, then, answer)
+            answered(server, question.name)
+        if question.far and server.guard is not None and question.name in server.guard.patterns:
+            self.stats.inc_value(f"guard/probes/{server.guard.patterns[question.name].end}")
 
 
 def _demoted_once(entry: Entry) -> Entry:
@@ -83,7 +141,6 @@ class TrapGuard:
         self._released: ServerNames[bool] = ServerNames()  # by the operator
         self._guard = Guard(options.limits, frontier.server, seen.url_is_seen, self._is_released, options.rules)
         self._work: deque[Iterator[int]] = deque()
-        self._told: LRUCache[str, bool] = LRUCache(PATTERNS_REMEMBERED)
         self._lines, self._last_lines = FewLines(logger), FewLines(logger)
         self.load([server.key for server in frontier.servers])
 
@@ -91,16 +148,8 @@ class TrapGuard:
         """Continue with what was learned of the stored servers ``keys``. O(servers)."""
         for server in map(self._frontier.servers.__getitem__, keys):
             self._guard.restored(server)
-            if server.demoted_because and self._is_released(server.key):
-                self._frontier.servers.rank_last(server, "")
-
-    @classmethod
-    def from_crawler(
-        cls, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, probes: Probes
-    ) -> Self | None:
-        """None without ``FRONTIER_GUARD_ENABLED``. Raises ValueError for an invalid setting."""
-        options = TrapOptions.of(crawler)
-        return cls(frontier, seen, backend, options, probes) if options.is_guarded else None
+            if self._is_released(server.key):
+                self._rank_normally(server)
 
     def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
         """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
@@ -124,17 +173,14 @@ class TrapGuard:
             self._stats.inc_value("guard/demoted", len(last | versions))
             entries = [demoted(entry) if entry.url in last else entry for entry in entries]
             entries = [_as_version(entry) if entry.url in versions else entry for entry in entries]
-            followed = [entry for entry in entries if not (entry.url in versions and self._is_spent(entry.url))]
+            server_of, spent = self._frontier.server, self._guard.has_versions
+            followed = [e for e in entries if e.url not in versions or not spent(server_of(server_key(e.url)))]
             self._stats.inc_value("guard/dropped", len(entries) - len(followed))
             entries = followed
         dropped, page.spent = page.spent, []  # consumed here: a page with many links is judged in steps
-        for spent in dropped:
-            self._drop(page.server, spent)
-            entries = [
-                entry
-                for entry in entries
-                if not (page.is_own(entry.url) and self._is_dropped(page.server, entry, spent))
-            ]
+        for name in dropped:
+            self._drop(page.server, name)
+            entries = [e for e in entries if not (page.is_own(e.url) and self._is_dropped(page.server, e, name))]
         questions, page.questions = page.questions, []
         for question in questions:
             self._probes.ask(self._guard, page.server, question, self._answered)
@@ -164,14 +210,11 @@ class TrapGuard:
         """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
         self._learn_redirect(request.meta, None)
 
-    def learn_content(self, key: str, url: str | None, *, copy: bool) -> None:
+    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
         """Learn from a page of the server ``key``, after the frontier did. O(length)."""
-        server = self._frontier.server(key)
-        if server is None:
-            return
-        if url is not None:
+        if (server := self._frontier.server(key)) is not None:
             self._guard.learn_content(server, url, copy=copy)
-        self._judge(server)
+            self._judge(server)
 
     def release(self, name: str) -> Iterator[None]:
         """Stop judging the servers that ``name`` (``frontier.orders``) covers, and rank them like others again.
@@ -194,9 +237,6 @@ class TrapGuard:
         else:
             self._frontier.servers.changed(server)
 
-    def _is_spent(self, version: str) -> bool:
-        return self._guard.has_versions(self._frontier.server(server_key(version)))
-
     def _mark(self, version: str) -> None:
         if self._seen.url_is_new(version):
             self._backend.dropped(Entry(version), Reason.MERGED)
@@ -214,17 +254,10 @@ class TrapGuard:
         elif spent == VERSION:
             logger.debug("%s: its other addresses of known pages are dropped", server.key)
         else:
-            self._tell(server.key + spent)
+            text = "%s%s has no end and shows nothing new: its URLs are dropped"
+            self._lines.log(logging.INFO, text, server.key, spent)
             self._stats.inc_value("guard/patterns")
         self._rewrite(server, lambda entry: self._without(server, spent, entry))
-
-    def _tell(self, pattern: str) -> None:
-        """Log that a pattern is dropped; it revives when its URLs are found again."""
-        if pattern in self._told:
-            logger.debug("%s shows nothing new again: its URLs are dropped", pattern)
-        else:
-            self._told[pattern] = True
-            self._lines.log(logging.INFO, "%s has no end and shows nothing new: its URLs are dropped", pattern)
 
     def _rewrite(self, server: Server, judge: Callable[[Entry], Entry | None]) -> None:
         """Judge the queued URLs of ``server``: few at once, many in ``work``."""

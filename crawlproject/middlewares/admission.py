@@ -1,4 +1,4 @@
-"""Decides which requests may use the network."""
+"""Decides which requests may use the network, and when."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from cachetools import LRUCache
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 
@@ -15,6 +14,7 @@ from crawlproject.crawl_frontier import frontier_of, note_end
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.few_lines import FewLines
 from crawlproject.download.lookup import NameLookupError, is_of_name
+from crawlproject.download.pool import SessionAbandoned
 from crawlproject.download.resolver import CachingResolver
 from crawlproject.engine import Crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
@@ -38,9 +38,6 @@ _UNSENT_AGAIN = object()
 #: Schemes that ``FRONTIER_DENY_FILE`` applies to.
 _ANY_SCHEME = frozenset(("http", "https", "ftp"))
 
-#: Servers remembered as refused, so that each is logged once.
-REFUSALS_REMEMBERED = 10_000
-
 
 class AdmissionMiddleware(CrawlerMiddleware):
     """Rejects requests before any contact with their server, robots.txt included (downloader, before
@@ -59,7 +56,6 @@ class AdmissionMiddleware(CrawlerMiddleware):
         denied = LimitOptions.of(crawler).denied
         self._denied = LinkFilter(denied=denied, schemes=_ANY_SCHEME) if denied else None
         self._lines = FewLines(logger)
-        self._refused: LRUCache[str, bool] = LRUCache(REFUSALS_REMEMBERED)
 
     async def process_request(self, request: Request) -> Request | None:
         """None: continue. The request itself: return it to the frontier."""
@@ -135,17 +131,35 @@ class AdmissionMiddleware(CrawlerMiddleware):
                     raise AddressRefused(key, refusal)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Count refusals, made here or in the download handler; log one line per server, an error for a seed."""
+        """Count refusals, made here or in the download handler; log a few of them, and those of seeds as errors."""
         if request.meta.get("dont_retry") is _UNSENT_AGAIN:
             del request.meta["dont_retry"]
-        if not isinstance(exception, AddressRefused):
-            return
-        self._stats.inc_value(f"guard/refused/{exception.kind}")
-        if exception.server not in self._refused:
-            self._refused[exception.server] = True
+        if isinstance(exception, AddressRefused):
+            self._stats.inc_value(f"guard/refused/{exception.kind}")
             meta = request.meta
             by_page = meta.get("depth") or "redirect_times" in meta or request.callback is NO_CALLBACK  # robots.txt
-            if by_page:
-                self._lines.log(logging.WARNING, "Refused: %s", exception)
-            else:
-                logger.error("Refused: %s", exception)
+            self._lines.log(logging.WARNING if by_page else logging.ERROR, "Refused: %s", exception)
+
+
+class PolitenessMiddleware(CrawlerMiddleware):
+    """Returns a request if its server was contacted since the hand-out (downloader, after RobotsMiddleware).
+
+    Fetching robots.txt is such a contact.  The page then waits in the frontier, and does not block a slot of the
+    downloader.  A request whose session was abandoned returns there as well.
+    """
+
+    def process_request(self, request: Request) -> Request | None:
+        """None: continue. The request itself: return it to the frontier."""
+        frontier = frontier_of(self._crawler)
+        if frontier is None or frontier.may_start(request):
+            return None
+        request.meta[UNSENT] = True
+        return request
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        """Return an abandoned request: this worker, or the next owner of its server, fetches it again."""
+        frontier = frontier_of(self._crawler)
+        if not isinstance(exception, SessionAbandoned) or frontier is None or not frontier.handed_out(request):
+            return None
+        request.meta[UNSENT] = True
+        return request

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import defaultdict
 from functools import partial
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 #: read 4,096 for name and value, and 1,024 for each attribute).
 MAX_COOKIES, MAX_COOKIE = 180, 8192
 
-#: Digits read of a ``Max-Age``: 300 years.
-_MAX_AGE_DIGITS = 10
-_long_age = re.compile(rb"(;[ \t]{0,9}max-age[ \t]{0,9}=[ \t]{0,9})\d{%d,}" % (_MAX_AGE_DIGITS + 1), re.IGNORECASE).sub
-
 
 class TolerantCookieJar(CookieJar):
     """Parses each cookie separately: one that Python's module cannot parse affects no other and logs no traceback.
@@ -49,7 +44,6 @@ class TolerantCookieJar(CookieJar):
             if number >= MAX_COOKIES or len(line) > MAX_COOKIE:
                 self._skipped()
                 continue
-            line = _long_age(rb"\g<1>" + b"9" * _MAX_AGE_DIGITS, line)
             with warnings.catch_warnings():
                 warnings.simplefilter("error", UserWarning)  # else it logs "http.cookiejar bug!" and a traceback
                 try:

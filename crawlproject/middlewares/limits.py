@@ -1,4 +1,7 @@
-"""Limits of a crawl: pages per server and domain; pages and bytes in total. Also notes what requests end with."""
+"""Limits of a crawl: pages per server and domain, pages and bytes in total, media types.
+
+Also notes what requests end with.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,27 @@ import time
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, StopDownload
 
-from crawlproject.crawl_frontier import frontier_of
+from crawlproject.crawl_frontier import frontier_of, note_end
 from crawlproject.download.address_guard import AddressRefused
-from crawlproject.download.content_types import media_type
+from crawlproject.download.content_types import ENDLESS, media_type
 from crawlproject.engine import end_crawl
 from crawlproject.links import sitemap_callback
 from crawlproject.middlewares.base import CrawlerMiddleware
+from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import LimitOptions
+from crawlproject.options.start_errors import starting
 from crawlproject.requests.answers import UNCHANGED
 from crawlproject.requests.failures import failure_kind, in_words, is_of_proxy
+from crawlproject.requests.meta import BY_TYPE
 from crawlproject.urls.fates import Ending, Reason, reason_of_status
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
+    from scrapy.http import Headers, Response
 
 logger = logging.getLogger(__name__)
 
@@ -86,6 +92,31 @@ class LimitsMiddleware(CrawlerMiddleware):
         if not self._is_closing and end_crawl(self._crawler, reason):
             self._is_closing = True
             logger.info("Limit reached, the crawl ends: %s", limit)
+
+
+class PageTypes(CrawlerMiddleware):
+    """An extension that stops the download of other media types after the headers, and of those that never end.
+
+    The response is processed without a body, flagged ``download_stopped``; one without a type is downloaded.
+    Setting: ``FRONTIER_LINKS_TYPES``.
+    """
+
+    @starting()
+    def __init__(self, crawler: Crawler) -> None:
+        """Raises ValueError for an invalid type."""
+        super().__init__(crawler)
+        self._types = LinkOptions.of(crawler).types
+        crawler.signals.connect(self.headers_received, signals.headers_received)
+
+    def headers_received(self, headers: Headers, request: Request, spider: Spider) -> None:
+        """Raises StopDownload to stop the download."""
+        if not request.meta.get(BY_TYPE) or request.callback == sitemap_callback(spider):
+            return
+        media = media_type(headers)
+        is_read = not media or self._types is None or self._types.fullmatch(media) is not None
+        if media in ENDLESS or not is_read:
+            note_end(self._crawler, request, Ending(Reason.WRONG_TYPE))
+            raise StopDownload(fail=False)
 
 
 def _reason_of(error: Exception, *, by_proxy: bool) -> Reason:

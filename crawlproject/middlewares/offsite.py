@@ -8,7 +8,7 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject.crawl_frontier import note_end
-from crawlproject.discovery.allowed import allowed_entries, readable_domains
+from crawlproject.discovery.link_rules import allowed_entries, readable_domains
 from crawlproject.urls.fates import Ending, Reason
 from crawlproject.urls.server_key import names_of, server_key, server_name
 

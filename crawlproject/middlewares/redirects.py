@@ -12,7 +12,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
-from cachetools import LRUCache
 from scrapy.downloadermiddlewares.redirect import BaseRedirectMiddleware, MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, HtmlResponse, Request, Response
@@ -22,12 +21,10 @@ from crawlproject.download.content_types import media_type
 from crawlproject.engine import stats_of
 from crawlproject.requests.answers import REDIRECTS, has_header, header
 from crawlproject.requests.meta import AGAIN, COOKIE_AT
-from crawlproject.urls import first_refresh, reference_of, resolve, resolve_redirect, server_key, why_none
+from crawlproject.urls import first_refresh, reference_of, resolve, resolve_redirect, why_none
 from crawlproject.urls.fates import Ending, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
@@ -37,12 +34,6 @@ _REFRESH_WITHIN = 4096
 
 #: Repeated fetches of a page of a chain: a cookie wall needs one, and a second if the cookie comes late.
 MAX_AGAIN = 2
-
-#: Pages in a row of one server that repeated fetches did not change, after which its pages are kept at once.
-MAX_IN_VAIN = 3
-
-#: Servers with a count of such pages.
-REFRESHING_SERVERS = 10_000
 
 
 class TolerantRedirectMiddleware(RedirectMiddleware):
@@ -78,15 +69,13 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
     def __init__(self, settings: BaseSettings) -> None:
         super().__init__(settings)
         self._ignored = settings.getlist("METAREFRESH_IGNORE_TAGS")
-        self._in_vain: LRUCache[str, int] = LRUCache(REFRESHING_SERVERS)  # by server: unchanged pages
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
         """Follow a refresh; one from a page to itself ("please wait" pages) at most ``MAX_AGAIN`` times, one back to
         another page of its chain only if a cookie was set since, as a redirect.
 
         Then the page is kept; with Scrapy's middleware the dupefilter drops the second request, and the page is lost.
-        Pages of a server are kept at once if repeated fetches did not change ``MAX_IN_VAIN`` pages in a row.  A request
-        with its own ``dont_filter`` is handled as in Scrapy.
+        A request with its own ``dont_filter`` is handled as in Scrapy.
         """
         result = self._result(request, response)
         if isinstance(result, Request):
@@ -95,26 +84,18 @@ class TolerantMetaRefreshMiddleware(MetaRefreshMiddleware):
 
     def _result(self, request: Request, response: Response) -> Request | Response:
         refreshed = self._refreshed(request, response)
-        chain = request.meta.get("redirect_urls", ())
-        if refreshed is None and not chain:
+        if refreshed is None:
             return response
-        times = _times_at_end(chain, request.url)
-        if refreshed is None or not _is_same(refreshed.url, request.url):
-            if times:
-                self._in_vain.pop(server_key(request.url), None)
-            if refreshed is None:
-                return response
+        chain = request.meta.get("redirect_urls", ())
+        if not _is_same(refreshed.url, request.url):
             if _is_changed_by_cookie(self, refreshed, request, response):
                 return _again(refreshed)
             is_loop = any(_is_same(url, refreshed.url) for url in chain) and not _has_own_dont_filter(refreshed)
             return response if is_loop else _once(refreshed)
         if _has_own_dont_filter(refreshed):
             return refreshed
-        key = server_key(request.url)
-        if times >= MAX_AGAIN or self._in_vain.get(key, 0) >= MAX_IN_VAIN:
-            self._in_vain[key] = self._in_vain.get(key, 0) + 1
-            return response
-        return _again(refreshed)
+        times = sum(1 for _ in takewhile(lambda url: _is_same(url, request.url), reversed(chain)))
+        return response if times >= MAX_AGAIN else _again(refreshed)
 
     def _refreshed(self, request: Request, response: Response) -> Request | None:
         """The request to which a page's refresh leads; None without one that is followed."""
@@ -160,10 +141,6 @@ def _is_changed_by_cookie(
 
 def _has_own_dont_filter(redirected: Request) -> bool:
     return redirected.dont_filter and AGAIN not in redirected.meta
-
-
-def _times_at_end(chain: Sequence[str], url: str) -> int:
-    return sum(1 for _ in takewhile(lambda each: _is_same(each, url), reversed(chain)))
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -67,10 +67,8 @@ class RenderMiddleware(CrawlerMiddleware):
         if request.callback is NO_CALLBACK or request.method != "GET" or not _is_page(response):
             return response
         steps = await self._steps(request, response)
-        if steps is None:
-            return response
-        renderer = self._get_renderer()
-        if renderer is None:
+        renderer = None if steps is None else self._get_renderer()
+        if steps is None or renderer is None:
             return response
         return await self._render(renderer, request, response, steps)
 

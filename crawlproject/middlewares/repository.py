@@ -49,13 +49,6 @@ COMMIT_INTERVAL = 1.0
 #: Flag of a Scrapy response with an incomplete body -> WARC-Truncated.
 TRUNCATED = {"dataloss": "disconnect", "download_stopped": "unspecified"}
 
-#: Renamed in records: the body is stored decoded, so a reader must not decode it again.
-TRANSFER_ENCODING = b"transfer-encoding"
-RENAMED = b"X-Archive-Orig-Transfer-Encoding"
-
-#: Not stored in records.
-PROXY_PASSWORD = b"proxy-authorization"
-
 #: Depths and qualities from this limit on are stored as unknown.
 MAX_NUMBER = 2**31
 
@@ -93,12 +86,10 @@ class RepositoryMiddleware(CrawlerMiddleware):
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     def process_request(self, request: Request) -> None:
-        """Note the time of sending."""
         request.meta.pop(RECORD, None)  # of the request that this one was copied from
         request.meta[SENT_AT] = time.time()
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Remove the time of sending: there is no response."""
         request.meta.pop(SENT_AT, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
@@ -137,7 +128,7 @@ class RepositoryMiddleware(CrawlerMiddleware):
 
     def _tick(self) -> None:
         self._repository.commit()
-        self._timer = call_later(COMMIT_INTERVAL, self._tick)
+        self._opened()
 
     def _closed(self) -> None:
         if self._timer is not None:
@@ -235,8 +226,10 @@ def _heads(request: Request, response: Response, exchange: Exchange | None) -> t
         to, reason = destination(request.url), responses.get(response.status, "")
         target, asked = to.target, ((b"Host", to.authority.encode()), *_pairs(request.headers))
         answered = _pairs(response.headers)
-    sent = [name + b": " + value for name, value in asked if name.lower() != PROXY_PASSWORD]
-    came = [(RENAMED if name.lower() == TRANSFER_ENCODING else name) + b": " + value for name, value in answered]
+    sent = [name + b": " + value for name, value in asked if name.lower() != b"proxy-authorization"]
+    # the body is stored decoded, so a reader must not decode it again
+    renamed = {b"transfer-encoding": b"X-Archive-Orig-Transfer-Encoding"}
+    came = [renamed.get(name.lower(), name) + b": " + value for name, value in answered]
     return _head(f"{request.method} {target} HTTP/1.1", sent), _head(f"{version} {response.status} {reason}", came)
 
 
@@ -245,11 +238,10 @@ def _rounded(seconds: float | None) -> float | None:
 
 
 def _head(first: str, headers: Iterable[bytes]) -> bytes:
-    lines = [first.encode("latin-1", "replace"), *headers, b"\r\n"]
-    head = b"\r\n".join(lines)
-    if head.count(b"\n") + head.count(b"\r") != 2 * len(lines):  # a header contains a line break
-        head = b"\r\n".join([_breaks(b" ", line) for line in lines[:-1]] + lines[-1:])
-    return head
+    lines = [first.encode("latin-1", "replace"), *headers]
+    if any(b"\n" in line or b"\r" in line for line in lines):
+        lines = [_breaks(b" ", line) for line in lines]
+    return b"\r\n".join((*lines, b"\r\n"))
 
 
 def _pairs(headers: Any) -> Iterable[tuple[bytes, bytes]]:

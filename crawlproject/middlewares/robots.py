@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
 import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from cachetools import TLRUCache
+from cachetools import LRUCache, TLRUCache
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.python import to_unicode
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import robots_parsed
@@ -24,7 +27,6 @@ from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.download.pool import SessionAbandoned
 from crawlproject.download.receivers import Receivers
 from crawlproject.engine import stats_of
-from crawlproject.middlewares.robots_parser import MAX_ROBOTS_TXT, CappedRobotParser
 from crawlproject.options.limits import RobotsOptions
 from crawlproject.requests.answers import REDIRECTS, header, retry_after
 from crawlproject.requests.failures import in_words
@@ -32,13 +34,22 @@ from crawlproject.requests.meta import ROBOTS_RECEIVED, UNSENT
 from crawlproject.signals import robots_asked
 from crawlproject.urls import reference_of, resolve_redirect, server_key
 from crawlproject.urls.fates import Ending, Reason
+from crawlproject.urls.robots_rules import Group, read_group, read_sitemaps
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scrapy.crawler import Crawler
     from scrapy.http import Response
-    from scrapy.robotstxt import RobotParser
+    from scrapy.statscollectors import StatsCollector
 
 logger = logging.getLogger(__name__)
+
+#: Bytes read of a robots.txt: RFC 9309 §2.5 requires at least 500 KiB; 5 MB of rules took 4 s, and 0.1 s per URL.
+MAX_ROBOTS_TXT = 512_000
+
+#: Agents whose compiled rules are kept of a file: most crawls have one; a request may set its own User-Agent.
+MAX_AGENTS = 4
 
 #: Redirects followed from a robots.txt, to any server: RFC 9309 §2.3.1.2 requires five.
 MAX_REDIRECTS = 5
@@ -49,9 +60,6 @@ MIN_CACHE_TIME = 3600.0
 #: Bytes of a robots.txt that count as one copy in ``FRONTIER_ROBOTS_CACHE_SIZE``.
 COPY_SIZE = 4096
 
-#: Failures of seeds' servers logged as warnings; further ones are logged as for other servers.
-MAX_SEEDS_LOGGED = 100
-
 #: Why a file that ends too early is unavailable: the missing half may disallow what the other one allows.
 _HALF = "it is incomplete"
 
@@ -59,6 +67,56 @@ _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
 #: Seconds until a robots.txt is requested again, with a scheduler that has no frontier.
 _OTHER_SCHEDULERS_WAIT = 60.0
+
+
+class CappedRobotParser(RobotParser):
+    """robots.txt by RFC 9309: the first ``MAX_ROBOTS_TXT`` bytes, in UTF-8, or UTF-16 with a byte order mark.
+
+    Parses only the groups of the requested agent. Stats: ``robotstxt/truncated``, ``robotstxt/too_many_wildcards``.
+    """
+
+    def __init__(self, body: bytes, stats: StatsCollector) -> None:
+        self._body = body
+        self._stats = stats
+        self._groups: LRUCache[str, Group] = LRUCache(MAX_AGENTS)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
+        is_long = len(robotstxt_body) > MAX_ROBOTS_TXT
+        if robotstxt_body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # Notepad's "Unicode"
+            robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].decode("utf-16", "ignore").encode()
+        if is_long or len(robotstxt_body) > MAX_ROBOTS_TXT:
+            stats_of(crawler).inc_value("robotstxt/truncated")
+            robotstxt_body = robotstxt_body[:MAX_ROBOTS_TXT].rpartition(b"\n")[0]
+        return cls(robotstxt_body, stats_of(crawler))
+
+    def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
+        """Whether ``user_agent`` (a product token, or a whole User-Agent) may fetch ``url``."""
+        return self.group(user_agent).allows(to_unicode(url))
+
+    def crawl_delay(self, user_agent: str | bytes) -> float | None:
+        """Crawl-delay for ``user_agent``, seconds; None if not given."""
+        return self.group(user_agent).delay
+
+    @property
+    def sitemaps(self) -> tuple[str, ...]:
+        """URLs of the sitemaps, not resolved."""
+        return read_sitemaps(self._body)
+
+    @property
+    def text(self) -> str:
+        """The file, for people."""
+        return self._body.decode("utf-8", "replace")
+
+    def group(self, user_agent: str | bytes) -> Group:
+        """The rules for ``user_agent``, in any thread: the first time it reads the file. O(length)."""
+        agent = to_unicode(user_agent, errors="replace")
+        group = self._groups.get(agent)
+        if group is None:
+            group = self._groups[agent] = read_group(self._body, agent)
+            if group.has_too_many_wildcards:
+                self._stats.inc_value("robotstxt/too_many_wildcards")
+        return group
 
 
 class RobotsUnreachableError(IgnoreRequest):
@@ -98,8 +156,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._options.cache_size, lambda _key, copy, now: now + copy.lifetime, CLOCK, lambda copy: copy.size
         )
         self._retry_at: dict[str, float] = {}  # by server, of unavailable files
-        self._seeds_logged = 0
-        self._lines = FewLines(logger)
+        self._lines, self._lines_of_seeds = FewLines(logger), FewLines(logger)
         self._parsed = Receivers(crawler, robots_parsed)
         self._fetches: dict[str, asyncio.Future[RobotParser]] = {}
         self._allows_all: RobotParser = build_from_crawler(self._parserimpl, crawler, b"")
@@ -167,7 +224,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         if len(response.body) >= LARGE and isinstance(copy.parser, CappedRobotParser):
             agent = self._robotstxt_useragent or page.headers.get(b"User-Agent", self._default_useragent)
             assert agent is not None
-            await off_loop(copy.parser.read_for, agent)  # 500 kB take up to 0.2 s
+            await off_loop(copy.parser.group, agent)  # 500 kB take up to 0.2 s
         other = server_key(response.url)
         if other != key and response.url == f"{other}/robots.txt" and other not in self._copies:
             # most servers redirect http to https: its robots.txt is needed next
@@ -187,11 +244,12 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         }
         if "proxy" in page.meta:
             meta["proxy"] = page.meta["proxy"]
-        for hops in range(MAX_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, priority=self.DOWNLOAD_PRIORITY, meta=dict(meta), callback=NO_CALLBACK)
             response = await side_answer(self.crawler, request)
-            target = _redirect_target(response)
-            if target is None or hops == MAX_REDIRECTS:
+            location = header(response.headers, b"Location") if response.status in REDIRECTS else None
+            target = resolve_redirect(reference_of(location), response.url) if location else None
+            if target is None:
                 break
             url = target
         return response
@@ -227,7 +285,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             is_first, then = key not in self._retry_at, "disallowed until it can be fetched"
             until = CLOCK() + _OTHER_SCHEDULERS_WAIT
         else:
-            was_given_up, most = frontier.is_given_up(key), self._options.max_failures
+            most = self._options.max_failures
             error = reason if is_of_name(reason) else f"robots.txt: {reason}"  # a name is missing for all requests
             until = frontier.robots_failed(key, retry_after, error, most)
             failures = frontier.robots_failures(key)
@@ -236,14 +294,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             if until == inf:
                 self._stats.inc_value("robotstxt/given_up")
                 then = f"given up after {failures} tries (FRONTIER_ROBOTS_MAX_FAILURES)"
-                then = "given up" if was_given_up else then
         self._retry_at[key] = until
         level = logging.INFO if is_first or until == inf else logging.DEBUG
-        if not page.meta.get("depth") and self._seeds_logged < MAX_SEEDS_LOGGED:
-            self._seeds_logged += 1
-            level = logging.WARNING
-        log = logger.log if level == logging.WARNING else self._lines.log
-        log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
+        lines, level = (self._lines, level) if page.meta.get("depth") else (self._lines_of_seeds, logging.WARNING)
+        lines.log(level, "robots.txt of %s is unavailable: %s; %s", key, reason, then)
         return RobotsUnreachableError(f"robots.txt of {key} is unavailable: {reason}")
 
     def _text_of(self, server_key: str) -> str | None:
@@ -256,10 +310,3 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             request.meta[ROBOTS_RECEIVED] += len(data)
             if request.meta[ROBOTS_RECEIVED] > MAX_ROBOTS_TXT:
                 raise StopDownload(fail=False)
-
-
-def _redirect_target(response: Response) -> str | None:
-    location = header(response.headers, b"Location")
-    if response.status not in REDIRECTS or not location:
-        return None
-    return resolve_redirect(reference_of(location), response.url)

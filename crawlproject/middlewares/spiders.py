@@ -136,7 +136,6 @@ class PipelinesBySpider(ItemPipelineManager):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy."""
         manager = super().from_crawler(crawler)
         shared = {type(pipeline): pipeline for pipeline in manager.middlewares}
         manager._of, manager._own = {}, []

@@ -47,7 +47,6 @@ frontier/sessions/max_open: highest number of sessions open at once
 frontier/sessions/put_off: sessions closed because their server had never answered and others waited
 lane/requests, lane/pages: requests and responses that took the fast lane
 frontier/quality/invalid: unusable values or exceptions of the project's quality; they count as 0
-frontier/bad_depth: requests with an unusable `meta["depth"]`; it becomes 0
 frontier/items_failed: items for which a pipeline raised an error
 frontier/given_back: requests put back, to be sent once more
 frontier/outages, frontier/outage_time: outages of this machine's network, and their duration in seconds

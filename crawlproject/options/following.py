@@ -75,7 +75,7 @@ class LinkOptions(Options):
 
     FRONTIER_LINKS_INCLUDE: [patterns](limits.md#patterns) of URLs; only matching links are followed
     FRONTIER_LINKS_EXCLUDE: patterns of URLs; matching links are not followed
-    FRONTIER_DROP_PARAMETERS: parameters removed from URLs: `name`, `prefix*`, `name=<id>` (values like session ids),
+    FRONTIER_DROP_PARAMETERS: parameters removed from URLs: `name`, `prefix*`,
         `;name` (in the path); default: a built-in list
     FRONTIER_LINKS_FILE: file of each page's links, for `scrapy pagerank` and `scrapy simulate`; `.gz` compresses
     FRONTIER_LINKS_SITEMAPS: fetch the sitemaps that robots.txt names; the spider needs `parse_sitemap`, as `web` has

@@ -21,7 +21,7 @@ from crawlproject.records.reading import OFF_LOOP, ON_LOOP, OutOfTimeError, Sour
 from crawlproject.records.record import record_class
 from crawlproject.requests.meta import BY_TYPE, KEEP
 from crawlproject.urls import Canonicalizer
-from crawlproject.urls.known_urls import remembering
+from crawlproject.urls.link_filter import remembering
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

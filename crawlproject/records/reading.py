@@ -16,7 +16,7 @@ from lxml import etree
 from crawlproject.records.rules import FieldRule, Problem, Reading
 from crawlproject.records.selectors import LINEAR, MAX_SOURCE, JsonText
 from crawlproject.urls import resolve
-from crawlproject.urls.parse_budget import affordable_parts
+from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
     from crawlproject.records.rules import RecordRule
@@ -125,8 +125,7 @@ _deeper = [(depth, etree.XPath(f"boolean({'/*' * (depth + 1)})")) for depth in _
 
 def _tree(text: str, kind: str) -> Any:
     if kind == "html" and (not _LIMITS_DEPTH or _has_long_stretch(text)):
-        parts = affordable_parts(text)
-        text = text[parts[0].start : parts[0].end] if parts else ""
+        text = text[: affordable_length(text)]
     if text.count("<") >= MAX_TAGS:
         text = "<".join(text.split("<", MAX_TAGS)[:-1])
     if not text.strip():

@@ -35,19 +35,7 @@ LINK_FAILED = "$link"
 OF = ":"
 
 #: Attributes of a plain request; not written.
-PLAIN: dict[str, Any] = {
-    "callback": None,
-    "method": "GET",
-    "headers": {},
-    "body": b"",
-    "cookies": {},
-    "meta": {},
-    "encoding": "utf-8",
-    "dont_filter": False,
-    "errback": None,
-    "flags": [],
-    "cb_kwargs": {},
-}
+PLAIN: dict[str, Any] = {name: getattr(Request("data:,"), name) for name in Request.attributes}
 
 
 class RequestCodec:

@@ -17,7 +17,6 @@ from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
     from scrapy import Request
-    from scrapy.statscollectors import StatsCollector
 
     from crawlproject.frontier.quality import Quality
 
@@ -40,11 +39,10 @@ class Packing(Protocol):
 class RequestEntries:
     """Converts in both directions; O(size of the request)."""
 
-    def __init__(self, backend: Packing, quality: Quality, stats: StatsCollector, owners: Owners | None = None) -> None:
+    def __init__(self, backend: Packing, quality: Quality, owners: Owners | None = None) -> None:
         self._backend = backend
         self._owners = Owners() if owners is None else owners
         self._quality = quality
-        self._stats = stats
         self._lines = FewLines(logger)
         self._page: Request | None = None
         self._own = ""  # how URLs of its server begin
@@ -85,7 +83,7 @@ class RequestEntries:
         """The frontier entry for ``request``, with this ``payload`` if it is packed already."""
         depth, quality = request.meta.get("depth", 0), request.meta.get(QUALITY)
         # a spider may use these keys for another purpose
-        if not _is_depth(depth):
+        if not (isinstance(depth, int) and 0 <= depth <= MAX_DEPTH):
             depth = 0
         if not (isinstance(quality, int | float) and 0 <= quality < inf):
             quality = self._quality.quality(request.url, depth) + gain
@@ -106,10 +104,7 @@ class RequestEntries:
             return None
 
     def start(self, entry: Entry, *, is_last: bool) -> Request | Reason:
-        """The request to send now, or why none is sent. ``is_last``: last of its session.
-
-        Stats: ``frontier/bad_depth``.
-        """
+        """The request to send now, or why none is sent. ``is_last``: last of its session."""
         try:
             read = self.read(entry)
         except SpiderMissingError:  # named at the start
@@ -119,16 +114,8 @@ class RequestEntries:
             return request
         meta = request.meta
         meta.setdefault(QUALITY, entry.quality)
-        if not _is_depth(depth := meta.get("depth", 0)):  # Scrapy and ``Links`` add 1 to it
-            self._stats.inc_value("frontier/bad_depth")
-            self._lines.log(logging.ERROR, "meta['depth'] = %.100r of %s is no depth: taken for 0", depth, request.url)
-            meta["depth"] = 0
         if is_last:
             meta[LAST_OF_SESSION] = True
         else:
             meta.pop(LAST_OF_SESSION, None)  # left from the request that this one was copied from
         return request
-
-
-def _is_depth(depth: object) -> bool:
-    return isinstance(depth, int) and 0 <= depth <= MAX_DEPTH

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import ssl
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import IgnoreRequest
@@ -84,24 +82,10 @@ def _words(error: BaseException) -> str | None:
     return next((words(error) for kind, words in _KINDS if isinstance(error, kind)), None)
 
 
-def _attribute(error: BaseException, name: str) -> str:
-    """An attribute that only exceptions raised by OpenSSL have; else the message."""
-    return getattr(error, name, None) or str(error)
-
-
-def _reason(error: ssl.SSLError) -> str:
-    """What OpenSSL says; of an alert that Python has no name for only the message does, and that may be empty."""
-    reason = _attribute(error, "reason").replace("_", " ").lower()
-    return _around_message(reason).strip() or "failed without a reason"
-
-
-#: What Python puts around OpenSSL's message, as in "[ssl] unknown error ( ssl.c:1006)".
-_around_message = partial(re.compile(r"\A\[[^\]]*\]|\(_? ?ssl\.c:[0-9]+\)\Z|\A\(\)\Z").sub, "")
-
 _KINDS: tuple[tuple[type[BaseException], Callable[[Any], str]], ...] = (
     (NameLookupError, lambda error: error.in_words),
-    (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {_attribute(error, 'verify_message')}"),
-    (ssl.SSLError, lambda error: f"TLS: {_reason(error)}"),
+    (ssl.SSLCertVerificationError, lambda error: f"TLS certificate: {getattr(error, 'verify_message', '') or error}"),
+    (ssl.SSLError, lambda error: f"TLS: {getattr(error, 'reason', '') or error.strerror or 'failed without a reason'}"),
     (ConnectionRefusedError, lambda _: "connection refused"),
     (ConnectionResetError, lambda _: "connection reset"),
     (ServerDisconnectedError, lambda _: "connection closed without an answer"),

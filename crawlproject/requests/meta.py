@@ -1,39 +1,5 @@
 """Every key of ``Request.meta`` that this project writes; ``response.meta`` is ``response.request.meta``.
 
-===================  ======================================  ======================================================
-key                  written by                              read by
-===================  ======================================  ======================================================
-QUALITY              spiders, requests.entries               requests.entries, discovery.links, spiders
-BY_TYPE              requests.link_request, spiders          middlewares: page_types, large_pages, timing
-LAST_OF_SESSION      requests.entries                        download.handler, middlewares.timing
-TIMING               download: handler, downloader           middlewares: timing, repository
-SHARE                download.handler                        download.handler
-BY_SPIDER            requests.owners                         requests.owners
-ORIGIN               requests.unstored, middlewares.links    requests.unstored
-FOUND_ON             middlewares.links                       scheduler
-UNSENT               middlewares: politeness, admission,     scheduler
-                     robots, timing, rendering
-GIVEN_UP             scheduler                               middlewares.admission
-KEEP                 scheduler, spiders,                     backends.storing
-                     middlewares.repository
-RECRAWL              backends.disk                           backends.recrawl, middlewares.recrawl
-FETCHED_BEFORE       middlewares.recrawl                     discovery.trap_guard
-CUT                  middlewares.compression                 backends.recrawl
-WAS_LAST             requests.link_request                   discovery.trap_guard
-SKIP_LINKS           middlewares.duplicates                  middlewares.links, discovery.links, spiders
-DUPLICATE_OF         middlewares.duplicates                  discovery: links, trap_guard; spiders
-NEAR_DUPLICATE_OF    middlewares.duplicates                  discovery.trap_guard, spiders
-CLOSED_TO_ROBOTS     spiders                                 discovery: links, trap_guard
-CANONICAL            spiders                                 discovery.trap_guard
-AGAIN                middlewares.redirects                   middlewares.redirects
-COOKIE_AT            middlewares.redirects                   middlewares.redirects
-ROBOTS_RECEIVED      middlewares.robots                      middlewares.robots
-SENT_AT              middlewares.repository                  middlewares.repository
-RECORD               middlewares.repository                  middlewares.repository
-RENDER               spiders                                 middlewares.rendering
-FOR_PAGE             download.rendering.resources            nobody yet: for a project's own middlewares
-===================  ======================================  ======================================================
-
 ``middlewares.timing`` also writes its measurements, for spiders: ``dns_time``, ``connect_time``, ``tls_time``,
 ``response_time`` (seconds), ``connection_reused``, ``connection_requests``.  ``depth`` and all other keys are Scrapy's.
 """

@@ -202,7 +202,8 @@ class Owners:
         if not self._by_name:
             return request
         owner, caller = self.of(request.url), self.of_call(request.callback)
-        if caller is not None and caller is not owner and _is_offsite(request):
+        is_offsite = not (request.dont_filter or request.meta.get("allow_offsite"))  # to plain Scrapy
+        if caller is not None and caller is not owner and is_offsite:
             assert request.callback is not None
             if owner is None or getattr(request.callback, "__func__", None) in _OF_ALL_LINKS:
                 request, caller = request.replace(callback=None, errback=None), None
@@ -254,8 +255,3 @@ class Owners:
             for name, value in headers.items():
                 request.headers.setdefault(name, value)
             meta[BY_SPIDER] = tuple(set_here)
-
-
-def _is_offsite(request: Request) -> bool:
-    """Whether plain Scrapy would drop it if it is outside of ``allowed_domains``."""
-    return not (request.dont_filter or request.meta.get("allow_offsite"))

@@ -5,9 +5,9 @@ A type that JSON lacks is written as an object with one key::
     {"$b": latin-1} bytes      {"$t": [..]} tuple       {"$s": [..]} set          {"$f": [..]} frozenset
     {"$d": [[key, value]..]}   dict with keys that are not strings, or begin with $
     {"$datetime": iso}         {"$date": iso}           {"$decimal": text}
-    {"$item": [class, {attribute: value}]}   Scrapy items, dataclasses, attrs classes, scrapy-playwright's PageMethod
+    {"$item": [class, {attribute: value}]}   Scrapy items, dataclasses, attrs classes
 
-A time zone is written as its offset, and a text of a parser, such as the link extractors' ``link_text``, as ``str``.
+A time zone is written as its offset, and a subclass of ``str``, such as the link extractors' ``link_text``, as ``str``.
 
 Classes are written as their path.  A path is resolved only in modules that were imported when the codec was created:
 those of the project (``project_modules``), by lookup in their dictionaries.  Such an object is created without calling
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
 
 #: Maximum nesting of values.
 MAX_DEPTH = 64
-
-#: Packages whose texts are subclasses of ``str`` that refer to the parsed page.
-_PARSERS = ("lxml", "bs4")
-
-#: scrapy-playwright's class, which spiders put into ``meta``, and its attributes.
-_PAGE_METHOD, _OF_PAGE_METHOD = "scrapy_playwright.page:PageMethod", ("method", "args", "kwargs", "result")
 
 #: Exceptions while decoding a value that we did not write.
 _MALFORMED = (TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, InvalidOperation)
@@ -74,11 +68,12 @@ class ValueCodec:
             return [self.encode(item, depth + 1) for item in value]
         if kind is dict:
             return self._encode_dict(value, depth + 1)
-        if kind in _TAGS:
-            return {_TAGS[kind]: [self.encode(item, depth + 1) for item in value]}
-        if kind in _ENCODERS:
-            return _ENCODERS[kind](value)
-        if isinstance(value, str) and kind.__module__.partition(".")[0] in _PARSERS:
+        if kind in _COLLECTIONS:
+            return {_COLLECTIONS[kind]: [self.encode(item, depth + 1) for item in value]}
+        if kind in _SIMPLE:
+            tag, written, _ = _SIMPLE[kind]
+            return {tag: written(value)}
+        if isinstance(value, str):
             return str.__str__(value)
         path = f"{kind.__module__}:{kind.__qualname__}"
         names = _names_of(kind)
@@ -88,8 +83,7 @@ class ValueCodec:
             raise NotSerializableError(f"a value of {path}, which no module of the project defines")
         if not _attributes(value) <= names | {"_values"}:  # of an Item: the values of all fields
             raise NotSerializableError(f"a value of {path}, which holds more than its fields")
-        fields = vars(value) if path == _PAGE_METHOD else dict(ItemAdapter(value))
-        return {"$item": [path, self._encode_dict(fields, depth + 1)]}
+        return {"$item": [path, self._encode_dict(dict(ItemAdapter(value)), depth + 1)]}
 
     def _encode_dict(self, value: dict[Any, Any], depth: int) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
@@ -98,7 +92,7 @@ class ValueCodec:
 
     def _find(self, path: str) -> type | None:
         module, _, names = path.partition(":")
-        found: Any = sys.modules.get(module) if path == _PAGE_METHOD else self._modules.get(module)
+        found: Any = self._modules.get(module)
         for name in names.split("."):
             found = None if found is None else vars(found).get(name)
             if not isinstance(found, type):
@@ -121,12 +115,12 @@ class ValueCodec:
         return {key: self.decode(item) for key, item in value.items()}
 
     def _decode_tagged(self, tag: str, value: Any) -> Any:
-        if tag in _COLLECTIONS:
-            return _COLLECTIONS[tag](self.decode(each) for each in value)
+        if tag in _READERS:
+            return _READERS[tag](value)
+        if tag in _KINDS:
+            return _KINDS[tag](self.decode(each) for each in value)
         if tag == "$d":
             return {self.decode(name): self.decode(each) for name, each in value}
-        if tag != "$item":
-            return _DECODERS[tag](value)
         path, content = value
         kind = self._find(path)
         names = None if kind is None else _names_of(kind)
@@ -146,8 +140,6 @@ class ValueCodec:
 
 def _names_of(kind: type) -> set[str] | None:
     """Names of the attributes that an object of ``kind`` consists of; None: unknown."""
-    if f"{kind.__module__}:{kind.__qualname__}" == _PAGE_METHOD:
-        return {*_OF_PAGE_METHOD}
     if issubclass(kind, Item) or is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"):
         return {*(ItemAdapter.get_field_names_from_class(kind) or ())}
     return None
@@ -159,17 +151,13 @@ def _attributes(value: Any) -> set[str]:
     return {name for part in (state if isinstance(state, tuple) else (state,)) for name in part or ()}
 
 
-_COLLECTIONS: dict[str, Callable[[Iterable[Any]], Any]] = {"$t": tuple, "$s": set, "$f": frozenset}
-_TAGS: dict[Any, str] = {kind: tag for tag, kind in _COLLECTIONS.items()}
-_ENCODERS: dict[type, Callable[[Any], Any]] = {
-    bytes: lambda value: {"$b": value.decode("latin-1")},
-    datetime: lambda value: {"$datetime": value.isoformat()},
-    date: lambda value: {"$date": value.isoformat()},
-    Decimal: lambda value: {"$decimal": str(value)},
+_COLLECTIONS: dict[Any, str] = {tuple: "$t", set: "$s", frozenset: "$f"}
+_KINDS: dict[str, Callable[[Iterable[Any]], Any]] = {tag: kind for kind, tag in _COLLECTIONS.items()}
+#: Type -> its tag, writer and reader.
+_SIMPLE: dict[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
+    bytes: ("$b", lambda value: value.decode("latin-1"), lambda text: text.encode("latin-1")),
+    datetime: ("$datetime", datetime.isoformat, datetime.fromisoformat),
+    date: ("$date", date.isoformat, date.fromisoformat),
+    Decimal: ("$decimal", str, Decimal),
 }
-_DECODERS: dict[str, Callable[[Any], Any]] = {
-    "$b": lambda value: value.encode("latin-1"),
-    "$datetime": datetime.fromisoformat,
-    "$date": date.fromisoformat,
-    "$decimal": Decimal,
-}
+_READERS = {tag: reader for tag, _, reader in _SIMPLE.values()}

@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
 from crawlproject.compat import engine_of
-from crawlproject.discovery.allowed import allowed_entries, readable_domains
+from crawlproject.discovery.link_rules import allowed_entries, readable_domains
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.links import Links
 from crawlproject.options import by_domain

@@ -4,8 +4,6 @@ A crawler that keeps them fetches the same page once per visit, without end.  A 
 
 - ``gclid``: the query parameter of this name, with any value;
 - ``x_*``: every query parameter whose name starts with ``x_``;
-- ``sid=<id>``: the query parameter of this name, only if its value looks like a session id (at least 16 letters
-  and digits, both present), because ``sid=7`` selects a page on many sites;
 - ``;jsessionid``: the path parameter of this name (``/a;jsessionid=1F``), even if a server put it into the query.
 
 Names are case-insensitive.
@@ -47,9 +45,7 @@ _TRACKING_ENTRIES = (
 )
 DEFAULT_DROP_PARAMS: tuple[str, ...] = _SESSION_ENTRIES + _TRACKING_ENTRIES
 
-_ENTRY = re.compile(r"(;?)([A-Za-z0-9_.~-]+)(\*|=<id>)?")
-_SESSION_ID = r"(?=[a-z]*[0-9])(?=[0-9]*[a-z])[0-9a-z]{16,}"
-_looks_like_session_id = re.compile(_SESSION_ID, re.IGNORECASE).fullmatch
+_ENTRY = re.compile(r"(;?)([A-Za-z0-9_.~-]+)(\*)?")
 _NEVER = re.compile(r"(?!)")
 
 
@@ -59,7 +55,6 @@ class DropRules:
 
     names: frozenset[str]
     prefixes: tuple[str, ...]
-    id_names: frozenset[str]
     path_params: re.Pattern[str]
     hint: re.Pattern[str]  # matches in the lower-cased path and query of every URL that may lose a parameter
 
@@ -68,23 +63,22 @@ class DropRules:
         """Rules from *entries* (syntax: see the module).  Raises ValueError naming an invalid entry."""
         names: set[str] = set()
         prefixes: set[str] = set()
-        id_names: set[str] = set()
         path_patterns: list[str] = []
         starts: set[str] = set()
         for entry in entries:
             match = _ENTRY.fullmatch(entry)
             if match is None:
-                raise ValueError(f"{entry!r}: must be name, prefix*, name=<id> or ;name")
-            mark, name, kind = match[1], match[2].lower(), match[3]
-            starts.add(f"{name}=" if kind == "=<id>" else name)
+                raise ValueError(f"{entry!r}: must be name, prefix* or ;name")
+            mark, name, star = match[1], match[2].lower(), match[3]
+            starts.add(name)
             if mark:
-                path_patterns.append(_path_pattern(name, kind))
+                more_name = "[^=;/?&]*" if star else ""
+                path_patterns.append(rf";{re.escape(name)}{more_name}(?:=[^;/?&]*|(?=[;/?&]|\Z))")
             else:
-                {None: names, "*": prefixes, "=<id>": id_names}[kind].add(name)
+                (prefixes if star else names).add(name)
         return cls(
             names=frozenset(names),
             prefixes=tuple(sorted(prefixes)),
-            id_names=frozenset(id_names),
             path_params=re.compile("|".join(path_patterns), re.IGNORECASE) if path_patterns else _NEVER,
             hint=_hint(starts),
         )
@@ -106,18 +100,8 @@ class DropRules:
         return f"{path}?{kept}" if kept else path
 
     def _drops(self, param: str) -> bool:
-        name, _, value = param.partition("=")
-        name = name.lower()
-        if name in self.names or name.startswith(self.prefixes):
-            return True
-        return name in self.id_names and _looks_like_session_id(value) is not None
-
-
-def _path_pattern(name: str, kind: str | None) -> str:
-    if kind == "=<id>":
-        return rf";{re.escape(name)}={_SESSION_ID}(?=[;/?&]|\Z)"
-    more_name = "[^=;/?&]*" if kind == "*" else ""
-    return rf";{re.escape(name)}{more_name}(?:=[^;/?&]*|(?=[;/?&]|\Z))"
+        name = param.partition("=")[0].lower()
+        return name in self.names or name.startswith(self.prefixes)
 
 
 def _hint(starts: Iterable[str]) -> re.Pattern[str]:

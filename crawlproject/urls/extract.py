@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from crawlproject.urls.canonical import MAX_REFERENCE, resolve
-from crawlproject.urls.parse_budget import Part, affordable_parts
-from crawlproject.urls.shadow_roots import SHADOW_ROOTS, open_shadow_roots
+from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +25,17 @@ MAX_TEXT = 5_000_000  # characters kept of the text
 _HTML_WHITESPACE = " \t\n\f\r"
 #: Of ``<link>`` only those that are used: a page may have dozens of style sheets.
 _LINKS = ",".join(f"link[rel*={name} i]" for name in ("canonical", "next", "prev", "index"))
-_SELECTOR = f"a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],{_LINKS},title,{SHADOW_ROOTS}"
+_SHADOW_ROOTS = "template[shadowrootmode]"
+_SELECTOR = f"a[href],area[href],frame[src],base[href],meta[name],meta[http-equiv],{_LINKS},title,{_SHADOW_ROOTS}"
+#: Shadow roots of a tree that are read: 0.2 s. Pages of hundreds of components have hundreds.
+MAX_ROOTS = 5_000
+#: Elements that may have a shadow root, besides those with a hyphen in their name (DOM Standard, section 4.9).
+_HOSTS = frozenset(
+    (
+        *("article", "aside", "blockquote", "body", "div", "footer", "h1", "h2", "h3", "h4", "h5", "h6"),
+        *("header", "main", "nav", "p", "section", "span"),
+    )
+)
 _INVISIBLE = frozenset({"script", "style"})
 #: Read with the text: elements that a reader does not see, and embedded files.
 _TEXT_SELECTOR = "script,style,img,video,audio,source,embed,object,iframe,frame"
@@ -103,7 +111,7 @@ def first_refresh(start: str, ignored: Iterable[str] = ()) -> tuple[Refresh, str
         node.decompose()
     head = [_Element(node, node.tag, node.attributes) for node in parser.css("base[href],meta[http-equiv]")]
     refresh = next(_refreshes(head), None)
-    return None if refresh is None else (refresh, "".join(_bases(head)))
+    return None if refresh is None else (refresh, _base(head))
 
 
 def extract(
@@ -118,19 +126,46 @@ def extract(
     HTTP header gives the encoding, pass text.  *encoding* is for the URLs of ``PageLinks``, as in ``resolve``.
     O(length); 0.2 ms for 19 kB with 40 links, 0.05 ms more with text (*with_text*); at most 2 s for any body.
     """
-    found = _Found(max_links, with_text=with_text)
     text = body if isinstance(body, str) else body.decode("latin-1")  # for counting: one character per byte
-    parts = affordable_parts(text)
-    if isinstance(body, bytes):  # in one part: only its start declares the encoding
-        found.read(LexborHTMLParser(body[: parts[-1].end], options=_OPTIONS, encoding=True))
-    else:
-        for part in parts:
-            found.read(_tree(text, part))
-    return found.in_page(url, encoding, len(body) - parts[-1].end)
-
-
-def _tree(text: str, part: Part) -> LexborHTMLParser:
-    return LexborHTMLParser(part.within + text[part.start : part.end], options=_OPTIONS, encoding=False)
+    length = affordable_length(text)
+    parser = LexborHTMLParser(body[:length], options=_OPTIONS, encoding=isinstance(body, bytes))
+    nodes = parser.css(_SELECTOR)
+    tags = [node.tag for node in nodes]
+    if "template" in tags:
+        open_shadow_roots(parser)
+        nodes = parser.css(_SELECTOR)
+        tags = [node.tag for node in nodes]
+    links = _Links(max_links)
+    head: list[_Element] = []
+    for node, tag in zip(nodes, tags, strict=True):
+        if tag in _LINK_TAGS:
+            links.read(node, tag)
+        else:
+            head.append(_Element(node, tag, node.attributes))
+    for refresh in _refreshes(head):
+        links.add(refresh.target)
+    for _, tag, attributes in head:
+        if tag == "link" and "href" in attributes:
+            relations = _tokens((attributes["rel"] or "").lower())
+            if not _PAGE_RELATIONS.isdisjoint(relations) and "nofollow" not in relations:
+                links.add(_href(attributes))
+    written_base = _base(head)
+    base = (resolve(written_base, url, encoding) if written_base else None) or url
+    canonical = _canonical(head)
+    title = _title(head)  # before _text, which changes the document
+    shown, media = _text(parser) if with_text else (None, ())
+    return PageLinks(
+        hrefs=list(links.hrefs.values()),
+        base=base,
+        title=title,
+        canonical=resolve(canonical, base, encoding) if canonical else None,
+        robots=_robots(head),
+        truncated=links.truncated,
+        cut=len(body) - length,
+        text=shown,
+        media=media,
+        pictures=_pictures(parser) if with_text else "",
+    )
 
 
 class _Element(NamedTuple):
@@ -141,100 +176,64 @@ class _Element(NamedTuple):
     attributes: dict[str, str | None]
 
 
-class _Found:
-    def __init__(self, max_links: int, *, with_text: bool) -> None:
-        self._max_links = max_links
-        self._hrefs: dict[str, str] = {}
-        self._truncated = self._chars = 0
-        self._bases: list[str] = []
-        self._canonicals: list[str] = []
-        self._titles: list[str | None] = []
-        self._robots: dict[str, frozenset[str]] = {}
-        self._texts: list[str] | None = [] if with_text else None
-        self._media: list[str] = []
-        self._pictures: list[str] = []
+class _Links:
+    def __init__(self, most: int) -> None:
+        self.hrefs: dict[str, str] = {}  # without fragment -> as written
+        self.truncated = 0
+        self._most = most
+        self._chars = 0
 
-    def read(self, parser: LexborHTMLParser) -> None:
-        head: list[_Element] = []
-        nodes = parser.css(_SELECTOR)
-        tags = [node.tag for node in nodes]
-        if "template" in tags:
-            open_shadow_roots(parser)
-            nodes = parser.css(_SELECTOR)
-            tags = [node.tag for node in nodes]
-        for node, tag in zip(nodes, tags, strict=True):
-            if tag in _LINK_TAGS:
-                self._read_link(node, tag)
-            else:
-                head.append(_Element(node, tag, node.attributes))
-        self._read_refresh(head)
-        self._read_relations(head)
-        self._bases += _bases(head)
-        self._canonicals += _canonicals(head)
-        self._titles += _titles(head)  # before _text, which changes the document
-        _read_robots(head, self._robots)
-        if self._texts is not None:
-            text, media = _text(parser)
-            self._texts.append(text)
-            self._media += media[: MAX_LINKS - len(self._media)]
-            self._pictures += _pictures(parser)[: MAX_PICTURES - len(self._pictures)]
-
-    def _read_link(self, node: LexborNode, tag: str | None) -> None:
-        if len(self._hrefs) >= self._max_links or self._chars > MAX_HREF_CHARS:
-            self._truncated += 1
+    def read(self, node: LexborNode, tag: str | None) -> None:
+        if len(self.hrefs) >= self._most or self._chars > MAX_HREF_CHARS:
+            self.truncated += 1
             return
         attributes = node.attributes
-        if "rel" in attributes and "nofollow" in _tokens((attributes["rel"] or "").lower()):
-            return
-        self._add(_href(attributes, "src" if tag == "frame" else "href"))
+        if "rel" not in attributes or "nofollow" not in _tokens((attributes["rel"] or "").lower()):
+            self.add(_href(attributes, "src" if tag == "frame" else "href"))
 
-    def _read_refresh(self, head: list[_Element]) -> None:
-        for refresh in _refreshes(head):
-            if len(self._hrefs) < self._max_links:
-                self._add(refresh.target)
-
-    def _read_relations(self, head: list[_Element]) -> None:
-        for _, tag, attributes in head:
-            if tag == "link" and "href" in attributes and len(self._hrefs) < self._max_links:
-                relations = _tokens((attributes["rel"] or "").lower())
-                if not _PAGE_RELATIONS.isdisjoint(relations) and "nofollow" not in relations:
-                    self._add(_href(attributes))
-
-    def _add(self, href: str) -> None:
+    def add(self, href: str) -> None:
         link = href.partition("#")[0][: MAX_REFERENCE + 1]  # enough to see that it is too long
-        if link not in self._hrefs:
-            self._hrefs[link] = href if len(href) <= MAX_REFERENCE else link
+        if link not in self.hrefs and len(self.hrefs) < self._most:
+            self.hrefs[link] = href if len(href) <= MAX_REFERENCE else link
             self._chars += len(link)
 
-    def in_page(self, url: str, encoding: str, cut: int) -> PageLinks:
-        """The results for the page at ``url``; ``cut``: see ``PageLinks``."""
-        base = (resolve(self._bases[0], url, encoding) if self._bases else None) or url
-        canonical = self._canonicals[0] if self._canonicals else ""
-        texts = self._texts
-        return PageLinks(
-            hrefs=list(self._hrefs.values()),
-            base=base,
-            title=self._titles[0] if self._titles else None,
-            canonical=resolve(canonical, base, encoding) if canonical else None,
-            robots=self._robots,
-            truncated=self._truncated,
-            cut=cut,
-            text=None if texts is None else SEPARATOR.join(filter(None, texts))[:MAX_TEXT],
-            media=tuple(self._media),
-            pictures=" ".join(self._pictures),
-        )
+
+def open_shadow_roots(parser: LexborHTMLParser) -> None:
+    """Put the content of declarative shadow roots in the place of their templates, nested ones as well. O(nodes).
+
+    Open and closed ones alike: readers see both.  Of several templates in a host the first one counts, and of a tree
+    the first ``MAX_ROOTS``.  The content of any other template is not shown.
+    """
+    hosts: set[int] = set()
+    templates = parser.css(_SHADOW_ROOTS)
+    while templates:
+        nested = []
+        for template in templates:
+            host, mode = template.parent, (template.attributes["shadowrootmode"] or "").lower()
+            if host is None or host.mem_id in hosts or mode not in ("open", "closed") or len(hosts) >= MAX_ROOTS:
+                continue
+            name = host.tag or ""
+            if name not in _HOSTS and "-" not in name:
+                continue
+            hosts.add(host.mem_id)
+            content = template.template_fragments()[0]
+            nested += content.css(_SHADOW_ROOTS)
+            for node in list(content.iter(include_text=True)):
+                template.insert_before(node, move=True)
+            template.remove()
+        templates = nested
 
 
-def _text(parser: LexborHTMLParser) -> tuple[str, list[str]]:
+def _text(parser: LexborHTMLParser) -> tuple[str, tuple[str, ...]]:
     """The text and the media of the body; removes scripts and styles from the document."""
     if parser.body is None:
-        return "", []
+        return "", ()
     found = parser.css(_TEXT_SELECTOR)
     media = [name for node in found if node.tag not in _INVISIBLE for name in _media(node)]
     for node in reversed(found):  # innermost first: SVG allows nesting
         if node.tag in _INVISIBLE:
             node.decompose()
-    return parser.body.text(separator=SEPARATOR)[:MAX_TEXT], media
+    return parser.body.text(separator=SEPARATOR)[:MAX_TEXT], tuple(media[:MAX_LINKS])
 
 
 def _media(node: LexborNode) -> list[str]:
@@ -246,15 +245,11 @@ def _media(node: LexborNode) -> list[str]:
     return [name for name in names if name]
 
 
-def _pictures(parser: LexborHTMLParser) -> list[str]:
+def _pictures(parser: LexborHTMLParser) -> str:
     """File names of the first images, in order, without inline (``data:``) images."""
     sources = ((node.attributes.get("src") or "").strip() for node in parser.css("img[src]")[:MAX_PICTURES])
-    return [_file_name(source)[:MAX_PICTURE_NAME] for source in sources if not source.startswith("data:")]
-
-
-def _file_name(source: str) -> str:
-    path, mark, query = source.partition("?")
-    return path.rpartition("/")[2] + mark + query
+    names = (source.partition("?") for source in sources if not source.startswith("data:"))
+    return " ".join((path.rpartition("/")[2] + mark + query)[:MAX_PICTURE_NAME] for path, mark, query in names)
 
 
 def _href(attributes: dict[str, str | None], name: str = "href") -> str:
@@ -270,34 +265,34 @@ def _refreshes(head: list[_Element]) -> Iterator[Refresh]:
                 yield refresh
 
 
-def _bases(head: list[_Element]) -> list[str]:
-    return [_href(attributes) for _, tag, attributes in head if tag == "base"][:1]
+def _base(head: list[_Element]) -> str:
+    """The first base, as written; "" if there is none."""
+    return next((_href(attributes) for _, tag, attributes in head if tag == "base"), "")
 
 
-def _canonicals(head: list[_Element]) -> list[str]:
-    """The page's first canonical link; "" if it has no ``href``."""
+def _canonical(head: list[_Element]) -> str:
+    """The page's first canonical link; "" if it has none, or no ``href``."""
     links = (attributes for _, tag, attributes in head if tag == "link")
-    own = (_href(link) for link in links if "canonical" in _tokens((link.get("rel") or "").lower()))
-    return list(islice(own, 1))
+    return next((_href(link) for link in links if "canonical" in _tokens((link.get("rel") or "").lower())), "")
 
 
-def _read_robots(head: list[_Element], found: dict[str, frozenset[str]]) -> None:
+def _robots(head: list[_Element]) -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
     for _, tag, attributes in head:
-        if tag != "meta":
-            continue
-        content = (attributes.get("content") or "").lower()
+        content = (attributes.get("content") or "").lower() if tag == "meta" else ""
         if not ("nofollow" in content or "noindex" in content or "none" in content):  # mostly descriptions
             continue
         forbidden = _DIRECTIVES.intersection(_tokens(content))
         name = (attributes.get("name") or "").strip(_HTML_WHITESPACE).lower()
         if forbidden and len(name) <= MAX_ROBOT_NAME and (len(found) < MAX_ROBOTS or name == "robots"):
             found[name] = found.get(name, frozenset()) | forbidden
+    return found
 
 
-def _titles(head: list[_Element]) -> list[str | None]:
+def _title(head: list[_Element]) -> str | None:
     """The text of the first title element outside SVG, white space collapsed; None if blank."""
     first = next((node for node, tag, _ in head if tag == "title" and not _is_in_svg(node)), None)
-    return [] if first is None else [" ".join(first.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None]
+    return None if first is None else " ".join(first.text()[: 100 * MAX_TITLE].split())[:MAX_TITLE] or None
 
 
 def _is_in_svg(node: LexborNode) -> bool:

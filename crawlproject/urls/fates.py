@@ -40,7 +40,8 @@ class Stage(StrEnum):
 
 
 _NUMBERS = {stage: number for number, stage in enumerate(Stage)}
-_L, _Q, _R, _A = Stage
+_BY_LETTER = {stage.name[0]: stage for stage in Stage}
+_RELEASED = "FRONTIER_GUARD_RELEASED with its server (docs/traps.md)."
 
 
 class Reason(StrEnum):
@@ -54,146 +55,81 @@ class Reason(StrEnum):
     #: What to change; empty: nothing need be.
     change: str
 
-    def __new__(cls, value: str, number: int, stages: tuple[Stage, ...], words: str, change: str = "") -> Self:
-        """One row of the table below."""
+    def __new__(cls, value: str, number: int, stages: str, words: str, change: str = "") -> Self:
+        """One row of the table below; ``stages``: their first letters."""
         reason = str.__new__(cls, value)
         reason._value_ = value
-        reason.number, reason.stages, reason.words, reason.change = number, stages, words, change
+        reason.number, reason.words, reason.change = number, words, change
+        reason.stages = tuple(_BY_LETTER[letter] for letter in stages)
         return reason
 
     # its page came
-    FETCHED = "fetched", 1, (_A,), "Its page was fetched and given to the spider."
-    UNCHANGED = "unchanged", 2, (_A,), "A recrawl asked for it; its page has not changed (304)."
-    COPY = (
-        *("copy", 3, (_A,), "Its page was fetched; its bytes are those of another page."),
-        "FRONTIER_DUPLICATES_EXACT = False: copies are not looked for.",
-    )
-    NEAR_COPY = (
-        *("near_copy", 4, (_A,), "Its page was fetched; its text is nearly that of another page."),
-        "A higher FRONTIER_DUPLICATES_THRESHOLD, or FRONTIER_DUPLICATES_NEAR = False.",
-    )
+    FETCHED = "fetched", 1, "A", "Its page was fetched and given to the spider."
+    UNCHANGED = "unchanged", 2, "A", "A recrawl asked for it; its page has not changed (304)."
+    COPY = "copy", 3, "A", "Its bytes are those of another page.", "FRONTIER_DUPLICATES_EXACT = False."
+    NEAR_COPY = "near_copy", 4, "A", "Its text is nearly that of another page.", "FRONTIER_DUPLICATES_THRESHOLD."
     # another answer came
-    REDIRECTED = "redirected", 5, (_A,), "It redirects to another URL, which has a fate of its own."
-    REPLACED = (
-        *("replaced", 6, (_A,), "A middleware of the project put another request in its place, or dropped it."),
-        "Look at the project's middlewares.",
-    )
-    NOT_FOUND = "not_found", 7, (_A,), "The server has no such page (404, 410)."
-    NO_ACCESS = (
-        *("no_access", 8, (_A,), "The server does not show it to this crawler (401, 402, 403, 407, 451)."),
-        "A USER_AGENT with your address, a login, or fewer requests.",
-    )
-    TOO_MANY = (
-        *("too_many_requests", 9, (_A,), "The server answered that it gets too many requests (429), at each try."),
-        "A higher FRONTIER_DELAY_FACTOR, or a FRONTIER_REQUEST_DELAY.",
-    )
-    CLIENT_ERROR = "client_error", 10, (_A,), "The server answered with another status from 400 to 499."
-    SERVER_ERROR = (
-        *("server_error", 11, (_A,), "The server answered with a status from 500 on, at each try."),
-        "RETRY_TIMES, or crawl later.",
-    )
-    OTHER_STATUS = "other_status", 12, (_A,), "The server answered with a status that is no page: 1xx, 304, a bad 3xx."
-    WRONG_TYPE = (
-        *("wrong_type", 13, (_A,), "Its media type is not read: the download ended after the headers."),
-        "FRONTIER_LINKS_TYPES.",
-    )
-    CALLBACK_FAILED = (
-        *("callback_failed", 14, (_A,), "Its page was fetched, and the spider's callback raised an error."),
-        "The log has the traceback.",
-    )
-    KEPT = (
-        *("kept", 15, (_A,), "The crawl ended before its page was processed; with JOBDIR it stays queued."),
-        "Resume the crawl; a higher limit (FRONTIER_MAX_PAGES, max_pages).",
-    )
-    REDIRECT_LIMIT = (
-        *("redirect_limit", 16, (_A,), "Its chain of redirects is too long, or a loop."),
-        "REDIRECT_MAX_TIMES.",
-    )
-    UNDECODABLE = "undecodable", 17, (_A,), "Its body cannot be decompressed."
-    TOO_LARGE = "too_large", 18, (_A,), "Its body is too large.", "DOWNLOAD_MAXSIZE."
-    TRUNCATED = (
-        *("truncated_body", 19, (_A,), "Its body ended too early, at each try."),
-        "DOWNLOAD_FAIL_ON_DATALOSS = False takes what came.",
-    )
-    BROKEN = "broken_response", 20, (_A,), "The answer broke HTTP, or the connection broke, at each try."
+    REDIRECTED = "redirected", 5, "A", "It redirects to another URL, which has a fate of its own."
+    REPLACED = "replaced", 6, "A", "A middleware put another request in its place, or dropped it.", "The middlewares."
+    NOT_FOUND = "not_found", 7, "A", "The server has no such page (404, 410)."
+    NO_ACCESS = "no_access", 8, "A", "The server does not show it to us (401, 402, 403, 407, 451).", "USER_AGENT."
+    TOO_MANY = "too_many_requests", 9, "A", "The server answered 429 at each try.", "A higher FRONTIER_DELAY_FACTOR."
+    CLIENT_ERROR = "client_error", 10, "A", "The server answered with another status from 400 to 499."
+    SERVER_ERROR = "server_error", 11, "A", "The server answered with a status from 500 on.", "RETRY_TIMES."
+    OTHER_STATUS = "other_status", 12, "A", "The server answered with a status that is no page: 1xx, 304, a bad 3xx."
+    WRONG_TYPE = "wrong_type", 13, "A", "Its media type is not read.", "FRONTIER_LINKS_TYPES."
+    CALLBACK_FAILED = "callback_failed", 14, "A", "The spider's callback raised an error.", "The log has the traceback."
+    KEPT = "kept", 15, "A", "The crawl ended before its page was read; JOBDIR keeps it queued.", "Resume the crawl."
+    REDIRECT_LIMIT = "redirect_limit", 16, "A", "Its chain of redirects is too long, or a loop.", "REDIRECT_MAX_TIMES."
+    UNDECODABLE = "undecodable", 17, "A", "Its body cannot be decompressed."
+    TOO_LARGE = "too_large", 18, "A", "Its body is too large.", "DOWNLOAD_MAXSIZE."
+    TRUNCATED = "truncated_body", 19, "A", "Its body ended too early.", "DOWNLOAD_FAIL_ON_DATALOSS = False."
+    BROKEN = "broken_response", 20, "A", "The answer broke HTTP, or the connection broke, at each try."
     # no answer came
-    TIMEOUT = (
-        *("timeout", 21, (_R,), "No answer came in time, at each try."),
-        "DOWNLOAD_TIMEOUT, FRONTIER_CONNECT_TIMEOUT.",
-    )
-    REFUSED = "refused", 22, (_R,), "The server refused the connection, at each try."
-    DNS = "dns", 23, (_Q, _R), "The name of its server was not found.", "Check the name, and this machine's resolver."
-    PROXY = "proxy", 24, (_R,), "The proxy could not be reached.", "Check the proxy."
-    OTHER = "other", 25, (_R,), "The request failed in another way.", "The log names the error."
+    TIMEOUT = "timeout", 21, "R", "No answer came in time, at each try.", "DOWNLOAD_TIMEOUT, FRONTIER_CONNECT_TIMEOUT."
+    REFUSED = "refused", 22, "R", "The server refused the connection, at each try."
+    DNS = "dns", 23, "QR", "The name of its server was not found.", "Check the name, and this machine's resolver."
+    PROXY = "proxy", 24, "R", "The proxy could not be reached.", "Check the proxy."
+    OTHER = "other", 25, "R", "The request failed in another way.", "The log names the error."
     # no request was sent
-    ROBOTS = "robots", 26, (_R,), "robots.txt forbids it.", "ROBOTSTXT_OBEY = False, if the server is yours."
-    ADDRESS = (*("address", 28, (_R,), "The address of its server is not public."), "FRONTIER_ALLOWED_NETWORKS.")
-    DENIED = "denied", 29, (_L, _R), "Its server is denied.", "FRONTIER_DENY_FILE."
-    OFFSITE = (
-        *("offsite", 30, (_L, _R), "Its server is none of those that the spider may visit."),
-        "The spider's allowed, or allowed_domains.",
-    )
-    SERVER_GIVEN_UP = (
-        *("server_given_up", 31, (_Q, _R), "Its server was given up: too many failures in a row."),
-        "FRONTIER_MAX_FAILURES, FRONTIER_ROBOTS_MAX_FAILURES; scrapy frontier --server shows the last error.",
-    )
-    PAGE_LIMIT = (
-        *("page_limit", 32, (_L, _Q, _R), "Its server or domain is full."),
-        "FRONTIER_MAX_PAGES_PER_SERVER, FRONTIER_MAX_PAGES_PER_DOMAIN.",
-    )
-    NO_ANSWER = (
-        *("no_answer", 33, (_Q, _R), "Its server never answered, and nothing else was left; JOBDIR keeps it queued."),
-        "Resume the crawl later.",
-    )
+    ROBOTS = "robots", 26, "R", "robots.txt forbids it.", "ROBOTSTXT_OBEY = False, if the server is yours."
+    ADDRESS = "address", 28, "R", "The address of its server is not public.", "FRONTIER_ALLOWED_NETWORKS."
+    DENIED = "denied", 29, "LR", "Its server is denied.", "FRONTIER_DENY_FILE."
+    OFFSITE = "offsite", 30, "LR", "Its server is none of those that the spider may visit.", "allowed, allowed_domains."
+    SERVER_GIVEN_UP = "server_given_up", 31, "QR", "Its server failed too often in a row.", "FRONTIER_MAX_FAILURES."
+    PAGE_LIMIT = "page_limit", 32, "LQR", "Its server or domain is full.", "FRONTIER_MAX_PAGES_PER_..."
+    NO_ANSWER = "no_answer", 33, "QR", "Its server never answered; JOBDIR keeps it queued.", "Resume the crawl later."
     UNSERIALIZABLE = (
-        *("unserializable", 34, (_L, _R), "Another worker crawls its server, and it cannot be stored."),
+        *("unserializable", 34, "LR", "Another worker crawls its server, and it cannot be stored."),
         "Callbacks that are methods of the spider, meta that can be stored.",
     )
-    MALFORMED = "malformed", 35, (_L, _R), "It is no URL with a server."
-    IGNORED = (
-        *("ignored", 36, (_R,), "A middleware of the project, or of Scrapy, refused the request."),
-        "Look at the project's middlewares.",
-    )
+    MALFORMED = "malformed", 35, "LR", "It is no URL with a server."
+    IGNORED = "ignored", 36, "R", "A middleware refused the request.", "Look at the middlewares."
     # no request was made
-    UNREADABLE = (
-        *("unreadable", 27, (_Q,), "Its stored request cannot be read, and stays in the store."),
-        "The log names it.",
-    )
-    GUARD = (
-        *("guard", 37, (_L, _Q), "Pages like it showed nothing new: a trap."),
-        "FRONTIER_GUARD_RELEASED with its server (docs/traps.md).",
-    )
-    MERGED = (
-        *("merged", 38, (_Q,), "Its page is known under another address."),
-        "FRONTIER_GUARD_RELEASED with its server (docs/traps.md).",
-    )
+    UNREADABLE = "unreadable", 27, "Q", "Its stored request cannot be read, and stays stored.", "The log names it."
+    GUARD = "guard", 37, "LQ", "Pages like it showed nothing new: a trap.", _RELEASED
+    MERGED = "merged", 38, "Q", "Its page is known under another address.", _RELEASED
     ALIAS = (
-        *("alias", 49, (_Q,), "Its host is another name of one that has the page, by DNS; JOBDIR keeps it queued."),
+        *("alias", 49, "Q", "Its host is another name of one that has the page; JOBDIR keeps it queued."),
         "FRONTIER_DUPLICATES_ALIASES = False.",
     )
-    EXTENSION = (
-        *("extension", 39, (_L, _Q), "Its extension is that of a file, and its server answers such URLs with files."),
-        "FRONTIER_LINKS_SKIP_EXTENSIONS, FRONTIER_LINKS_SKIP_AFTER.",
-    )
-    SPIDER_ENDED = "spider_ended", 47, (_Q,), "Its spider, one of several, has ended.", "The spider's own limits."
+    EXTENSION = "extension", 39, "LQ", "Its server answers such URLs with files.", "FRONTIER_LINKS_SKIP_EXTENSIONS."
+    SPIDER_ENDED = "spider_ended", 47, "Q", "Its spider, one of several, has ended.", "The spider's own limits."
     SPIDER_MISSING = (
-        *("spider_missing", 48, (_Q,), "Its spider is not in this run of the crawl; with JOBDIR it stays queued."),
+        *("spider_missing", 48, "Q", "Its spider is not in this run of the crawl; with JOBDIR it stays queued."),
         "-a spiders with its name, or FRONTIER_MISSING_SPIDER = 'web'.",
     )
     # no link that is followed
-    SCHEME = "scheme", 40, (_L,), "Its scheme is neither http nor https."
-    LENGTH = "length", 41, (_L,), "It is too long.", "URLLENGTH_LIMIT."
-    DEPTH = "depth", 42, (_L,), "It is too many links away from the seeds.", "DEPTH_LIMIT."
+    SCHEME = "scheme", 40, "L", "Its scheme is neither http nor https."
+    LENGTH = "length", 41, "L", "It is too long.", "URLLENGTH_LIMIT."
+    DEPTH = "depth", 42, "L", "It is too many links away from the seeds.", "DEPTH_LIMIT."
     EXCLUDED = (
-        *("excluded", 43, (_L, _Q, _R), "The patterns exclude it, those of the settings or the operator's."),
+        *("excluded", 43, "LQR", "The patterns exclude it, those of the settings or the operator's."),
         "FRONTIER_LINKS_INCLUDE, FRONTIER_LINKS_EXCLUDE; include, exclude; undo it in the console.",
     )
-    FOREIGN = "foreign", 44, (_L,), "The sitemap of another server lists it."
-    SITEMAP_LIMIT = "sitemap_limit", 45, (_L,), "Its server names too many sitemaps."
-    ON_COPY = (
-        *("on_copy", 46, (_L,), "It is on a copy of another page, whose links are not followed."),
-        "FRONTIER_DUPLICATES_FOLLOW.",
-    )
+    FOREIGN = "foreign", 44, "L", "The sitemap of another server lists it."
+    SITEMAP_LIMIT = "sitemap_limit", 45, "L", "Its server names too many sitemaps."
+    ON_COPY = "on_copy", 46, "L", "It is on a copy, whose links are not followed.", "FRONTIER_DUPLICATES_FOLLOW."
 
     @property
     def is_page(self) -> bool:
@@ -208,7 +144,7 @@ class Reason(StrEnum):
     @property
     def of_request(self) -> Stage:
         """The stage of a request that was handed out and ended so."""
-        return _R if _R in self.stages else _A
+        return Stage.REQUEST if Stage.REQUEST in self.stages else Stage.ANSWER
 
 
 _STAYING = frozenset(
@@ -341,19 +277,14 @@ class Fates:
         """Count the canonical ``url``, which leaves the queue without a request."""
         self.ended(Outcome(url, Stage.QUEUE, reason))
 
-    def refused(self, links: Mapping[Reason, Sequence[str]]) -> None:
-        """Count links that are not queued: reason -> their URLs, or references if they have none."""
-        for reason, urls in links.items():
+    def refuse(self, reason: Reason, urls: Sequence[str]) -> None:
+        """Count links that are not queued for one ``reason``: their URLs, or references if they have none."""
+        if urls:
             place = (Stage.LINK, reason)
             self.counts[place] += len(urls)
             self._count(STATS[place], len(urls))
             for url in urls[:EXAMPLES]:
                 self._keep(place, url)
-
-    def refuse(self, reason: Reason, urls: Sequence[str]) -> None:
-        """Count links that are not queued for one ``reason``."""
-        if urls:
-            self.refused({reason: urls})
 
     def links(self) -> dict[Reason, int]:
         """Links refused, in all runs whose state was restored."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import names_of, server_name
@@ -13,6 +13,8 @@ from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 MAX_URL_LENGTH = 2083  # Internet Explorer's limit, which sites respect; also Scrapy's URLLENGTH_LIMIT
 
@@ -34,6 +36,13 @@ css eot js mjs otf ttf wasm woff woff2
 apk appx bat bin cpl dll exe hta ipa msi msp pyc scr
 """
 NON_TEXT_EXTENSIONS = frozenset(_NON_TEXT.split())
+
+
+#: Maximum cached results; with ``MAX_LENGTH`` at most some 6 MB.
+KNOWN_URLS = 16_384
+
+#: Maximum length of a cached URL (characters): 16,384 URLs of 16 kB each would take 270 MB.
+MAX_LENGTH = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +121,13 @@ def _domain(entry: str) -> str:
         if "://" not in name:
             return name
     raise ValueError(f"not a domain, domain:port or IP address: {entry!r}")
+
+
+def remembering(function: Callable[[str], T]) -> Callable[[str], T]:
+    """``function`` with an LRU cache for short URLs: a site's pages share most of their links. O(1)."""
+    known = lru_cache(KNOWN_URLS)(function)
+
+    def ask(url: str) -> T:
+        return known(url) if len(url) <= MAX_LENGTH else function(url)
+
+    return ask

@@ -4,7 +4,7 @@ The HTML standard has quadratic corner cases: most tags walk the stack of open e
 with those that its tag already has, and formatting elements left open are reopened inside each following block.
 100,000 nested ``<div>`` (500 kB) kept the parser busy for 38 s, one tag with 100,000 attributes for 54 s, and 5,000
 times ``<i id=N><p>`` (75 kB) took 4.5 GB.  Browsers flatten such trees; here the document is cut where its cost exceeds
-the budget.  A document with very many nodes is parsed in parts, so that only one tree is in memory at a time.
+the budget.
 """
 
 from __future__ import annotations
@@ -19,17 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_STEPS = 150_000_000  # walked stack entries: 0.8-1.1 s; an index of real documentation needs 60 million
-MAX_NODES = 1_000_000  # elements, texts and attributes; a manual in one page of 8 MB has 760,000
-MAX_TREE = 200_000  # nodes in one tree: 80 to 230 bytes each, attributes the most
+MAX_NODES = 800_000  # elements, texts, attributes: 80 to 230 bytes each; a manual in one page of 8 MB has 760,000
 MAX_NODES_PER_CHARACTER = 3  # above the first MAX_NODES / 10: only reopened elements produce more
 MAX_BYTES = 9_000_000  # of UTF-8: a manual in one page has 8.4 million; parsing takes up to 9 bytes for each
 NUL_BYTES = 9  # bytes that a NUL counts as: the parser replaces it by three, and takes 36 meanwhile
 MAX_NAMES = 40_000  # distinct names of elements and attributes: 0.3 s, quadratic; 333,000 took 71 s
 MAX_ATTRIBUTES = 1_000  # of one tag: 2 ms
 _FEW_TAGS = isqrt(2 * MAX_STEPS)  # within the budget even if all are nested
-_FEW_NODES = isqrt(MAX_TREE)  # tags: fit into one tree even if each is reopened at each
+_FEW_NODES = isqrt(MAX_NODES // 4)  # tags: few nodes even if each is reopened at each
 _SHORT_TAG = 4 * MAX_ATTRIBUTES  # characters: "a b c" needs 2 per attribute, but distinct names need more
-_SHORT_TEXT = 2 * MAX_TREE  # characters: too few for so many attributes
 _NO_MORE_NAMES = 5 * MAX_NAMES  # characters: too few for so many names
 _PIECE = 1 << 16  # characters processed at a time
 _MAX_KNOWN, _KNOWN_LENGTH = 10_000, 200  # tags read once for all their occurrences, and their characters
@@ -64,28 +62,13 @@ _formatting = re.compile(
 ).finditer
 
 
-class Part(NamedTuple):
-    """Characters ``start`` to ``end`` of a document, to be parsed separately after the tags ``within``."""
+def affordable_length(text: str) -> int:
+    """The number of characters of *text* to parse: nearly always all.  No tag, comment or script is split.
 
-    start: int
-    end: int
-    within: str = ""
-
-
-def affordable_parts(text: str) -> list[Part]:
-    """The parts of *text* to parse: nearly always all of it, in one part.
-
-    No tag, comment or script is split.  Of the elements open before a part, only tables and SVG or MathML are reopened.
     O(length): 10 us for a page of 19 kB, 5 ms for one of 400 kB, 22 us per kB above 1 MB, at most some 0.7 s.
     """
     text = text[: _length_by_bytes(text)]
-    parts = _parts_by_tree(text) if _may_be_costly(text) else [Part(0, len(text))]
-    length = parts[-1].end
-    if length > _NO_MORE_NAMES and _may_have_many_names(text):
-        length = _length_by_names(text, length)
-    length = _length_by_attributes(text, length)
-    kept = [part for part in parts if part.start < length] or parts[:1]
-    return [*kept[:-1], kept[-1]._replace(end=length)]
+    return _walk(text) if _may_be_costly(text) or _may_have_many_names(text) or _has_full_tag(text) else len(text)
 
 
 def _length_by_bytes(text: str) -> int:
@@ -101,10 +84,31 @@ def _length_by_bytes(text: str) -> int:
     return len(text)
 
 
+def _max_nodes(text: str) -> int:
+    """Maximum nodes of *text*; documents parsed on the event loop make fewer."""
+    return min(MAX_NODES, MAX_NODES // 10 + MAX_NODES_PER_CHARACTER * len(text))
+
+
+def _may_be_costly(text: str) -> bool:
+    tags, attributes = text.count("<"), len(text) // 2  # at most: one takes two characters
+    if tags > _FEW_TAGS or tags <= _FEW_NODES:
+        return tags > _FEW_TAGS or attributes > MAX_NODES
+    return 2 * tags * (1 + _most_open(text)) + attributes > _max_nodes(text)
+
+
+def _most_open(text: str) -> int:
+    """The most formatting elements that are open at once. O(length)."""
+    most = opened = 0
+    for tag in _formatting(text):
+        opened = max(0, opened + (-1 if tag[1] else 1))
+        most = max(most, opened)
+    return most
+
+
 def _may_have_many_names(text: str) -> bool:
     """Whether *text* has more than MAX_NAMES distinct words. 8 ms per megabyte."""
     words: set[bytes] = set()
-    for start in range(0, len(text), _PIECE):
+    for start in range(0, len(text) if len(text) > _NO_MORE_NAMES else 0, _PIECE):
         piece = text[start : start + _PIECE].encode("utf-8", "surrogatepass")
         words.update(piece.translate(_BETWEEN_NAMES).split())
         if len(words) > MAX_NAMES:
@@ -112,82 +116,30 @@ def _may_have_many_names(text: str) -> bool:
     return False
 
 
-def _length_by_names(text: str, end: int) -> int:
-    """Start of the first tag whose names, with those before it, exceed MAX_NAMES."""
-    names: set[str] = set()
-    for tag in _tags(text, 0, end):
-        if tag["name"]:
-            names.add(tag["name"].lower())
-            names.update(item.partition("=")[0].lower() for item in _attribute.findall(text, *tag.span("rest")))
-            if len(names) > MAX_NAMES:
-                return tag.start()
-    return end
-
-
-def _may_be_costly(text: str) -> bool:
-    tags, is_short = text.count("<"), len(text) <= _SHORT_TEXT
-    if tags > _FEW_TAGS or (tags <= _FEW_NODES and is_short):
-        return tags > _FEW_TAGS
-    attributes = 0 if is_short else _max_attributes(text)
-    return 2 * tags * (1 + _most_open(text)) + attributes > min(MAX_TREE, _max_nodes(text))
-
-
-def _max_attributes(text: str) -> int:
-    """Maximum attributes of all tags: each follows white space, a slash or a quoted value. 1 ms per megabyte."""
-    return sum(map(text.count, " \t\n\r\f\v/")) + (text.count('"') + text.count("'")) // 2
-
-
-def _most_open(text: str) -> int:
-    """The most formatting elements that are open at once. O(length)."""
-    most = opened = 0
-    for tag in _formatting(text):
-        opened += -1 if tag[1] else 1
-        opened = max(0, opened)
-        most = max(most, opened)
-    return most
-
-
-def _max_nodes(text: str) -> int:
-    """Maximum nodes of *text*; documents parsed on the event loop make fewer."""
-    return min(MAX_NODES, MAX_NODES // 10 + MAX_NODES_PER_CHARACTER * len(text))
-
-
-def _length_by_attributes(text: str, end: int) -> int:
-    """Start of the first tag with more than MAX_ATTRIBUTES, ignoring text in scripts that looks like a tag."""
-    suspects = [start for start, close in _long_tags(text, end) if _count_attributes(text, start + 1, close) is None]
-    if not suspects:
-        return end
-    real = {tag.start() for tag in _tags(text, 0, end) if tag["name"]}
-    return min(real.intersection(suspects), default=end)
-
-
-def _long_tags(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Start and end of each tag without ">" in its first _SHORT_TAG characters.  Rarely reads every character."""
+def _has_full_tag(text: str) -> bool:
+    """Whether a tag, or a script that looks like one, has more than MAX_ATTRIBUTES.  Rarely reads every character."""
     position = 0
-    while position + _SHORT_TAG <= end:
+    while position + _SHORT_TAG <= len(text):
         last = text.rfind(">", position, position + _SHORT_TAG)
         if last >= 0:
             position = last + 1
             continue
-        close = text.find(">", position + _SHORT_TAG, end)
-        close = end if close < 0 else close
+        close = text.find(">", position + _SHORT_TAG)
+        close = len(text) if close < 0 else close
         tag = _tag_start(text, position, close)
-        if tag is not None:
-            yield tag.start(), close
+        if tag is not None and _count_attributes(text, tag.start() + 1, close) > MAX_ATTRIBUTES:
+            return True
         position = close + 1
+    return False
 
 
-def _count_attributes(text: str, start: int, end: int) -> int | None:
-    """Number of attributes from *start* to *end* (a tag's name counts, too); None: more than MAX_ATTRIBUTES."""
-    if end - start <= _SHORT_TAG:
-        count = len(_attribute.findall(text, start, end))
-    else:
-        count = sum(1 for _ in islice(_attribute.finditer(text, start, end), MAX_ATTRIBUTES + 1))
-    return None if count > MAX_ATTRIBUTES else count
+def _count_attributes(text: str, start: int, end: int) -> int:
+    """Number of attributes from *start* to *end* (a tag's name counts, too), at most MAX_ATTRIBUTES + 1."""
+    return sum(1 for _ in islice(_attribute.finditer(text, start, end), MAX_ATTRIBUTES + 1))
 
 
-def _parts_by_tree(text: str) -> list[Part]:
-    """Parts of at most MAX_TREE nodes each; they end where stack steps reach MAX_STEPS or nodes reach the maximum.
+def _walk(text: str) -> int:
+    """The start of the first tag at which steps, nodes, names or attributes exceed their maximum.
 
     Overestimates: if an end tag closes several elements, the others still count as open, and formatting elements left
     open count as reopened at each tag.
@@ -195,23 +147,18 @@ def _parts_by_tree(text: str) -> list[Part]:
     opened: Counter[str] = Counter()
     formatting: dict[str, list[str]] = {}
     depth = steps = nodes = reopened = 0
-    max_nodes, max_part = _max_nodes(text), MAX_TREE
-    parts = [Part(0, len(text))]
+    max_nodes = _max_nodes(text)
     foreign = ""  # the open svg or math element
-    for found, tag in _read_tags(text):
-        own_steps, added, tolerated, name, is_end, is_formatting, is_nested = tag
-        steps += depth + own_steps
-        if reopened > tolerated:
-            added += 2 * reopened
-        nodes += added
-        if steps > MAX_STEPS or nodes > max_nodes:
-            return _ended(parts, found.start())
-        if nodes > max_part:
-            max_part = nodes - added + MAX_TREE
-            parts = [*_ended(parts, found.start()), Part(found.start(), len(text), _within(opened, foreign))]
-        if is_formatting:
+    names: set[str] = set()
+    for found, tag in _read_tags(text, names):
+        steps += depth + tag.attributes * tag.attributes // 4
+        nodes += tag.nodes + (2 * reopened if reopened > tag.tolerated else 0)
+        if steps > MAX_STEPS or nodes > max_nodes or tag.attributes > MAX_ATTRIBUTES or len(names) > MAX_NAMES:
+            return found.start()
+        name, is_end = tag.name, tag.is_end
+        if name in _FORMATTING:
             reopened += _change(formatting.setdefault(name, []), found["rest"], is_end=is_end)
-        if not is_nested:
+        if not name or name in _NEVER_NESTED:
             continue
         if name in ("svg", "math"):
             foreign = "" if is_end else name
@@ -222,28 +169,31 @@ def _parts_by_tree(text: str) -> list[Part]:
         elif not (foreign and found["rest"].endswith("/")):
             opened[name] += 1
             depth += _LEVELS.get(name, 1)
-    return parts
+    return len(text)
 
 
 class _Tag(NamedTuple):
     """What a tag, or a comment or script, costs by itself: most tags of a page occur many times."""
 
-    steps: int  # for its attributes
+    attributes: int
     nodes: int  # maximum nodes of it and of the text after it
     tolerated: int  # reopened elements that add no nodes; each further one brings its attributes and a text
     name: str  # in lower case; "" for others than tags
     is_end: bool
-    is_formatting: bool
-    is_nested: bool  # elements of this name accumulate on the stack
 
 
-def _read_tags(text: str) -> Iterator[tuple[re.Match[str], _Tag]]:
+def _read_tags(text: str, names: set[str]) -> Iterator[tuple[re.Match[str], _Tag]]:
+    """Each tag of *text*; the names of elements and attributes are added to *names*."""
     known: dict[str, _Tag] = {}
     for found in _tags(text):
         written = found[0]
         tag = known.get(written)
         if tag is None:
             tag = _read_tag(found)
+            if tag.name:
+                names.add(tag.name)
+                attributes = _attribute.finditer(text, *found.span("rest"))
+                names.update(item[0].partition("=")[0].lower() for item in islice(attributes, MAX_ATTRIBUTES))
             if len(written) <= _KNOWN_LENGTH and len(known) < _MAX_KNOWN:
                 known[written] = tag
         yield found, tag
@@ -251,24 +201,11 @@ def _read_tags(text: str) -> Iterator[tuple[re.Match[str], _Tag]]:
 
 def _read_tag(found: re.Match[str]) -> _Tag:
     name, is_end = (found["name"] or "").lower(), found["close"] == "/"
-    start, end = found.span("rest")
-    attributes = 0 if is_end or end <= start + 1 else _count_attributes(found.string, start, end)
-    attributes = MAX_ATTRIBUTES if attributes is None else attributes
-    is_formatting = name in _FORMATTING
     if is_end:
-        nodes, tolerated = (2 if name in _MADE_BY_END else 1), _USUAL_FORMATTING
-    else:
-        nodes, tolerated = 2 + attributes, (MAX_NODES if is_formatting else 0)
-    is_nested = bool(name) and name not in _NEVER_NESTED
-    return _Tag(attributes * attributes // 4, nodes, tolerated, name, is_end, is_formatting, is_nested)
-
-
-def _within(opened: Counter[str], foreign: str) -> str:
-    return ("<table><td>" if opened["table"] else "") + (f"<{foreign}>" if foreign else "")
-
-
-def _ended(parts: list[Part], end: int) -> list[Part]:
-    return [*parts[:-1], parts[-1]._replace(end=end)]
+        return _Tag(0, 2 if name in _MADE_BY_END else 1, _USUAL_FORMATTING, name, is_end)
+    start, end = found.span("rest")
+    attributes = _count_attributes(found.string, start, end) if end > start + 1 else 0
+    return _Tag(attributes, 2 + attributes, MAX_NODES if name in _FORMATTING else 0, name, is_end)
 
 
 def _change(opened: list[str], attributes: str, *, is_end: bool) -> int:

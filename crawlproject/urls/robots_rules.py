@@ -1,15 +1,16 @@
 """The rules of a robots.txt for one crawler, by RFC 9309.
 
 Own code, because no maintained library reads groups by the RFC: Protego ends a group at ``Crawl-delay`` and at unknown
-lines, and parses the groups of all crawlers (1,000 agents x 4,000 rules in 62 kB: 8 s, 337 MB).  robotspy has neither
-Crawl-delay nor percent-decoding, gpyrobotstxt reads the file again for each URL, and bindings to Google's parser need a
-C++ toolchain.
+lines, and parses the groups of all crawlers (1,000 agents x 4,000 rules in 62 kB: 8 s, 300 MB); a URL takes it 70 us,
+2.6 ms with 3,000 rules, and this module 3 and 65 us.  robotspy has neither Crawl-delay nor percent-decoding.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections import defaultdict
+from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -27,9 +28,6 @@ MAX_LINE = 8 * 2083
 #: Maximum rules matched with inner wildcards. Each costs up to 65 us per URL of 2 kB; the maximum for one crawler in
 #: 2,163 real files is 322.
 MAX_WILDCARDS = 1000
-
-#: Agents whose compiled rules are cached: most crawls have one; a request may set its own User-Agent.
-MAX_AGENTS = 4
 
 #: Field name of a record; the colon may be missing. Accepts the spellings of Google's parser and crawler-commons.
 #: Linear: no part can match what the part before it gave up, except one blank.
@@ -82,49 +80,32 @@ class Wildcard(NamedTuple):
 
 
 class Rules:
-    """Path patterns with their verdicts."""
+    """Path patterns with their verdicts; ``patterns``: each, and whether it allows."""
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Iterable[tuple[bytes, bool]]) -> None:
         self._prefixes: dict[bytes, Verdict] = {}
         self._whole: dict[bytes, Verdict] = {}
-        self._wildcards: dict[tuple[tuple[bytes, ...], bool], Verdict] = {}
-        self._lengths: tuple[int, ...] = ()
-        self._by_length: tuple[Wildcard, ...] = ()
+        wildcards: dict[tuple[tuple[bytes, ...], bool], Verdict] = {}
         self.too_many = False
-
-    def add(self, pattern: bytes, *, allows: bool) -> None:
-        length = len(pattern) if pattern.isascii() else len(_NON_ASCII.sub(b"%XX", pattern))
-        verdict = 2 * length + allows
-        to_the_end = pattern.endswith(b"$")
-        path = pattern[:-1] if to_the_end else pattern
-        if b"*" in path:
-            self._add_wildcard(path, verdict, to_the_end=to_the_end)
-        else:
-            _set_longer(self._whole if to_the_end else self._prefixes, unescaped(path), verdict)
-        if allows and b"/index.htm" in pattern[pattern.rfind(b"/") :]:  # as Google: allows the directory, too
-            self.add(pattern[: pattern.rfind(b"/") + 1] + b"$", allows=True)
-
-    def _add_wildcard(self, path: bytes, verdict: Verdict, *, to_the_end: bool) -> None:
-        if path.endswith(b"*"):  # a final "*" has no effect, with or without "$"
-            path, to_the_end = path.rstrip(b"*"), False
-        first, star, _ = path.partition(b"*")
-        if not star:
-            _set_longer(self._prefixes, unescaped(path), verdict)
-        elif len(self._wildcards) < MAX_WILDCARDS:
-            parts = tuple(unescaped(part) for part in _STARS.split(path))
-            _set_longer(self._wildcards, (parts, to_the_end), verdict)
-        else:  # too many: disallow too much rather than too little
-            self.too_many = True
-            if not verdict % 2:
-                _set_longer(self._prefixes, unescaped(first), verdict)
-
-    def freeze(self) -> Rules:
-        """Prepare for matching; call after the last ``add``."""
+        for pattern, allows in patterns:
+            length = len(pattern) if pattern.isascii() else len(_NON_ASCII.sub(b"%XX", pattern))
+            verdict = 2 * length + allows
+            to_the_end = pattern.endswith(b"$")
+            path = pattern.removesuffix(b"$")
+            if path.endswith(b"*"):  # it has no effect, with or without "$"
+                path, to_the_end = path.rstrip(b"*"), False
+            parts = tuple(map(unescaped, _STARS.split(path)))
+            if len(parts) > 1 and len(wildcards) < MAX_WILDCARDS:
+                _set_longer(wildcards, (parts, to_the_end), verdict)
+            elif len(parts) == 1:
+                _set_longer(self._whole if to_the_end else self._prefixes, parts[0], verdict)
+            else:  # too many: disallow too much rather than too little
+                self.too_many = True
+                if not allows:
+                    _set_longer(self._prefixes, parts[0], verdict)
         self._lengths = tuple({len(prefix) for prefix in self._prefixes})
-        wildcards = (Wildcard(verdict, *pattern) for pattern, verdict in self._wildcards.items())
-        self._by_length = tuple(sorted(wildcards, key=lambda wildcard: wildcard.verdict, reverse=True))
-        self._wildcards = {}
-        return self
+        found = (Wildcard(verdict, *pattern) for pattern, verdict in wildcards.items())
+        self._wildcards = tuple(sorted(found, key=lambda wildcard: wildcard.verdict, reverse=True))
 
     def verdict(self, path: bytes) -> Verdict:
         """The verdict on ``path`` (unescaped). O(distinct lengths + wildcards x len(path))."""
@@ -133,7 +114,7 @@ class Rules:
             found = self._prefixes.get(path[:length])
             if found is not None and found > best:
                 best = found
-        for wildcard in self._by_length:
+        for wildcard in self._wildcards:
             if wildcard.verdict <= best:
                 break
             if wildcard.matches(path):
@@ -151,15 +132,18 @@ class Group:
 
     def __init__(self, records: Iterable[tuple[str, bytes]]) -> None:
         self.delay: float | None = None
-        self.rules = Rules()
-        self._absolute: list[tuple[bytes, bytes, bool]] = []  # host, pattern, whether it allows
-        self._host: tuple[bytes, Rules] = b"", self.rules  # cache: last host, and its absolute rules
+        patterns: defaultdict[bytes, list[tuple[bytes, bool]]] = defaultdict(list)  # by host; b"": of any
         for kind, value in records:
             if kind == "delay":
                 self._set_delay(value)
+            elif (absolute := _ABSOLUTE.match(value)) is not None:  # its authority, without user and port
+                host, path = absolute[1].rpartition(b"@")[2].partition(b":")[0].lower(), value[absolute.end() :]
+                patterns[host].append((path if path.startswith(b"/") else b"/" + path, kind == "allow"))
             elif value:
-                self._add(value, allows=kind == "allow")
-        self.rules.freeze()
+                patterns[b""].append((value, kind == "allow"))
+        self._rules = Rules(patterns.pop(b"", ()))
+        self._of_hosts = {host: Rules(of_host) for host, of_host in patterns.items()}
+        self.has_too_many_wildcards = self._rules.too_many
 
     def allows(self, url: str) -> bool:
         """Whether ``url`` (absolute) may be fetched."""
@@ -173,38 +157,18 @@ class Group:
         if path == b"/robots.txt":
             return True
         path = unescaped(path + query)
-        verdict = self.rules.verdict(path)
-        if self._absolute:
+        verdict = self._rules.verdict(path)
+        if self._of_hosts:
             host = plain[1] if plain is not None else urlsplit(url).hostname or ""
-            verdict = max(verdict, self._rules_of(host.encode()).verdict(path))
+            if (rules := self._of_hosts.get(host.encode())) is not None:
+                verdict = max(verdict, rules.verdict(path))
         return verdict % 2 == 1
 
-    def _add(self, value: bytes, *, allows: bool) -> None:
-        absolute = _ABSOLUTE.match(value)
-        if absolute is None:
-            self.rules.add(value, allows=allows)
-        else:  # its authority, without user and port
-            host = absolute[1].rpartition(b"@")[2].partition(b":")[0].lower()
-            pattern = value[absolute.end() :]
-            self._absolute.append((host, pattern if pattern.startswith(b"/") else b"/" + pattern, allows))
-
-    def _rules_of(self, host: bytes) -> Rules:
-        """The absolute rules of ``host``; cached for the last host, because checked URLs are on one or two hosts."""
-        if self._host[0] != host:
-            rules = Rules()
-            for its_host, pattern, allows in self._absolute:
-                if its_host == host:
-                    rules.add(pattern, allows=allows)
-            self._host = host, rules.freeze()
-        return self._host[1]
-
     def _set_delay(self, value: bytes) -> None:
-        try:
+        with suppress(ValueError):
             delay = float(value[:32].replace(b",", b"."))  # a decimal comma, as many countries write it
-        except ValueError:
-            return
-        if isfinite(delay) and delay >= 0:
-            self.delay = delay
+            if isfinite(delay) and delay >= 0:
+                self.delay = delay
 
 
 def read_group(body: bytes, agent: str) -> Group:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _other_scheme = re.compile(r"(?!https?:)([a-z][a-z0-9+.-]*:)(?://([^/?#\\\s]*))?", re.IGNORECASE | re.ASCII).match
-_port = re.compile(r"https?://[^/?#\s]*:0*([0-9]{1,20})(?:[/?#]|\Z)", re.IGNORECASE | re.ASCII).match
 _HTTP = ("http://", "https://")
 
 #: Servers that a table remembers.
@@ -68,9 +67,7 @@ def server_key(url: str) -> str:
         href = resolve(url)
         key = None if href is None else origin_of(href[: href.index("/", 8)])
     if key is None:
-        port = _port(url)
-        what = "no scheme and host" if port is None or int(port[1]) < 65_536 else f"port {port[1]} is above 65535"
-        raise ValueError(f"{what} in URL {_shortened(url)!r}")
+        raise ValueError(f"no scheme and host in URL {url[:80]!r}")
     return key
 
 
@@ -132,10 +129,6 @@ def _domains() -> TLDExtract:
     import tldextract  # few crawls need domains: 2 MB
 
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-
-
-def _shortened(url: str) -> str:
-    return url if len(url) <= 80 else f"{url[:77]}..."
 
 
 def server_name(text: str) -> str:
@@ -251,38 +244,18 @@ class DomainTable(Generic[T]):
 
     def __init__(self, by_name: Mapping[str, T]) -> None:
         self.by_name = by_name
-        self._known: dict[str, T | None] = {}
-        self._has_hosts_only: bool | None = None  # found out when it is needed
+        self._of_server = lru_cache(MAX_KNOWN)(self._find)
 
     def of(self, url: str) -> T | None:
-        """O(labels): 2 us for each server, 6 us if its URL is not canonical; 0.5 us for one of the last
-        ``MAX_KNOWN``. O(names) once."""
+        """O(labels): 5 us for each server, 6 us if its URL is not canonical; 0.5 us for a known one."""
         try:
             key = server_key(url)
         except ValueError:  # no host
             return None
-        try:
-            return self._known[key]
-        except KeyError:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            if self._has_hosts_only is None:
-                self._has_hosts_only = not any(":" in name for name in self.by_name)
-            found = self._of_host(key) if self._has_hosts_only else self._of_names(key)
-            self._known[key] = found
-            return found
+        return self._of_server(key)
 
-    def _of_names(self, key: str) -> T | None:
+    def _find(self, key: str) -> T | None:
         return next((found for name in names_of(key) if (found := self.by_name.get(name)) is not None), None)
-
-    def _of_host(self, key: str) -> T | None:
-        """``_of_names`` where no name has a scheme or a port, and no host is an IPv6 address."""
-        by_name, name = self.by_name, key.partition("://")[2].partition(":")[0]
-        while name:
-            if (found := by_name.get(name)) is not None:
-                return found
-            name = name.partition(".")[2]
-        return None
 
 
 def covers(name: str, key: str) -> bool:

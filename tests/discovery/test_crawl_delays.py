@@ -4,7 +4,7 @@ import pytest
 from scrapy import Request
 
 from crawlproject.frontier import Entry
-from crawlproject.middlewares.robots_parser import CappedRobotParser
+from crawlproject.middlewares.robots import CappedRobotParser
 from tests.backends.worker import Worker
 
 OWN, FOREIGN = "http://a.example", "http://b.example"

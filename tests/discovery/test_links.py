@@ -12,7 +12,8 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.links import STEP, Found, LinkChecks, LinkIntake, in_steps, link_filter
+from crawlproject.discovery.link_rules import link_filter
+from crawlproject.discovery.links import STEP, Found, LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness

@@ -9,7 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
-from crawlproject.discovery.received import RECEIVED_STEP
+from crawlproject.discovery.discovery import RECEIVED_STEP
 from crawlproject.discovery.skipped_files import PROBED, WAITING
 from crawlproject.frontier import Entry
 from crawlproject.frontier.queues.sort_key import DEMOTED
@@ -167,7 +167,7 @@ def test_pages_are_worth_the_new_urls_that_are_sent() -> None:
 
     def bonus(share: float) -> float:
         one = Worker(FRONTIER_POLICY="prefix")
-        one.scheduler._discovery._received.new_share.learn(1_000_000, int(share * 1_000_000))
+        one.scheduler._discovery.new_share.learn(1_000_000, int(share * 1_000_000))
         push(one, f"{OWN}1", *(f"{FOREIGN}{number}" for number in range(8)))
         server = one.scheduler._frontier.server("http://a.example")
         assert server is not None

@@ -13,7 +13,7 @@ from crawlproject.discovery import sitemaps as sitemap_intake
 from crawlproject.discovery.sitemaps import SitemapIntake
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.links import Links
-from crawlproject.middlewares.robots_parser import CappedRobotParser
+from crawlproject.middlewares.robots import CappedRobotParser
 from crawlproject.options.following import LinkOptions
 from crawlproject.requests.owners import Owners
 from crawlproject.urls import LinkFilter

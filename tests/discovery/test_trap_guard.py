@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DownloadFailedError
@@ -20,14 +18,13 @@ from crawlproject.backends.protocol import Backend
 from crawlproject.backends.recrawl import pack_again
 from crawlproject.content.page_marks import PageAddresses, PageContent, PageText, page_content
 from crawlproject.discovery.page_reading import answer_of
-from crawlproject.discovery.probes import Probes
-from crawlproject.discovery.trap_guard import TrapGuard
-from crawlproject.download.few_lines import MAX_LINES
+from crawlproject.discovery.trap_guard import Probes, TrapGuard
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.queues.sort_key import DEMOTED
 from crawlproject.options.scheduling import FrontierOptions
+from crawlproject.options.traps import TrapOptions
 from crawlproject.spiders.web import WebSpider
 from crawlproject.storage.fetched import FetchedPage
 from tests.crawl_ports import NO_HOST
@@ -51,28 +48,8 @@ def guard_over(frontier: Frontier) -> tuple[TrapGuard, Any]:
     crawler = get_crawler()
     seen = SeenDupeFilter.from_crawler(crawler)
     probes = Probes(no_answer, partial(answer_of, seen.canonicalizer), crawler.stats)
-    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend_of(crawler, frontier, seen), probes)
-    assert guard is not None
+    guard = TrapGuard(frontier, seen, backend_of(crawler, frontier, seen), TrapOptions.of(crawler), probes)
     return guard, crawler.stats
-
-
-def test_a_pattern_that_revives_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Each time it is dropped it counts; later lines are at DEBUG, and lines of many patterns are few."""
-    frontier = Frontier(BestPrefix(), Politeness())
-    frontier.push([Entry(f"{SITE}/p/0")])
-    guard, stats = guard_over(frontier)
-    caplog.set_level(logging.DEBUG)
-    for spent in ["/p/#"] * 5 + [f"/{number}/#" for number in range(100)]:
-        page = guard._guard.page(f"{SITE}/p/0", nothing)
-        assert page is not None
-        page.spent = [spent]
-        guard.judge(page, [])
-    lines = [each for each in caplog.records if "shows nothing new" in each.getMessage() and each.levelname == "INFO"]
-    assert [line.getMessage() for line in lines if "/p/#" in line.getMessage()] == [
-        f"{SITE}/p/# has no end and shows nothing new: its URLs are dropped"
-    ]
-    assert 1 < len(lines) <= MAX_LINES
-    assert stats.get_value("guard/patterns") == 105
 
 
 def test_pattern_is_dropped_once_if_its_page_is_judged_in_steps() -> None:
@@ -103,8 +80,7 @@ async def _drop_a_pattern_of_pages_fetched_before(tmp_path: Path) -> None:
     urls = ((f"{SITE}/2020/01/{day:02}", again if day % 2 else None) for day in range(1, 9))
     frontier.push([Entry(url, priority=DEMOTED, payload=payload) for url, payload in urls])
     probes = Probes(no_answer, partial(answer_of, seen.canonicalizer), crawler.stats)
-    guard = TrapGuard.from_crawler(crawler, frontier, seen, backend, probes)
-    assert guard is not None
+    guard = TrapGuard(frontier, seen, backend, TrapOptions.of(crawler), probes)
     page = guard._guard.page(f"{SITE}/2020/02/01", nothing)
     assert page is not None
     page.server.guard = page.server.guard or ServerGuard()

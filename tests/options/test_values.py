@@ -108,7 +108,7 @@ def test_wrong_age_is_refused(value: object) -> None:
         ("FRONTIER_DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
         ("FRONTIER_LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),
         ("FRONTIER_LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
-        ("FRONTIER_DROP_PARAMETERS", "a b", "name, prefix*, name=<id> or ;name"),
+        ("FRONTIER_DROP_PARAMETERS", "a b", "name, prefix* or ;name"),
         ("FRONTIER_GUARD_RELEASED", 5, "a list, or a string with commas between its entries"),
         ("JOBDIR", 5, None),
         ("DEPTH_LIMIT", -1, "a whole number >= 0"),

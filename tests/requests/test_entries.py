@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from scrapy import Request
-from scrapy.statscollectors import MemoryStatsCollector
-from scrapy.utils.test import get_crawler
 
 from crawlproject.download.few_lines import MAX_LINES
 from crawlproject.frontier import Entry
@@ -27,8 +25,7 @@ class ChangedCode:
 
 def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
     """There may be millions of them."""
-    stats = MemoryStatsCollector(get_crawler())
-    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), stats)
+    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"]())
     for number in range(1000):
         assert entries.read(Entry(f"http://a.example/{number}")) is None
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
@@ -49,27 +46,9 @@ def test_requests_of_changed_code_cost_a_few_lines(caplog: pytest.LogCaptureFixt
 )
 def test_no_value_in_meta_raises(meta: dict[str, Any], quality: float, depth: int) -> None:
     """An exception while a start request is queued would end the crawl."""
-    entries = RequestEntries(ChangedCode(), QUALITIES["constant"](), MemoryStatsCollector(get_crawler()))
+    entries = RequestEntries(ChangedCode(), QUALITIES["constant"]())
     entry = entries.entry(Request("http://a.example/", meta=meta))
     assert (entry.quality, entry.depth) == (quality, depth)
-
-
-@pytest.mark.parametrize("depth", [None, "3", -1, 0.5])
-def test_a_page_is_not_lost_with_its_depth(depth: object, caplog: pytest.LogCaptureFixture) -> None:
-    """Scrapy and ``Links`` add 1 to it when the page has arrived."""
-
-    class Kept(ChangedCode):
-        def unpack(self, entry: Entry) -> Request:
-            return Request(entry.url, meta={"depth": depth})
-
-    stats = MemoryStatsCollector(get_crawler())
-    entries = RequestEntries(Kept(), QUALITIES["constant"](), stats)
-    request = entries.start(Entry("http://a.example/"), is_last=False)
-    assert request is not None
-    assert request.meta["depth"] == 0
-    assert stats.get_value("frontier/bad_depth") == 1
-    lines = [record.getMessage() for record in caplog.records if record.name.startswith("crawlproject")]
-    assert lines == [f"meta['depth'] = {depth!r} of http://a.example/ is no depth: taken for 0"]
 
 
 def request_of(entries: RequestEntries, url: str, page: Request | None, **meta: Any) -> tuple[float, float]:
@@ -87,7 +66,7 @@ def test_a_request_counts_as_a_link_of_its_page(
     kind: str, internal: tuple[float, float], external: tuple[float, float]
 ) -> None:
     """Once for each URL; not if the quality is shared out over all links of the page, whose number is unknown."""
-    entries = RequestEntries(ChangedCode(), QUALITIES[kind](), MemoryStatsCollector(get_crawler()))
+    entries = RequestEntries(ChangedCode(), QUALITIES[kind]())
     page, other = Request("http://a.example/"), Request("http://a.example/other")
     for each in (page, other):
         assert request_of(entries, "http://a.example/x", each) == internal
@@ -97,7 +76,7 @@ def test_a_request_counts_as_a_link_of_its_page(
 
 def test_requests_that_are_no_links() -> None:
     """Of no page, of a copy, to the page itself, or with a quality of their own."""
-    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"](), MemoryStatsCollector(get_crawler()))
+    entries = RequestEntries(ChangedCode(), QUALITIES["in-links"]())
     page, copy = Request("http://a.example/"), Request("http://a.example/copy", meta={"duplicate_of": "x"})
     url = "http://a.example/x"
     assert request_of(entries, url, None) == request_of(entries, url, copy) == (1.0, 0.0)

@@ -65,12 +65,13 @@ def test_page_parameters_are_kept(rest):
 
 def test_own_list_replaces_the_default():
     """Each form of entry works as documented, and nothing else is dropped."""
-    rules = DropRules.compile(["ref", "x_*", "v=<id>", ";tok", ";w*", ";k=<id>"])
-    assert rules.strip(f"/a;tok=1;w1=2;k=3;k={SESSION}?ref=4&x_y=5&v=6&v={SESSION}&utm_id=7") == "/a;k=3?v=6&utm_id=7"
+    rules = DropRules.compile(["ref", "x_*", ";tok", ";w*"])
+    rest = "/a;tok=1;w1=2;k=3?ref=4&x_y=5&v=6&utm_id=7"
+    assert rules.strip(rest) == "/a;k=3?v=6&utm_id=7"
 
 
 @pytest.mark.parametrize("entry", ["", "*", "a b", "a&b", ";", "a=1", "a**"])
 def test_unreadable_entry_is_named(entry):
     """An invalid entry raises an error that shows it."""
-    with pytest.raises(ValueError, match=r": must be name, prefix\*, name=<id> or ;name"):
+    with pytest.raises(ValueError, match=r": must be name, prefix\* or ;name"):
         DropRules.compile([entry])

@@ -1,6 +1,6 @@
 """The cache of results per URL."""
 
-from crawlproject.urls.known_urls import KNOWN_URLS, MAX_LENGTH, remembering
+from crawlproject.urls.link_filter import KNOWN_URLS, MAX_LENGTH, remembering
 
 
 def test_short_urls_are_asked_about_once_and_long_ones_each_time() -> None:

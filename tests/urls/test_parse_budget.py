@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.urls.parse_budget import MAX_ATTRIBUTES, _count_attributes, _max_attributes, affordable_parts
+from crawlproject.urls.parse_budget import MAX_ATTRIBUTES, affordable_length
 
 from .conftest import PROPERTY
 
@@ -33,11 +33,6 @@ DEAR = {
 }
 
 
-def affordable_length(text: str) -> int:
-    """How many characters of ``text`` to parse."""
-    return affordable_parts(text)[-1].end
-
-
 @pytest.mark.parametrize("text", CHEAP.values(), ids=CHEAP)
 def test_cheap_documents_are_parsed_whole(text):
     """Length alone, or many adjacent elements, cause no cut."""
@@ -52,41 +47,14 @@ def test_dear_documents_are_cut(text):
     assert affordable_length(text[:length]) == length
 
 
-@pytest.mark.parametrize(
-    "attribute", [" a", "/a", " a=b", " a='b c'", 'a="b"', "\ta\n=\f'b'", "a='b'a=\"c\"", " a=", " =a"]
-)
-def test_number_of_attributes_is_not_underestimated(attribute):
-    """Large documents are not read tag by tag if they cannot have many attributes; nothing hides one of them."""
-    tag = f"<p {attribute * 500}>"
-    attributes = _count_attributes(tag, 2, len(tag) - 1)
-    assert attributes >= 250  # "a= a=": the second is the value of the first
-    assert _max_attributes(tag) >= attributes
-
-
 def test_tree_is_bounded_whatever_makes_it():
     """Reopened elements, attributes, long texts: 15 kB of the first took 180 MB, 75 kB 4.5 GB."""
     reopened = "".join(f"<i id={n}><p>" for n in range(5_000))
     attributes = ("<p " + " ".join(f"a{n}" for n in range(900)) + ">") * 1_000
-    for text in (reopened, attributes, "<p>x" * 600_000, "a" * 40_000_000, "<" * 2_000_000, "\0" * 2_000_000):
+    for text in (reopened, attributes, "<p>x" * 450_000, "a" * 20_000_000, "<" * 2_000_000, "\0" * 2_000_000):
         assert affordable_length(text) < len(text)
     behind_quotes = ("<p x='>' " + " ".join(f"a{n}" for n in range(900)) + ">") * 1_000
     assert affordable_length(behind_quotes) < len(behind_quotes)
-
-
-def test_a_page_of_many_nodes_is_parsed_in_parts():
-    """A million nodes in one tree took 170 MB: no part has more than MAX_TREE, and none is left out."""
-    rows = "<table>" + ROWS * 60_000 + "</table>"
-    drawing = "<svg>" + "<path d='M0 0'/>" * 70_000 + "</svg>"
-    script = "<script>" + "if (a<b) {c<d} " * 300_000 + "</script>"
-    text = rows + script + drawing + "<p>a" * 50_000
-    parts = affordable_parts(text)
-    assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
-    assert (parts[0].start, parts[-1].end) == (0, len(text))
-    assert {part.within for part in parts} == {"", "<table><td>", "<svg>"}
-    assert all(text[part.start] == "<" for part in parts)
-    assert not any(rows in part.within + text[part.start : part.end] for part in parts)
-    for part in parts:
-        assert len(affordable_parts(part.within + text[part.start : part.end])) <= 2
 
 
 def test_names_are_bounded():
@@ -105,7 +73,7 @@ def test_text_is_bounded_in_utf8():
     for text, length in (
         ("\0" * 4_000_000, 1_000_000),
         ("\U0001f4a9" * 4_000_000, 2_250_000),
-        ("x" * 9_000_000, 9_000_000),
+        ("x" * 9_500_000, 9_000_000),
     ):
         assert abs(affordable_length(text) - length) < 70_000
 

@@ -5,8 +5,7 @@ import time
 from crawlproject.content.relevance.anchors import anchors
 from crawlproject.content.relevance.visible import visible_lines
 from crawlproject.download.rendering.need import reason_to_render
-from crawlproject.urls.extract import extract
-from crawlproject.urls.shadow_roots import MAX_ROOTS
+from crawlproject.urls.extract import MAX_ROOTS, extract
 
 ROOT = '<div><template shadowrootmode="open"><a href="/a">link</a> text</template></div>'
 

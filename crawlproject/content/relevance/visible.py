@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.content.relevance.words import few_marks, without_ignorable, without_surrogates
-from crawlproject.urls.parse_budget import affordable_parts
-from crawlproject.urls.shadow_roots import open_shadow_roots
+from crawlproject.urls.extract import open_shadow_roots
+from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,32 +82,29 @@ def visible_lines(html: str, without: str = "") -> list[str]:
 
     ``without``: a selector of further elements that are left out.
     """
-    pieces: list[str] = []
-    for part in affordable_parts(html):
-        tree = LexborHTMLParser(part.within + html[part.start : part.end])
-        open_shadow_roots(tree)
-        if tree.body is None:
-            continue
-        for node in reversed(tree.body.css(without) if without else []):  # innermost first
+    tree = LexborHTMLParser(html[: affordable_length(html)])
+    open_shadow_roots(tree)
+    if tree.body is None:
+        return []
+    for node in reversed(tree.body.css(without) if without else []):  # innermost first
+        node.decompose()
+    for node in _hidden_nodes(tree):
+        if node.tag != "body":
             node.decompose()
-        for node in _hidden_nodes(tree):
-            if node.tag != "body":
-                node.decompose()
-        for node in tree.body.css(_BLOCKS):
-            node.insert_before(_BREAK)
-            node.insert_after(_BREAK)
-        for node in tree.body.css(_CELLS):
-            node.insert_before(_CELL)
-        for node in tree.body.css(_PREFORMATTED):
-            node.insert_before(_PRE)
-            node.insert_after(_END)
-        for node in tree.body.css("rt"):
-            node.insert_before(_NOTE)
-            node.insert_after(_NOTE_END)
-        for node in tree.body.css("ruby"):
-            node.insert_after(f"{_NOTE} {_NOTE_END}")
-        pieces.append(tree.body.text(separator="")[:MAX_SEARCHED])
-    text = _BREAK.join(pieces)[:MAX_SEARCHED]
+    for node in tree.body.css(_BLOCKS):
+        node.insert_before(_BREAK)
+        node.insert_after(_BREAK)
+    for node in tree.body.css(_CELLS):
+        node.insert_before(_CELL)
+    for node in tree.body.css(_PREFORMATTED):
+        node.insert_before(_PRE)
+        node.insert_after(_END)
+    for node in tree.body.css("rt"):
+        node.insert_before(_NOTE)
+        node.insert_after(_NOTE_END)
+    for node in tree.body.css("ruby"):
+        node.insert_after(f"{_NOTE} {_NOTE_END}")
+    text = tree.body.text(separator="")[:MAX_SEARCHED]
     return text_lines(_preformatted(lambda found: _inner_breaks(_BREAK, found[0]), text), _BREAK)
 
 

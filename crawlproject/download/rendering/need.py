@@ -7,7 +7,7 @@ import re
 import re2
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawlproject.urls.shadow_roots import open_shadow_roots
+from crawlproject.urls.extract import open_shadow_roots
 
 #: Bytes of a page that are looked at. A longer one, up to ``_MAX_FILLED``, is looked at without its scripts, style
 #: sheets and long attributes; if it is too long even then, its start does not tell how much text it has.

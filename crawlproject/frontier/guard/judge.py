@@ -31,7 +31,7 @@ from crawlproject.frontier.guard.patterns import (
 )
 from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.queues.sort_key import DEMOTED, DEMOTION, OTHER_NAME, WAITING
-from crawlproject.urls.known_urls import remembering
+from crawlproject.urls.link_filter import remembering
 from crawlproject.urls.pattern import folder_of, pattern_of
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.traps import TrapRules, leads_back

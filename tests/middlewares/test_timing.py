@@ -8,7 +8,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.middlewares.traffic import QuickDownloaderStats
+from crawlproject.middlewares.timing import QuickDownloaderStats
 
 URLS = [
     "http://h.test",
