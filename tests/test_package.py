@@ -60,7 +60,7 @@ UNUSED_AT_FIRST = {
 }
 OWN_COMMANDS = ("console", "frontier", "pagerank", "report", "repository", "rules", "simulate", "workers")
 #: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
-RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
+RECORD_MODULES = ("database", "feeds", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: That a plain install adds to Scrapy and its dependencies (27 November 2026: 58 MB beside 104).
