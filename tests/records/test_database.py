@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 
 from crawlproject.records.database import AwayError, Database
 from crawlproject.records.journal import Journal
+from crawlproject.records.pipeline import Writer
 from crawlproject.records.record import Row, sql_name
-from crawlproject.records.writer import Writer
 from testbed.mariadb_server import RunningMariadb
 from testbed.postgres_server import RunningPostgres
 
@@ -148,9 +148,7 @@ def test_names_of_strangers_have_their_columns(database: tuple[Database, Query])
     for key in "kl":
         assert books.write([Row("商品 List", "s", key, 1.0, values)]) == []
     xmax = "field_xmax" if "postgresql" in str(books._engine.url) else "xmax"
-    names = (
-        f'a_drop_table_x, "select", field_site, a_b, x_1, field_digest, "价格", "{"标题" * 10}", name, name_2'
-    )
+    names = f'a_drop_table_x, "select", field_site, a_b, x_1, field_digest, "价格", "{"标题" * 10}", name, name_2'
     assert ask(f'SELECT {names}, name_3, name_2_2, {xmax}, x_ FROM "商品_list"') == [tuple(range(1, 15))] * 2
     assert sql_name("ProductPage") == "product_page"
 
@@ -213,10 +211,8 @@ def test_refused_rows_wait_for_the_next_crawl(database: tuple[Database, Query], 
 
     def crawl(rows: list[Row]) -> None:
         journal, aside = Journal(tmp_path / "j"), Journal(tmp_path / "j.aside")
-        journal.absorb(aside)
         journal.append(rows)
-        writer = Writer(Database(address), journal, 100, lambda name, number: counts.update({name: number}),
-                        patience=0.1, aside=aside)  # fmt: skip
+        writer = Writer(Database(address), journal, aside, lambda name, number: counts.update({name: number}), 0.1)
         writer.start()
         assert writer.close()
         journal.close()
