@@ -55,8 +55,6 @@ class Focus:
     def __init__(self, topic: Topic, model: LinkModel) -> None:
         self.topic = topic
         self.model = model
-        #: Terms of the topic that were on a page.
-        self.found: set[str] = set()
         self._reader = LinkReader(topic)
         #: Hash of the URL of a rated link -> its features, when it was rated first.
         self._rated: dict[int, Features] = {}
@@ -64,7 +62,6 @@ class Focus:
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
-        self.found.update(judged.found)
         features = self._rated.pop(hash(url), None)
         if features is not None:
             self.model.learn(features, float(self.is_relevant(judged)))
