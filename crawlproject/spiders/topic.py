@@ -169,7 +169,7 @@ class TopicSpider(WebSpider):
                 yield await self._rated(focus, output, judged, steps)
 
     def _judge(self, focus: Focus, response: Response, page: Page, html: str, text: str) -> Relevance:
-        from crawlproject.content.relevance.language import declared_language
+        from crawlproject.content.relevance.words import declared_language
 
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
         judged = focus.judge(first[0], page.title or "", text, declared_language(html))
@@ -178,10 +178,9 @@ class TopicSpider(WebSpider):
 
     async def _rated(self, focus: Focus, links: Links, judged: Relevance, steps: int) -> Links:
         """``links`` with a quality for each; without any below the threshold for too long."""
-        from crawlproject.content.relevance.anchors import anchors
-        from crawlproject.content.relevance.focus import MAX_RATED, discounted, steps_below
+        from crawlproject.content.relevance.focus import MAX_RATED, anchors, discounted
 
-        steps = steps_below(steps, is_relevant=focus.is_relevant(judged))
+        steps = 0 if focus.is_relevant(judged) else steps + 1
         response, hrefs, crawl = cast("TextResponse", links.response), links.hrefs, frontier_of(self.crawler)
         if steps > self.tunnel:
             return Links(response, ())
@@ -243,8 +242,8 @@ class TopicSpider(WebSpider):
 
     async def _fetch_example(self, url: str) -> Example | None:
         """An example page; None, with a warning, if it cannot be fetched."""
-        from crawlproject.content.relevance.language import declared_language
         from crawlproject.content.relevance.topic import Example, own_lines
+        from crawlproject.content.relevance.words import declared_language
 
         try:
             assert self.crawler.engine is not None
@@ -303,8 +302,8 @@ async def _text_of(response: Response) -> tuple[str, str]:
 
 def _read_example(path: Path) -> Example:
     """An example in a file, HTML or plain text, in the encoding that it declares. Raises ValueError."""
-    from crawlproject.content.relevance.language import declared_language
     from crawlproject.content.relevance.topic import Example, own_lines
+    from crawlproject.content.relevance.words import declared_language
 
     try:
         with path.open("rb") as file:

@@ -19,13 +19,15 @@ from importlib.resources import files
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.relevance.language import FUNCTION_WORDS, SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
 from crawlproject.content.relevance.words import (
+    FUNCTION_WORDS,
     LANGUAGES,
+    SNOWBALL,
     Cached,
     folded,
     has_han,
+    language_of,
     stemmed,
     stemmer_of,
     terms_of,
@@ -139,11 +141,6 @@ class Topic:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
         length = hypot(*vector.values())
         return {term: weight / length for term, weight in vector.items()} if length else {}
-
-
-def is_empty(terms: Mapping[str, float]) -> bool:
-    """Whether ``terms`` have no word."""
-    return not Topic(terms).vector("en")
 
 
 class Example(NamedTuple):
