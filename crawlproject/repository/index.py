@@ -98,7 +98,7 @@ class PageIndex:
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         self._path = directory / FILE_NAME
         if read_only and not self._path.is_file():
-            raise RepositoryError(directory, f"there is no {FILE_NAME}; `scrapy repository index` makes it")
+            raise RepositoryError(directory, f"not a repository: there is no {FILE_NAME}")
         self._files: dict[str, int] = {}
         self._waiting: list[PageRow] = []
         self._by_digest: dict[str, PageRow] = {}

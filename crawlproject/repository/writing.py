@@ -207,8 +207,9 @@ class Repository:
         If the index cannot be written, the rows keep waiting; the failure is counted, and the WARC files are complete.
         """
         try:
-            self._index.commit()
-            if complete is not None:
+            if complete is None:
+                self._index.commit()
+            else:
                 self._index.complete(complete)
         except sqlite3.Error as error:
             self._index_failed(error)
