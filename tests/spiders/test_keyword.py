@@ -189,8 +189,6 @@ def test_a_large_page_is_searched_off_the_event_loop() -> None:
         ({"levels": "6"}, "from 1 to 5"),
         ({"output": "/dev/null"}, "output='/dev/null'"),
         ({"output": "."}, "must be a new or an empty folder"),
-        ({"max_pges": "1"}, "did you mean max_pages"),
-        ({"lvels": "2"}, "did you mean levels"),
         ({"seeds": "http://b.example/"}, "unknown argument of the spider keyword; known arguments: start, keyword, "),
     ],
 )

@@ -257,8 +257,6 @@ def test_large_pages_do_not_hold_the_event_loop(tmp_path: Path) -> None:
         ({"topic": "/none.toml"}, "No such file"),
         ({"tunnel": "-1"}, f"tunnel='-1': must be a whole number from 0 to {MAX_TUNNEL}"),
         ({"tunnel": "x"}, "tunnel='x'"),
-        ({"seds": "x"}, "did you mean seeds"),
-        ({"tunel": "2"}, "did you mean tunnel"),
         ({"threshold": "0.2"}, "unknown argument of the spider topic; known arguments: topic, tunnel, seeds, "),
     ],
 )
@@ -269,15 +267,3 @@ def test_bad_arguments_are_refused(arguments: dict[str, str], reason: str, tmp_p
     )
     with pytest.raises(ValueError, match=reason):
         TopicSpider(**{**known, **arguments})
-
-
-def test_a_subclass_may_have_arguments_of_its_own(tmp_path: Path) -> None:
-    """Unless one looks like a misspelling."""
-
-    class OwnSpider(TopicSpider):
-        name = "own"
-
-    known = {"topic": topic_file(tmp_path), "seeds": "http://a.example/"}
-    assert getattr(OwnSpider(**known, region="north"), "region") == "north"  # noqa: B009 - mypy does not know it
-    with pytest.raises(ValueError, match="did you mean tunnel"):
-        OwnSpider(**known, tunel="2")
