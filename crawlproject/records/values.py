@@ -59,12 +59,16 @@ def converter(
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """
+
+    def moment(text: str) -> datetime:
+        return _moment(text, date_format, locale, int(time.time() // 60))
+
     converters: dict[str, Callable[[Any, str], Any]] = {
         "text": lambda found, _base: _plain(" ".join(text_of(found)[:MAX_TEXT].split())) or None,
         "raw": lambda found, _base: _plain(text_of(found)[:MAX_TEXT]) or None,
         "number": lambda found, _base: _or_none(found, lambda text: number(text, locale)),
-        "date": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale).date()),
-        "datetime": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale)),
+        "date": lambda found, _base: _or_none(found, lambda text: moment(text).date()),
+        "datetime": lambda found, _base: _or_none(found, moment),
         "url": _url,
         "boolean": lambda found, _base: _boolean(found, true),
         "any": _any,
@@ -164,10 +168,6 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
 
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
-
-
-def _moment_now(text: str, date_format: str | None, locale: str | None) -> datetime:
-    return _moment(text, date_format, locale, int(time.time() // 60))
 
 
 @lru_cache(maxsize=4096)
