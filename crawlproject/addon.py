@@ -6,9 +6,7 @@ import atexit
 import logging
 import os
 import signal
-from collections.abc import Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +26,6 @@ from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.engine import Crawl
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
-from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.project_rules import apply_preset, take_over_rules
 from crawlproject.options.records import RecordOptions
@@ -191,8 +188,6 @@ class FrontierAddon:
         ):
             for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
-        _set_in(settings, "FEED_EXPORTERS", "parquet", PARQUET_EXPORTER)
-        _check_feeds(settings)
         _leave_out_extensions(settings)
         _replace(settings)
         # a refresh for readers without frames replaced the whole page; its frames were lost
@@ -255,14 +250,6 @@ def _check_job_dir(settings: BaseSettings) -> None:
         raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
     if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
-
-
-def _check_feeds(settings: BaseSettings) -> None:
-    """Raise MissingExtraError for a Parquet feed without its extra: each item would fail, and none be written."""
-    formats = {feed.get("format") for feed in settings.getdict("FEEDS").values() if isinstance(feed, Mapping)}
-    is_ours = settings.getdict("FEED_EXPORTERS")["parquet"] == PARQUET_EXPORTER
-    if "parquet" in formats and is_ours and find_spec("pyarrow") is None:
-        raise MissingExtraError(f"a feed of format 'parquet' needs: {install_command('parquet')}")
 
 
 def _check_handlers(settings: BaseSettings) -> None:

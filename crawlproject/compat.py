@@ -21,8 +21,6 @@ from scrapy.core.downloader.handlers import DownloadHandlers
 from scrapy.extensions.closespider import CloseSpider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -192,12 +190,6 @@ def engine_of(crawler: Crawler) -> engine.ExecutionEngine | None:
     return crawler._engine if VERSION >= (2, 18) else crawler.engine
 
 
-def serialized_fields(exporter: Any) -> Callable[..., Iterable[tuple[str, Any]]]:
-    """The method of an item exporter that serializes the fields of an item."""
-    found: Callable[..., Iterable[tuple[str, Any]]] | None = getattr(exporter, "get_serialized_fields", None)
-    return found or exporter._get_serialized_fields  # before 2.18
-
-
 #: Names that every crawl uses; of classes, and of what their constructors set.
 USED: dict[type, tuple[str, ...]] = {
     engine.ExecutionEngine: ("_closewait", "_slot", "_start", "spider", "downloader", "scraper", "close_spider_async"),
@@ -262,7 +254,6 @@ __all__ = [
     "missing_names",
     "normalize_bind_address",
     "robots_parsed",
-    "serialized_fields",
     "tls_context",
 ]
 

@@ -31,9 +31,6 @@ LOG_LEVEL = "INFO"
 # Many pages of a broad crawl fail; the log counts them by kind.
 FRONTIER_LOG_FAILURES = "counts"
 
-# For `-O pages.parquet`, which Scrapy checks before it loads the add-on.
-FEED_EXPORTERS = {"parquet": "crawlproject.records.feeds.ParquetExporter"}
-
 # A first crawl's log fits on a screen or two; LOG_LEVEL = "DEBUG" shows the rest.
 FRONTIER_LOG_BRIEF = True
 LOG_VERSIONS: list[str] = []

@@ -38,7 +38,6 @@ HEAVY = (
     "isal",
     "scrapy_redis",
     "redis",
-    "pyarrow",
     "Stemmer",
     "rjieba",
     "snowballstemmer",
@@ -60,13 +59,11 @@ UNUSED_AT_FIRST = {
 }
 OWN_COMMANDS = ("console", "frontier", "pagerank", "report", "repository", "rules", "simulate", "workers")
 #: Modules of records/ that are imported with their settings only, or import their libraries when they are called.
-RECORD_MODULES = ("database", "feeds", "first_rules", "page_objects", "values")
+RECORD_MODULES = ("database", "feeds", "page_objects", "values")
 #: Modules of commands that import redis when they run.
 REDIS_COMMANDS = ("private_redis", "worker_view", "workers")
 #: That a plain install adds to Scrapy and its dependencies (27 November 2026: 58 MB beside 104).
 MAX_MEGABYTES_ADDED = 65
-#: The feed of docs/own-project.md; Scrapy checks the names of ``-o`` before it loads the add-on.
-PARQUET = 'FEEDS={"web.parquet": {"format": "parquet"}}'
 SMALL = WebSpec(servers=4, pages=40, time_scale=0)
 NOW = ("-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", "-s", "FRONTIER_MIN_DELAY=0", "-s", "DOWNLOAD_DELAY=0")
 #: Without cookies, pages take the fast lane.
@@ -226,10 +223,8 @@ def test_requirements_are_those_of_the_package() -> None:
     parts = re.findall(r"\w+", EXTRAS["all"][0])[1:]
     everything = [*PYPROJECT["dependencies"], *(line for part in parts for line in EXTRAS[part])]
     assert set(requirements("requirements.txt")) == set(everything)
-    assert set(EXTRAS) == {*parts, "all", "pages", "parquet", "scrapy-redis"}
-    assert {*EXTRAS["parquet"][1:], *EXTRAS["pages"][1:], *EXTRAS["scrapy-redis"][1:]} <= set(
-        requirements("requirements-dev.txt")
-    )
+    assert set(EXTRAS) == {*parts, "all", "pages", "scrapy-redis"}
+    assert {*EXTRAS["pages"][1:], *EXTRAS["scrapy-redis"][1:]} <= set(requirements("requirements-dev.txt"))
 
 
 #: Names of modules whose distribution is named otherwise.
@@ -361,7 +356,7 @@ def test_scrapy_is_as_without_this_package_in_a_project_without_the_addon(
     )
     calls = [(project, 0, arguments) for arguments in commands]
     calls.append((project, 1, ("crawl", "unknown")))
-    calls.append((project, 2, ("crawl", "plain", "-o", "pages.parquet")))
+    calls.append((project, 2, ("crawl", "plain", "-o", "pages.unknown")))
     with Turns(PYTHONPATH="") as without:
         expected = without.run(*calls)
     for call, (out, error), (plain_out, plain_error) in zip(calls, turns.run(*calls), expected, strict=True):
@@ -414,7 +409,7 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Tu
         keyword = ("crawl", "keyword", "-a", f"start={web.seeds[0]}", "-a", "keyword=page")
         (names, _), _, _, refused, no_topic, no_addon = turns.run(
             (project, 0, ("list",)),
-            (project, 0, (*crawl_web, "-s", PARQUET, "-O", "web.jsonl", *NOW, *NO_COOKIES)),
+            (project, 0, (*crawl_web, "-O", "web.jsonl", *NOW, *NO_COOKIES)),
             (project, 0, (*keyword, "-O", "found.jsonl", *NOW, *NO_COOKIES)),
             (project, 1, (*crawl_web, *NOW[2:])),
             (project, 1, ("crawl", "topic", "-a", "topic=t.toml", *seeds, *NOW)),
@@ -423,7 +418,6 @@ def test_the_spiders_of_this_package_run_in_any_project(project: Path, turns: Tu
     assert names.split() == ["keyword", "site", "topic", "web"]
     pages = [json.loads(line)["url"] for line in (project / "web.jsonl").read_text(encoding="utf-8").splitlines()]
     assert sorted(pages) == sorted(web.web.expected_urls())
-    assert (project / "web.parquet").read_bytes()[:4] == b"PAR1"
     assert '"level": 1' in (project / "found.jsonl").read_text(encoding="utf-8")
     assert "No seed could be fetched" in refused[1]
     assert "No example of the topic could be read" in no_topic[1]
@@ -454,20 +448,15 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     }
     (cwd := tmp_path / "cwd").mkdir()
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
-    feeds = (("-O", "pages.parquet"), ("-s", 'FEEDS={"pages": {"format": "parquet"}}'))
     told = bare.run(
         *((cwd, 1, arguments) for arguments in commands),
         (cwd, 1, (*crawl, "-s", f"FRONTIER_REPOSITORY_DIR={cwd}")),
-        *((cwd, 1, (*crawl, *given)) for given in feeds),
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):
         line = rf"{what} needs: pip install '\.\[{extra}\]' in crawlproject's checkout, .* \(no module '[\w.]+'\)\n"
         assert re.fullmatch(line, error), error
     assert f"FRONTIER_REPOSITORY_DIR='{cwd}' needs: pip install '.[repository]'" in errors[len(commands)]
-    for error in errors[len(commands) + 1 :]:
-        assert "Cannot start: a feed of format 'parquet' needs: pip install '.[parquet]'" in error
-        assert "Traceback" not in error
     assert list(cwd.iterdir()) == []
 
 

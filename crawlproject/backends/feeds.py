@@ -34,19 +34,10 @@ def overwritten_feed(crawler: Crawler) -> Path | None:
 
 
 def check_feeds(crawler: Crawler) -> None:
-    """Raise ValueError for a local feed that cannot be written: each item would fail; or that would be damaged.
-
-    The positions in a Parquet file count from its beginning, so two in one file cannot be read.
-    """
+    """Raise ValueError for a local feed that cannot be written: each item would fail."""
     for path, _ in _local(crawler):
         if not _may_write(path):
             raise ValueError(f"the feed {path} cannot be written: its folder must be writable, and it must be a file")
-    for path, options in _written(crawler):
-        if options.get("format") == "parquet" and not options.get("overwrite"):
-            raise ValueError(
-                f"{path} has items, and nothing can be appended to a Parquet file: "
-                "use another file, or one for each run (-o 'pages-%(time)s.parquet')"
-            )
 
 
 def _may_write(path: Path) -> bool:
@@ -63,7 +54,7 @@ def _may_write(path: Path) -> bool:
 def flush_feeds(crawler: Crawler) -> None:
     """Hand the items in the buffers of feeds to the system, which keeps them if this process is killed.
 
-    Raises StoreError. Items of compressed feeds, of Parquet, and of feeds that are uploaded, stay in memory or in
+    Raises StoreError. Items of compressed feeds, and of feeds that are uploaded, stay in memory or in
     temporary files until the feed ends.
     """
     exporter = crawler.get_extension(FeedExporter)

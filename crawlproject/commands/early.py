@@ -1,4 +1,4 @@
-"""Before ``scrapy workers`` starts: formats of feeds, unknown spiders, and an early Ctrl-C."""
+"""Before ``scrapy workers`` starts: unknown spiders, and an early Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,18 +9,6 @@ from scrapy.exceptions import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from scrapy.settings import BaseSettings
-
-
-def add_parquet(settings: BaseSettings) -> None:
-    """Make ``parquet`` a format of ``-o`` and ``-O``, unless the project has an exporter for it."""
-    from crawlproject.options.extras import PARQUET_EXPORTER
-
-    exporters = settings.getdict("FEED_EXPORTERS")
-    if "parquet" not in exporters:
-        priority = settings.getpriority("FEED_EXPORTERS") or 0
-        settings.set("FEED_EXPORTERS", {**exporters, "parquet": PARQUET_EXPORTER}, priority=priority)
 
 
 def interrupted(command: str) -> int:

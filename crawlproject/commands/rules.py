@@ -1,4 +1,4 @@
-"""``scrapy rules``: checks a rule file, shows what it extracts from a page, writes a first rule file."""
+"""``scrapy rules check``: checks a rule file, shows what it extracts from a page."""
 
 from __future__ import annotations
 
@@ -74,12 +74,11 @@ class OnePage(Spider):
 class Command(Described, ScrapyCommand):
     """Writes to standard output only; its log has only warnings, unless a level is given."""
 
-    usage = "[options] <check FILE|FOLDER [URL|PAGE.html] | init URL|PAGE.html>"
-    summary = "Check the rules of `scrapy crawl site` on a page, or write a first rule file"
+    usage = "[options] check FILE|FOLDER [URL|PAGE.html]"
+    summary = "Check the rules of `scrapy crawl site` on a page"
     explanation = (
-        "check: read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
-        " the file is wrong or the page has no record. init: print a rule file with what the page's JSON-LD"
-        " and OpenGraph tell."
+        "Read a rule file; with a page, show what each field gives and what matched nothing; exit code 1 if"
+        " the file is wrong or the page has no record."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -96,21 +95,12 @@ class Command(Described, ScrapyCommand):
         from crawlproject.storage.errors import plain_message
 
         action, *rest = args or [""]
-        if action not in ("check", "init") or not 1 <= len(rest) <= (2 if action == "check" else 1):
-            raise UsageError("expected check FILE [URL|PAGE.html], or init URL|PAGE.html", print_help=False)
+        if action != "check" or not 1 <= len(rest) <= 2:
+            raise UsageError("expected check FILE [URL|PAGE.html]", print_help=False)
         try:
-            if action == "init":
-                self._init(rest[0], opts)
-            else:
-                self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
+            self._check(rest[0], rest[1] if len(rest) > 1 else None, opts)
         except (ValueError, OSError) as error:  # a missing extra is a ValueError
             self.fail(plain_message(error))
-
-    def _init(self, page: str, opts: Namespace) -> None:
-        from crawlproject.records.first_rules import first_rules
-
-        text, url, _ = self._page(page, opts.url or "http://site.example/")
-        sys.stdout.write(first_rules(text, url, Path("rules.toml")))
 
     def _check(self, path: str, page: str | None, opts: Namespace) -> None:
         from crawlproject.records.reading import Source, read_page

@@ -49,13 +49,6 @@ class Command(Described, BaseRunSpiderCommand):
             help=f"number of workers (default: one for each CPU core that may be used, here {_cores()})",
         )
 
-    def process_options(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.commands.early import add_parquet
-
-        assert self.settings is not None
-        add_parquet(self.settings)
-        super().process_options(args, opts)
-
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the crawl to its end; exit code 1 unless all workers ended well. Raises UsageError."""
         from crawlproject.commands.early import interrupted

@@ -225,9 +225,8 @@ records/pending, records/lost: records that wait at the end; records lost
 ## Topic and keyword
 
 topic/pages, topic/relevant: pages judged; relevant ones
-topic/harvest_rate, topic/harvest_rate/100, …/200, …/400, …: share of relevant pages; after so many pages
+topic/harvest_rate: share of relevant pages
 topic/learned: links that the model has learned from
-topic/terms_never_found: terms that were on no page
 topic/bad_examples: example pages that could not be fetched
 topic/state_damaged, topic/state_failed: `topic.json` could not be used; could not be written
 keyword/pages, keyword/levels: pages searched; levels begun

@@ -9,10 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: The exporter of feeds of the format ``parquet``; it imports the extra "parquet" when it is used.
-PARQUET_EXPORTER = "crawlproject.records.feeds.ParquetExporter"
-
-
 class MissingExtraError(ValueError):
     """A feature was asked for whose dependencies are not installed; the message says what to install."""
 

@@ -5,10 +5,9 @@ SQLite, PostgreSQL, MySQL and MariaDB by SQLAlchemy core; blocking, so it runs i
 
 from __future__ import annotations
 
-import logging
-from collections import Counter, defaultdict
+from collections import defaultdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from crawlproject.records.record import Row
-
-T = TypeVar("T")
-
-logger = logging.getLogger(__name__)
 
 #: Columns of every table, before those of the fields.
 OWN_COLUMNS = ("site", "record_key", "first_seen", "last_seen", "changed", "digest")
@@ -65,19 +60,10 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
 )
 
 
-#: Classes of SQLSTATE that concern one table: a function it lacks, data, constraints, names, permissions and types, a
-#: view's condition, what its state does not allow, a trigger's error.
-_TABLE_STATES = ("0A", "22", "23", "42", "44", "55000", "P0")
-#: The same of SQLite, whose SQLITE_ERROR is for names, types and views.
-_TABLE_ERRORS = ("SQLITE_ERROR", "SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_AUTH", "SQLITE_RANGE", "SQLITE_TOOBIG")
-
-#: Numbers of MySQL that concern a table, of those that its driver does not tell by their class: permissions, views,
-#: too many or too wide columns; and that of a row: a check.
-_TABLE_NUMBERS = frozenset((1117, 1118, 1142, 1143, 1288, 1347, 1348, 1356, 1364, 1471))
-_ROW_NUMBERS = frozenset((3819, 4025))
-
-#: If all rows of a batch are refused by constraints, and there are at least this many, the table is the cause.
-_ALL_REFUSED = 10
+#: Operational errors that concern one table or row, and not the database: of PostgreSQL what a view's state does not
+#: allow, of SQLite names, types and views, of MySQL permissions, views, too many or too wide columns, checks.
+_CHECKS = frozenset((3819, 4025))
+_REFUSALS = frozenset(("55000", "SQLITE_ERROR", 1117, 1118, 1142, 1143, 1288, 1347, 1348, 1356, 1364, 1471)) | _CHECKS
 
 
 class AwayError(Exception):
@@ -85,14 +71,9 @@ class AwayError(Exception):
 
 
 class Database:
-    """Raises AwayError from all methods.
-
-    A table that refuses everything (no permission, another type, a constraint) is not tried again in this crawl.
-    """
+    """Raises AwayError from all methods."""
 
     def __init__(self, url: str) -> None:
-        #: Tables that accept no rows, and why.
-        self._closed: dict[str, str] = {}
         arguments: dict[str, Any] = {"timeout": CONNECT_TIMEOUT}
         if url.startswith("mysql"):
             arguments = {"connect_timeout": CONNECT_TIMEOUT, "read_timeout": STATEMENT_TIMEOUT // 1000}
@@ -108,50 +89,35 @@ class Database:
         self._insert: Any = {"sqlite": sqlite, "mysql": mysql}.get(self._dialect, postgresql).insert
         self._taken = OWN_COLUMNS + _SYSTEM_COLUMNS if self._dialect == "postgresql" else OWN_COLUMNS
         self._columns: dict[str, dict[str, Kind]] = {}
-        #: Of the rows of the last ``_write``.
-        self._refused_by_constraints = 0
 
     def write(self, rows: Iterable[Row]) -> list[tuple[Row, str]]:
         """Insert or update rows; returns those that the database refuses, with the reason.
 
         A row that is older than the stored one changes nothing, so that rows may be written repeatedly.
         """
-        refused: list[tuple[Row, str]] = []
         by_table: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
-            by_table[row.table].append(row)
-        for table, some in by_table.items():
-            name = sql_name(table)
-            if name not in self._closed:
-                try:
-                    refused += self._try(name, some)
-                    continue
-                except _TableError as error:
-                    self._closed[name] = str(error)
-                    logger.error("The table %s accepts no rows: %s", name, error)
-            refused += [(row, self._closed[name]) for row in some]
-        return refused
+            by_table[sql_name(row.table)].append(row)
+        return [one for name, some in by_table.items() for one in self._try(name, some)]
 
     def _try(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
-        """Write rows of one table. Raises AwayError and _TableError."""
+        """Write rows of one table; all of them are refused if it accepts none, such as a view."""
         try:
-            refused = self._write(name, rows)
+            return self._write(name, rows)
         except exc.SQLAlchemyError:
             self._columns.pop(name, None)  # another process may have changed the table, or removed it
-            try:
-                refused = self._write(name, rows)
-            except exc.SQLAlchemyError as error:
-                raise (_TableError if _is_of_table(error) else AwayError)(_reason(error)) from error
-        if len(rows) >= _ALL_REFUSED and self._refused_by_constraints >= len(rows):
-            raise _TableError(refused[0][1])
-        return refused
+        try:
+            return self._write(name, rows)
+        except exc.SQLAlchemyError as error:
+            if _is_away(error):
+                raise AwayError(_reason(error)) from error
+            return [(row, _reason(error)) for row in rows]
 
     def close(self) -> None:
         self._engine.dispose()
 
     def _write(self, name: str, rows: list[Row]) -> list[tuple[Row, str]]:
         fitting, refused = _named(rows, self._taken)
-        self._refused_by_constraints = 0
         columns = self._fit(name, [values for _, values in fitting])
         table = sa.Table(
             name, sa.MetaData(), *_own_columns(), *(sa.Column(column, _TYPES[kind]) for column, kind in columns.items())
@@ -169,18 +135,13 @@ class Database:
             bound = [_bound(row, values, columns) for row, values in rows]
             with self._engine.begin() as connection:
                 connection.execute(insert, bound)
-        except exc.DBAPIError as error:
-            if not _is_of_row(error):
+        except (exc.StatementError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            if isinstance(error, exc.DBAPIError) and not _is_of_row(error):
                 raise
-            return self._halves(table, columns, rows, error)
-        except (
-            exc.StatementError,
-            ValueError,
-            TypeError,
-            OverflowError,
-            RecursionError,
-        ) as error:  # a value that cannot be sent
-            return self._halves(table, columns, rows, error)
+            if len(rows) == 1:
+                return [(rows[0][0], _reason(error))]
+            middle = len(rows) // 2
+            return self._upsert(table, columns, rows[:middle]) + self._upsert(table, columns, rows[middle:])
         return []
 
     def _statement(self, table: sa.Table, columns: dict[str, Kind]) -> Any:
@@ -194,15 +155,6 @@ class Database:
             each = [(name, sa.case((is_newer, value), else_=table.c[name])) for name, value in updated.items()]
             return insert.on_duplicate_key_update(each)
         return insert.on_conflict_do_update(index_elements=["site", "record_key"], set_=updated, where=is_newer)
-
-    def _halves(
-        self, table: sa.Table, columns: dict[str, Kind], rows: list[tuple[Row, dict[str, Any]]], error: Exception
-    ) -> list[tuple[Row, str]]:
-        if len(rows) == 1:
-            self._refused_by_constraints += isinstance(error, (exc.IntegrityError, exc.OperationalError))
-            return [(rows[0][0], _reason(error))]
-        middle = len(rows) // 2
-        return self._upsert(table, columns, rows[:middle]) + self._upsert(table, columns, rows[middle:])
 
     def _fit(self, name: str, rows: list[dict[str, Any]]) -> dict[str, Kind]:
         """The columns of a table, after those are added or widened that ``rows`` need. O(values)."""
@@ -249,30 +201,23 @@ class Database:
                 connection.execute(sa.text(f"ALTER TABLE {quote(name)} {change}".replace(":", r"\:")))
 
 
-class _TableError(Exception):
-    """A table accepts no rows; others may."""
-
-
-def _is_of_table(error: exc.SQLAlchemyError) -> bool:
-    """Whether an error concerns one table, rather than the database or the connection to it."""
-    if isinstance(error, exc.DBAPIError) and error.connection_invalidated:
-        return False
-    said = getattr(error, "orig", None)
-    if said is None:  # of SQLAlchemy itself: a table or a type that it cannot use
-        return not isinstance(error, exc.TimeoutError)
-    number = said.args[0] if said.args and isinstance(said.args[0], int) else 0  # of MySQL
-    if number and isinstance(error, (exc.ProgrammingError, exc.DataError, exc.IntegrityError, exc.NotSupportedError)):
-        return True
-    if number in _TABLE_NUMBERS | _ROW_NUMBERS:
-        return True
-    state, name = getattr(said, "sqlstate", None), getattr(said, "sqlite_errorname", None)
-    return (state or "").startswith(_TABLE_STATES) or (name or "").startswith(_TABLE_ERRORS)
+def _is_away(error: exc.SQLAlchemyError) -> bool:
+    """Whether an error concerns the database or the connection to it, rather than one table."""
+    if not isinstance(error, exc.DBAPIError):  # of SQLAlchemy itself
+        return isinstance(error, exc.TimeoutError)
+    is_operational = isinstance(error, (exc.OperationalError, exc.InterfaceError, exc.InternalError))
+    return error.connection_invalidated or (is_operational and _REFUSALS.isdisjoint(_codes(error)))
 
 
 def _is_of_row(error: exc.DBAPIError) -> bool:
-    number = next(iter(getattr(error.orig, "args", ())), None)
-    is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or number in _ROW_NUMBERS
+    is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or not _CHECKS.isdisjoint(_codes(error))
     return is_told and not error.connection_invalidated
+
+
+def _codes(error: exc.DBAPIError) -> tuple[Any, ...]:
+    """MySQL's number, PostgreSQL's state and SQLite's name of an error, as far as it has them."""
+    said: Any = error.orig
+    return *said.args[:1], getattr(said, "sqlstate", None), getattr(said, "sqlite_errorname", None)
 
 
 def _own_columns() -> list[sa.Column[Any]]:
@@ -291,24 +236,24 @@ _OPTIONS: dict[str, Any] = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb
 def _named(rows: list[Row], taken: tuple[str, ...]) -> tuple[list[tuple[Row, dict[str, Any]]], list[tuple[Row, str]]]:
     """Rows with the names of their columns, which are none of ``taken``, and those that are refused for their number.
 
-    Of fields whose names become the same (``Name``, ``name``) the second one gets a number. O(fields).
+    Of fields whose names become the same (``Name``, ``name``) the second one gets a number. O(MAX_COLUMNS^2).
     """
     fitting, refused = [], []
     for row in rows:
+        if len(row.values) > MAX_COLUMNS:
+            refused.append((row, f"{len(row.values)} fields: at most {MAX_COLUMNS}"))
+            continue
         values: dict[str, Any] = {}
-        counts: Counter[str] = Counter()
         for name, value in row.values.items():
-            column = sql_name(str(name))
-            column = cut_name(f"field_{column}") if column in taken else column
+            first = column = sql_name(str(name))
+            if first in taken:
+                first = column = cut_name(f"field_{first}")
+            count = 1
             while column in values:
-                counts[column] += 1
-                number = f"_{counts[column] + 1}"
-                column = f"{cut_name(column, MAX_NAME - len(number))}{number}"
+                count += 1
+                column = f"{cut_name(first, MAX_NAME - len(str(count)) - 1)}_{count}"
             values[column] = value
-        if len(values) > MAX_COLUMNS:
-            refused.append((row, f"{len(values)} fields: at most {MAX_COLUMNS}"))
-        else:
-            fitting.append((row, values))
+        fitting.append((row, values))
     return fitting, refused
 
 

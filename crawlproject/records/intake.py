@@ -39,9 +39,6 @@ logger = logging.getLogger(__name__)
 #: Problem -> its stat.
 STATS = {"selector": "records/selector_errors", "value": "records/bad_values", "required": "records/missing_required"}
 
-#: Fields whose problems are logged, at most; each once.
-MAX_LOGGED = 1_000
-
 
 def source_of(response: Response) -> Source | None:
     """The page as rules read it; None if it is neither HTML nor XML nor JSON."""
@@ -58,6 +55,7 @@ class RecordIntake:
 
     def __init__(self, crawler: Crawler) -> None:
         self._stats = stats_of(crawler)
+        #: Problems of fields of the rules, each logged once.
         self._logged: set[tuple[str, str, str]] = set()
         self._sites: dict[str, SiteRules] = {}
         #: Site and kind of record -> pages read for it, and the fields that were on one of them.
@@ -67,7 +65,6 @@ class RecordIntake:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """That of a crawl."""
         return cls(crawler)
 
     async def read(self, source: Source, site: SiteRules) -> list[Record]:
@@ -96,7 +93,8 @@ class RecordIntake:
         except Exception as error:  # noqa: BLE001 - lxml, jmespath and re2 raise of their own
             self._note(site.name, "pagination", "selector", f"{selector.text}: {error}")
             return []
-        return [href for href in map(_href, found) if isinstance(href, str) and href]
+        hrefs = (one.get("href") if hasattr(one, "get") else one for one in found)
+        return [href for href in hrefs if isinstance(href, str) and href]
 
     def _records(self, site: SiteRules, url: str, reading: Reading) -> list[Record]:
         rule = reading.rule
@@ -128,9 +126,8 @@ class RecordIntake:
                     logger.warning("%s: %s: found on none of %d pages: %.500s", site.name, rule.name, pages, missing)
 
     def _note(self, site: str, name: str, kind: str, reason: str) -> None:
-        """A line in the log, once for each field and kind of problem."""
         key = (site, name, kind)
-        if key not in self._logged and len(self._logged) < MAX_LOGGED:
+        if key not in self._logged:
             self._logged.add(key)
             logger.warning("%s: %s: %s (logged once; see the stats records/*)", site, name, reason)
 
@@ -181,42 +178,36 @@ class SiteReader:
             return links
         assert links.response is not None
         encoding = links.response.encoding if isinstance(links.response, TextResponse) else "utf-8"
-        canonicalizer = self._canonicalizer
         base = links.base or links.response.url
-        found = canonicalizer.batch(links.hrefs, base, encoding)
-        followed = dict.fromkeys(canonicalizer.batch(next_pages, base, encoding))
-        followed.pop(None, None)
-        is_followed = self._is_followed
-        followed.update((url, None) for url in dict.fromkeys(found) if url is not None and is_followed(url))
-        refused = len(links.hrefs) - len(followed)
-        if refused > 0:
+        found = self._canonicalizer.batch(links.hrefs, base, encoding)
+        followed = [
+            *self._canonicalizer.batch(next_pages, base, encoding),
+            *filter(self._is_followed, filter(None, found)),
+        ]
+        hrefs = [*dict.fromkeys(filter(None, followed))]
+        if (refused := len(links.hrefs) - len(hrefs)) > 0:
             count("site/not_followed", refused)
-        return Links(links.response, [url for url in followed if url is not None])
+        return Links(links.response, hrefs)
 
     def links(self, links: Links) -> Iterator[Links | Request]:
         """Requests for the pages of sites that are rendered; links for all others."""
         if not self._are_rendered:
             yield links
             return
-        plain: list[str] = []
         given = None if links.response is not None else links.quality
-        qualities: list[float] = []
-        for number, url in enumerate(links.hrefs):
+        qualities = given if isinstance(given, tuple) else (None,) * len(links.hrefs)
+        plain = []
+        for url, quality in zip(links.hrefs, qualities, strict=True):
             site = self.set.of(url)
             if site is not None and site.render:
                 yield Request(url, meta={"render": site.render, BY_TYPE: True})
-                continue
-            plain.append(url)
-            if isinstance(given, tuple):
-                qualities.append(given[number])
-        yield Links(links.response, plain, quality=qualities if isinstance(given, tuple) else given)
+            else:
+                plain.append((url, quality))
+        hrefs = [url for url, _ in plain]
+        yield Links(links.response, hrefs, quality=[each for _, each in plain] if isinstance(given, tuple) else given)
 
 
 def _select(source: Source, selector: Selector) -> list[Any]:
     if source.cost(selector.cost) > OFF_LOOP:
         raise ValueError("too slow for a page of this shape, not used")
     return selector.select(source.root())
-
-
-def _href(found: Any) -> Any:
-    return found.get("href") if hasattr(found, "get") else found

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 from contextlib import suppress
+from itertools import chain, count
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -24,31 +25,24 @@ if TYPE_CHECKING:
 #: Bytes read at a time.
 _PIECE = 1 << 20
 
-#: Processes that may share a database and a working directory.
-_MAX_FILES = 1_000
-
 
 class Journal:
     """Locked for this process: if ``path`` is another's, ``path.2`` and so on is used. Raises OSError.
 
-    Takes over the rows of files whose process has ended.
+    Takes over the rows of files beside it whose process has ended, ``path.N`` and ``path.aside``, and removes these.
     """
 
     def __init__(self, path: Path) -> None:
-        for number in range(1, _MAX_FILES):
-            self.path = path if number == 1 else path.with_name(f"{path.name}.{number}")
-            file = _locked(self.path)
-            if file is not None:
-                self._file = file
-                break
-        else:
-            raise OSError(f"{path} and {_MAX_FILES} others are in use")
+        names = chain([path], (path.with_name(f"{path.name}.{number}") for number in count(2)))
+        self.path, self._file = next((name, file) for name in names if (file := _locked(name)) is not None)
         self._lock = Lock()
         #: Bytes of whole lines; bytes of those that are in the database.
         self._end = os.fstat(self._file).st_size
         self._done = 0
-        self._seal()
-        self._adopt(path)
+        self._end_line()
+        for other in path.parent.glob(f"{glob.escape(path.name)}.*"):
+            if other != self.path and (other.suffix == ".aside" or other.suffix[1:].isdecimal()):
+                self._take_over(other)
 
     @property
     def is_empty(self) -> bool:
@@ -105,33 +99,25 @@ class Journal:
         """Rows that the database does not have. O(length)."""
         return sum(piece.count(b"\n") for piece in _pieces(self._file, self._done, self._end))
 
-    def absorb(self, other: Journal) -> None:
-        """Append all rows of another journal and empty that. Raises OSError; then rows may be in both. O(length)."""
-        end = other._end
-        for piece in _pieces(other._file, other._done, end):
-            self._append(piece)
-        other.done(end)
-
     def close(self) -> None:
         """Close the file; remove it if it is empty, and a file rather than a device."""
         if self.is_empty and self.path.is_file():
             self.path.unlink()
         os.close(self._file)
 
-    def _adopt(self, path: Path) -> None:
-        """Append the rows of files beside ``path`` whose process is gone, and remove these. Raises OSError."""
-        for other in path.parent.glob(f"{glob.escape(path.name)}.*"):
-            if other == self.path or not other.suffix[1:].isdecimal() or (file := _locked(other)) is None:
-                continue
-            try:
-                for piece in _pieces(file, 0, os.fstat(file).st_size):
-                    self._append(piece)
-                other.unlink()
-            finally:
-                self._seal()
-                os.close(file)
+    def _take_over(self, other: Path) -> None:
+        file = _locked(other)
+        if file is None:
+            return
+        try:
+            for piece in _pieces(file, 0, os.fstat(file).st_size):
+                self._append(piece)
+            other.unlink()
+        finally:
+            self._end_line()
+            os.close(file)
 
-    def _seal(self) -> None:
+    def _end_line(self) -> None:
         if self._end and os.pread(self._file, 1, self._end - 1) != b"\n":
             os.write(self._file, b"\n")
             self._end += 1
@@ -143,7 +129,7 @@ def _locked(path: Path) -> int | None:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(file)
             return None
         with suppress(FileNotFoundError):

@@ -22,6 +22,14 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+#: A datetime is a date.
+_KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
+    (bool, Kind.BOOLEAN),
+    ((float, Decimal), Kind.NUMBER),
+    (datetime, Kind.DATETIME),
+    (date, Kind.DATE),
+    ((dict, list, tuple), Kind.JSON),
+)
 _WIDER = {frozenset((Kind.INTEGER, Kind.NUMBER)): Kind.NUMBER, frozenset((Kind.DATE, Kind.DATETIME)): Kind.DATETIME}
 
 #: Whole numbers beyond are written as text: databases have 64 bits.
@@ -32,19 +40,9 @@ def kind_of(value: Any) -> Kind | None:
     """The narrowest kind for a value; None for None, infinity and NaN."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return None
-    if isinstance(value, bool):
-        return Kind.BOOLEAN
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return Kind.INTEGER if abs(value) <= MAX_INTEGER else Kind.TEXT
-    for types, kind in (
-        ((float, Decimal), Kind.NUMBER),
-        ((datetime,), Kind.DATETIME),
-        ((date,), Kind.DATE),
-        ((dict, list, tuple), Kind.JSON),
-    ):
-        if isinstance(value, types):
-            return kind
-    return Kind.TEXT
+    return next((kind for types, kind in _KINDS if isinstance(value, types)), Kind.TEXT)
 
 
 def wider(one: Kind, other: Kind) -> Kind:

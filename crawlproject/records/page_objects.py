@@ -1,7 +1,4 @@
-"""Items of page objects by domain (``FRONTIER_RECORDS_PAGES``): ``@handle_urls`` of web-poet, inputs by scrapy-poet.
-
-Works with every spider: the middleware adds the items of a page to what its callback yields.
-"""
+"""Items of page objects by domain (``FRONTIER_RECORDS_PAGES``): ``@handle_urls`` of web-poet, inputs by scrapy-poet."""
 
 from __future__ import annotations
 
@@ -36,12 +33,9 @@ logger = logging.getLogger(__name__)
 #: Bytes of a page up to which page objects read it: they run on the event loop.
 MAX_PAGE = 2_000_000
 
-#: Page objects whose errors are logged; each once.
-MAX_LOGGED = 100
-
 
 class PageObjectsMiddleware:
-    """A spider middleware."""
+    """A spider middleware that adds the items of a page to what its callback yields."""
 
     def __init__(self, crawler: Crawler, modules: Sequence[str]) -> None:
         # they belong to the extra "records"
@@ -69,9 +63,7 @@ class PageObjectsMiddleware:
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy. Raises NotConfigured without ``FRONTIER_RECORDS_PAGES``; ValueError if they cannot be
-        imported.
-        """
+        """Raises NotConfigured without ``FRONTIER_RECORDS_PAGES``; ValueError if they cannot be imported."""
         modules = RecordOptions.of(crawler).pages
         if not modules:
             raise NotConfigured
@@ -99,13 +91,9 @@ class PageObjectsMiddleware:
                 return
             try:
                 item = await self._item(rule.use, response)
-            except asyncio.CancelledError as error:  # of a task of its own; Scrapy would wait for the page forever
-                task = asyncio.current_task()
-                if task is not None and task.cancelling():
+            except (Exception, asyncio.CancelledError) as error:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise
-                self._fail(rule.use, response.url, error)
-                continue
-            except Exception as error:  # noqa: BLE001 - whatever the page object raises costs this item
                 self._fail(rule.use, response.url, error)
                 continue
             if item is not None:
@@ -148,7 +136,7 @@ class PageObjectsMiddleware:
     def _fail(self, page_class: type, url: str, error: BaseException) -> None:
         self._stats.inc_value("records/page_objects/errors")
         name = f"{page_class.__module__}.{page_class.__qualname__}"
-        if name not in self._logged and len(self._logged) < MAX_LOGGED:
+        if name not in self._logged:
             self._logged.add(name)
             logger.error("%s raised %s: %.200s on %.200s (logged once)", name, type(error).__name__, error, url)
 

@@ -10,7 +10,6 @@ from unicodedata import normalize
 
 _humps = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _other = re.compile(r"\W+")
-_not_ascii = re.compile(r"[^a-z0-9_]+")
 
 #: Bytes of a name of a table or a column: PostgreSQL keeps 63.
 MAX_NAME = 60
@@ -53,17 +52,8 @@ class Row:
 
 def sql_name(name: str) -> str:
     """``ProductPage`` -> ``product_page``: a name for a table or a column, with letters of any script. O(length)."""
-    return _plain(name, _other)
-
-
-def rule_name(name: str) -> str:
-    """The same with the letters that names in rule files have: a to z."""
-    return _plain(name, _not_ascii)
-
-
-def _plain(name: str, other: re.Pattern[str]) -> str:
     lower = normalize("NFC", _humps.sub("_", name[: 4 * MAX_NAME]).lower())
-    plain = cut_name(other.sub("_", lower).strip("_"))
+    plain = cut_name(_other.sub("_", lower).strip("_"))
     return plain if plain[:1].isalpha() else cut_name(f"x_{plain}")
 
 

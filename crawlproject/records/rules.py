@@ -80,10 +80,15 @@ class SiteRules:
 
 
 class RuleSet:
-    """The rules of all sites, by domain."""
+    """The rules of all sites, by domain. Raises ValueError if two of them have one name or domain."""
 
     def __init__(self, sites: Iterable[SiteRules]) -> None:
         self.sites = tuple(sites)
+        owners: dict[tuple[str, str], SiteRules] = {}
+        for site in self.sites:
+            for key in (("name", site.name), *(("domains", domain) for domain in site.domains)):
+                if (other := owners.setdefault(key, site)) is not site:
+                    raise ValueError(f"{site.file}: {key[0]}: {key[1]} is in {other.file}, too")
         self._table = DomainTable({domain: site for site in self.sites for domain in site.domains})
 
     def of(self, url: str) -> SiteRules | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import unicodedata
+from contextlib import suppress
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -45,15 +45,6 @@ _digits = re2.compile(r"(?:\d+(?:[.,'’٬٫]\d+|\s\d\d\d\b)*|[.,]\d+)(?:[eE][-+
 #: Before the digits: a sign that is no hyphen, perhaps with a currency between.
 _minus = re2.compile(r"(?:^|[\s(:])[-−][^\w]{0,3}$|^[-−][A-Z]{0,3}\s?$")
 _separators = re2.compile(r"['’٬\s]")
-# Dates of mail and HTTP (RFC 5322, 850, asctime).  The library's parser ignores whatever else is there, "pm" included.
-_clock = r"\s+\d{1,2}:\d\d(?::\d\d)?"
-_zone = r"\s*(?:[+-]\d{4}|UTC?|GMT|Z|[ECMP][SD]T)"
-_internet_date = re2.compile(
-    rf"(?:[A-Za-z]{{3,9}},?\s+)?\d{{1,2}}[\s-][A-Za-z]{{3}}[\s-]\d{{2,4}}{_clock}(?:{_zone})?(?:\s*\([^()]*\))?"
-    rf"|[A-Za-z]{{3}}\s+[A-Za-z]{{3}}\s+\d{{1,2}}{_clock}(?:{_zone})?\s+\d{{4}}"
-)
-_is_thai = re2.compile(r"\p{Thai}").search
-_thai_year = re2.compile(r"(?:[พค]\.?\s?ศ\.?\s?)?\b(\d{4})\b")
 _TRUE = frozenset(("1", "on", "true", "y", "yes"))
 _FALSE = frozenset(("", "0", "false", "n", "no", "off"))
 
@@ -68,20 +59,24 @@ def converter(
 
     It raises ValueError for a match that is not one.  An empty text is None: nothing was found.
     """
-    others: dict[str, Callable[[Any, str], Any]] = {
-        "text": lambda found, _base: plain(" ".join(text_of(found)[:MAX_TEXT].split())) or None,
-        "raw": lambda found, _base: plain(text_of(found)[:MAX_TEXT]) or None,
+
+    def moment(text: str) -> datetime:
+        return _moment(text, date_format, locale, int(time.time() // 60))
+
+    converters: dict[str, Callable[[Any, str], Any]] = {
+        "text": lambda found, _base: _plain(" ".join(text_of(found)[:MAX_TEXT].split())) or None,
+        "raw": lambda found, _base: _plain(text_of(found)[:MAX_TEXT]) or None,
         "number": lambda found, _base: _or_none(found, lambda text: number(text, locale)),
-        "date": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale).date()),
-        "datetime": lambda found, _base: _or_none(found, lambda text: _moment_now(text, date_format, locale)),
+        "date": lambda found, _base: _or_none(found, lambda text: moment(text).date()),
+        "datetime": lambda found, _base: _or_none(found, moment),
         "url": _url,
         "boolean": lambda found, _base: _boolean(found, true),
         "any": _any,
     }
-    return others[kind]
+    return converters[kind]
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """``text`` without NUL and without halves of surrogate pairs, which no database takes. O(length)."""
     if "\0" in text:
         text = text.replace("\0", "")
@@ -99,8 +94,8 @@ def _or_none(found: Any, convert: Callable[[str], Any]) -> Any:
 
 def _any(found: Any, _base: str) -> Any:
     if isinstance(found, str):
-        return plain(found[:MAX_TEXT].strip()) or None
-    return found if isinstance(found, (bool, int, float, dict, list)) else plain(text_of(found).strip()) or None
+        return _plain(found[:MAX_TEXT].strip()) or None
+    return found if isinstance(found, (bool, int, float, dict, list)) else _plain(text_of(found).strip()) or None
 
 
 def _url(found: Any, base: str) -> str | None:
@@ -159,15 +154,6 @@ def _decimal_sign(digits: str, locale: str | None) -> str:
     return "." if digits.count(",") > 1 or len(digits) - comma == 4 else ","
 
 
-def reads_dates(locale: str) -> bool:
-    """Whether dateparser knows the language; True without dateparser, which a date will ask for."""
-    try:
-        from dateparser.data.languages_info import language_order
-    except ImportError:
-        return True
-    return _language(locale) in language_order
-
-
 def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
     """Arguments for dateparser: the region decides whether 4/3 is in March or in April."""
     from dateparser.data.languages_info import language_locale_dict
@@ -180,40 +166,22 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
     return {"locales": [full]} if known else {"languages": [language.lower()]}
 
 
-def _christian(text: str) -> str:
-    """Subtract 543 from each year of the Buddhist era (2400 or later) in a Thai date; dateparser does not."""
-    digits = "".join(str(unicodedata.decimal(char, char)) for char in text)
-    return str(_thai_year.sub(lambda match: str((year := int(match[1])) - 543 * (year >= 2400)), digits))
-
-
 def _language(locale: str) -> str:
     return locale.replace("_", "-").partition("-")[0].lower()
 
 
-def _moment_now(text: str, date_format: str | None, locale: str | None) -> datetime:
-    return _moment(text, date_format, locale, int(time.time() // 60))
-
-
 @lru_cache(maxsize=4096)
 def _moment(text: str, date_format: str | None, locale: str | None, _minute: int) -> datetime:
-    """Date and time by ``date_format``; without one by ISO 8601, RFC 5322, then dateparser. Raises ValueError.
+    """Date and time by ``date_format``; without one by ISO 8601, then dateparser. Raises ValueError.
 
     ``_minute``: the present one, part of the cache's key. "2 hours ago" means something else later.
     """
     if date_format is not None:
         return datetime.strptime(text, date_format)
-    readers: list[Callable[[str], datetime]] = [datetime.fromisoformat]
-    if _internet_date.fullmatch(text):
-        readers.append(parsedate_to_datetime)
-    for read in readers:
-        try:
-            return read(text)
-        except (ValueError, TypeError, IndexError, OverflowError):
-            continue
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
     with needs_extra("a date without a format", "records"):
         import dateparser
-    if _is_thai(text) or (locale is not None and _language(locale) == "th"):
-        text = _christian(text)
     try:
         found = dateparser.parse(text, **_dateparser_locale(locale))
     except Exception as error:

@@ -98,10 +98,7 @@ class PageIndex:
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
         self._path = directory / FILE_NAME
         if read_only and not self._path.is_file():
-            raise RepositoryError(
-                directory,
-                f"not a repository: there is no {FILE_NAME} (`scrapy repository index` creates one from WARC files)",
-            )
+            raise RepositoryError(directory, f"not a repository: there is no {FILE_NAME}")
         self._files: dict[str, int] = {}
         self._waiting: list[PageRow] = []
         self._by_digest: dict[str, PageRow] = {}
@@ -121,9 +118,7 @@ class PageIndex:
     def _prepare(self, read_only: bool) -> None:
         run = self._database.execute
         run("PRAGMA query_only = ON" if read_only else "PRAGMA journal_mode = WAL")
-        run(
-            "PRAGMA synchronous = NORMAL"
-        )  # a kill loses nothing; after a power cut the WARC files still have the pages
+        run("PRAGMA synchronous = NORMAL")  # a kill loses nothing; after a power cut the WARC files have the pages
         run("PRAGMA cache_size = -32000")  # 32 MB
         if not read_only:
             with self._transaction():

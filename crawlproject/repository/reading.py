@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
-from io import SEEK_END, BytesIO
+from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
-from crawlproject.repository.compression import Member, members, next_record
 from crawlproject.repository.index import PageRow
 from crawlproject.repository.records import TIMES, payload_digest
+from crawlproject.repository.warc_file import Member, members
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _PAGES = (WarcRecordType.response, WarcRecordType.revisit)
-
 
 logger = logging.getLogger(__name__)
 
@@ -57,26 +56,22 @@ class Message(NamedTuple):
 
 
 class Scan:
-    """The pages of a WARC file from ``start`` on.
+    """The pages of a WARC file from ``start`` up to its end, or to the first incomplete or damaged record.
 
     ``end``: offset of the end of the last complete record read so far.  ``unreadable``: number of complete records that
-    could not be parsed.  With ``skip_damage``, a damaged record counts as unreadable and the scan continues with the
-    next complete one; otherwise it ends the scan.
+    are none; ``first_unreadable``: offset of the first of them.
     """
 
-    def __init__(self, file: BinaryIO, name: str, start: int = 0, *, skip_damage: bool = False) -> None:
+    def __init__(self, file: BinaryIO, name: str, start: int = 0) -> None:
         self._file = file
         self._name = name
-        self._skips_damage = skip_damage
         self.end = start
-        self.unreadable = 0
-        #: Offset of the first unreadable record.
-        self.first_unreadable = 0
+        self.unreadable = self.first_unreadable = 0
 
     def __iter__(self) -> Iterator[PageRow]:
         """Yields a row per HTTP response or revisit, with the values of its metadata record. O(bytes)."""
         row: PageRow | None = None
-        for member in self._members():
+        for member in members(self._file, self.end):
             try:
                 record = _record(member)
                 if record.record_type in _PAGES:
@@ -87,26 +82,12 @@ class Scan:
                 elif row is not None and record.record_type == WarcRecordType.metadata and _refers(record, row):
                     row = _with_metadata(row, record.reader.read())
             except (OSError, ValueError) as error:
-                self._skip(member.offset, error)
+                self.first_unreadable = self.first_unreadable if self.unreadable else member.offset
+                self.unreadable += 1
+                logger.debug("%s: no record at byte %d: %s", self._name, member.offset, error)
             self.end = member.offset + member.length
         if row is not None:
             yield row
-
-    def _members(self) -> Iterator[Member]:
-        place: int | None = self.end
-        while place is not None:
-            yield from members(self._file, place)
-            if not self._skips_damage or self._file.seek(0, SEEK_END) <= self.end:
-                return
-            damaged = max(place, self.end)
-            place = next_record(self._file, damaged + 1)
-            self._skip(damaged, "damaged")
-
-    def _skip(self, place: int, reason: object) -> None:
-        if not self.unreadable:
-            self.first_unreadable = place
-        self.unreadable += 1
-        logger.debug("%s: no record at byte %d: %s", self._name, place, reason)
 
     def _row(self, record: WarcRecord, member: Member) -> PageRow | None:
         if not record.is_http:
@@ -115,7 +96,6 @@ class Scan:
             raise ValueError("no WARC-Date")
         headers, http = record.headers, split(record.reader.read())
         url = (headers.get("WARC-Target-URI") or "").strip("<>")
-        truncated = headers.get("WARC-Truncated")
         is_response = record.record_type == WarcRecordType.response
         digest = headers.get("WARC-Payload-Digest")
         if is_response:
@@ -131,7 +111,7 @@ class Scan:
             digest=digest,
             server=_server(url),
             ip_address=headers.get("WARC-IP-Address"),
-            truncated=truncated if is_response else None,
+            truncated=headers.get("WARC-Truncated") if is_response else None,
             record_id=(record.record_id or "").strip("<>"),
             file=self._name,
             offset=member.offset,
@@ -200,11 +180,8 @@ def _with_metadata(row: PageRow, block: bytes) -> PageRow:
             number = float(fields[field])
         except (KeyError, ValueError):
             continue
-        if not abs(number) < _MAX_NUMBER:
-            continue
-        if field.endswith("Ms"):
-            found[name] = round(number / 1e3, 6)
-        else:
-            found[name] = number if field == "quality" else int(number)
+        if abs(number) < _MAX_NUMBER:
+            number = round(number / 1e3, 6) if field.endswith("Ms") else number
+            found[name] = int(number) if field in ("depth", "length") else number
     server = fields.get("server", row.server)
     return row._replace(server=server, **found)  # type: ignore[arg-type]

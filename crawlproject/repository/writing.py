@@ -7,9 +7,8 @@ import logging
 import sqlite3
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from crawlproject.repository.compression import compress
 from crawlproject.repository.index import PageIndex, PageRow, RepositoryError
 from crawlproject.repository.reading import Scan
 from crawlproject.repository.records import (
@@ -20,7 +19,7 @@ from crawlproject.repository.records import (
     target_uri,
     warcinfo_record,
 )
-from crawlproject.repository.warc_file import WarcFiles
+from crawlproject.repository.warc_file import WarcFiles, compress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,12 +58,6 @@ class RepositoryOptions:
     info: Mapping[str, str | None]
 
 
-class _Packed(NamedTuple):
-    row: PageRow  # without file, offset and length
-    #: Compressed: response or revisit, request, metadata.
-    records: tuple[bytes, ...]
-
-
 class Repository:
     """A directory of WARC files with an index; several processes may write to it, each to its own file.
 
@@ -88,7 +81,6 @@ class Repository:
             self._index = PageIndex(self._options.directory)
             for file in self._warc.abandoned():
                 self._repair(file)
-            self._warn_of_unknown_files()
         except (OSError, sqlite3.Error) as error:
             raise RepositoryError(self._options.directory, error) from error
 
@@ -113,16 +105,6 @@ class Repository:
             damaged,
         )
 
-    def _warn_of_unknown_files(self) -> None:
-        files = self._index.files()
-        unknown = sum(not files.get(path.name, (False, 0))[0] for path in self._warc.finished())
-        if unknown:
-            logger.warning(
-                "WARC files that are not in the index of %s: %d; run `scrapy repository index` to add their pages",
-                self._options.directory,
-                unknown,
-            )
-
     async def keep(self, capture: Capture) -> str:
         """Write a page; its records have been passed to the operating system when this returns. The response's id.
 
@@ -135,9 +117,9 @@ class Repository:
         is_long = len(capture.body) > LONG_BODY
         digest = await _run(is_long, payload_digest, capture.body)
         original = self._original(capture, digest)
-        packed = await _run(is_long, self._pack, capture, digest, original)
-        await self._finish(self._write(packed))
-        return packed.row.record_id
+        row, records = await _run(is_long, self._pack, capture, digest, original)
+        await self._finish(self._write(row, records))
+        return row.record_id
 
     async def keep_conversion(self, url: str, response_id: str, html: bytes) -> None:
         """Write the DOM of a rendered page, whose response was kept as ``response_id``; it is not in the index.
@@ -168,7 +150,8 @@ class Repository:
             self._index_failed(error)
             return None
 
-    def _pack(self, capture: Capture, body_digest: str, original: PageRow | None) -> _Packed:
+    def _pack(self, capture: Capture, body_digest: str, original: PageRow | None) -> tuple[PageRow, tuple[bytes, ...]]:
+        """The row, without file, offset and length, and response or revisit, request and metadata, compressed."""
         is_revisit = original is not None or capture.status == 304
         digest: str | None = body_digest
         if capture.status == 304:  # the body is the URL's last one
@@ -183,17 +166,16 @@ class Repository:
             record_id=f"urn:{response_id}",
         )
         records = page_records(capture, response_id, digest, original)
-        return _Packed(row, tuple(map(compress, records)))
+        return row, tuple(map(compress, records))
 
-    def _write(self, packed: _Packed) -> OpenFile | None:
+    def _write(self, row: PageRow, records: tuple[bytes, ...]) -> OpenFile | None:
         """Append to the file and to the index; returns the previous file, to be finished, if it was full."""
-        written = b"".join(packed.records)
+        written = b"".join(records)
         file, full = self._file_for(len(written))
         offset = file.append(written)
-        self._index.add(packed.row._replace(file=file.name, offset=offset, record_length=len(packed.records[0])))
-        self._count(f"repository/records/{packed.row.record_type}", 1)
-        self._count("repository/records/request", 1)
-        self._count("repository/records/metadata", 1)
+        self._index.add(row._replace(file=file.name, offset=offset, record_length=len(records[0])))
+        for kind in (row.record_type, "request", "metadata"):
+            self._count(f"repository/records/{kind}", 1)
         self._count("repository/bytes", len(written))
         return full
 
@@ -202,7 +184,7 @@ class Repository:
         full = None
         if self._file is not None and self._file.size + length > self._options.file_size:
             full, self._file = self._file, None
-            self._index_complete(full.name)
+            self.commit(complete=full.name)
         self._file = self._file or self._new_file()
         return self._file, full
 
@@ -219,19 +201,16 @@ class Repository:
         self._count("repository/bytes", len(packed))
         return file
 
-    def commit(self) -> None:
-        """Store the waiting rows.
+    def commit(self, complete: str | None = None) -> None:
+        """Store the waiting rows; the file ``complete`` is finished.
 
         If the index cannot be written, the rows keep waiting; the failure is counted, and the WARC files are complete.
         """
         try:
-            self._index.commit()
-        except sqlite3.Error as error:
-            self._index_failed(error)
-
-    def _index_complete(self, name: str) -> None:
-        try:
-            self._index.complete(name)
+            if complete is None:
+                self._index.commit()
+            else:
+                self._index.complete(complete)
         except sqlite3.Error as error:
             self._index_failed(error)
 
@@ -248,7 +227,7 @@ class Repository:
         file, self._file = self._file, None
         try:
             if file is not None:
-                self._index_complete(file.name)
+                self.commit(complete=file.name)
                 file.finish()
                 self._count("repository/files", 1)
             else:
@@ -279,8 +258,7 @@ def _log_unreadable(name: str, scan: Scan) -> None:
 def reindex(directory: Path) -> tuple[int, int]:
     """Add the missing pages of a directory's finished files to the index: (files read, pages found).
 
-    O(bytes of the files not fully indexed).  Raises RepositoryError; unreadable records are skipped, with one log line
-    for each file.
+    O(bytes of the files not fully indexed).  Raises RepositoryError.
     """
     files = pages = 0
     try:
@@ -289,11 +267,13 @@ def reindex(directory: Path) -> tuple[int, int]:
                 if index.is_complete(path.name):
                     continue
                 with path.open("rb") as opened:
-                    scan = Scan(opened, path.name, index.end(path.name), skip_damage=True)
+                    scan = Scan(opened, path.name, index.end(path.name))
                     pages += _add_all(index, scan)
                 index.complete(path.name)
                 files += 1
                 _log_unreadable(path.name, scan)
+                if scan.end < path.stat().st_size:
+                    logger.error("%s: damaged at byte %d: what follows is not indexed", path.name, scan.end)
     except (OSError, sqlite3.Error) as error:
         raise RepositoryError(directory, error) from error
     return files, pages

@@ -5,8 +5,16 @@ Imports of ``content.relevance`` are local, because Scrapy imports all spiders f
 
 from __future__ import annotations
 
+import csv
+import logging
+import os
 import re
+from contextlib import suppress
+from errno import ENOSPC
+from io import BufferedReader
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 from urllib.parse import quote
@@ -25,21 +33,23 @@ from crawlproject.links import Links
 from crawlproject.options.scrapy_values import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
-from crawlproject.spiders.keyword_pages import LevelLinks, SavedPages, output_folder
 from crawlproject.spiders.seed_list import is_host
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
 from crawlproject.urls import server_key
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from typing import Self
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
+    from scrapy.statscollectors import StatsCollector
 
     from crawlproject.content.relevance.visible import Found
     from crawlproject.items import Page
+
+logger = logging.getLogger(__name__)
 
 #: Levels that are searched; the start is level 1.
 MAX_LEVELS = 5
@@ -86,11 +96,11 @@ class KeywordSpider(WebSpider):
         except ValueError as error:
             raise ValueError(f"start={start!r:.200}: {error}") from error
         super().__init__(seeds=_separators(lambda found: quote(found[0]), start), **kwargs)
-        self.keyword = checked_keyword(keyword)
+        self.keyword = _checked_keyword(keyword)
         if levels not in map(str, range(1, MAX_LEVELS + 1)):
             raise ValueError(f"levels={levels!r:.100}: must be a whole number from 1 to {MAX_LEVELS}")
         self.levels = int(levels)
-        self._output = output_folder(Path(output)) if output else None
+        self._output = _empty_folder(output) if output else None
         self._saved: SavedPages | None = None
         self.level = 1
         self.lines: list[tuple[str, Found]] = []
@@ -194,7 +204,7 @@ class KeywordSpider(WebSpider):
         self.logger.info("Level %d, links to fetch: %d", self.level, len(self._waiting or ()))
 
 
-def checked_keyword(keyword: str) -> str:
+def _checked_keyword(keyword: str) -> str:
     """``keyword`` as it is looked for. Raises ValueError if it is empty, too long or no text."""
     from crawlproject.content.relevance.visible import MAX_KEYWORD, folded_keyword
 
@@ -214,3 +224,116 @@ def _lines_with(text: str, keyword: str, *, is_markup: bool) -> list[Found]:
     from crawlproject.content.relevance.visible import find_keyword, text_lines, visible_lines
 
     return find_keyword(visible_lines(text) if is_markup else text_lines(text), keyword)
+
+
+INDEX = "index.csv"
+COLUMNS = ("file", "level", "url", "status", "lines_found")
+
+_unsafe = re.compile(r"[^A-Za-z0-9._-]+").sub
+_suffix = re.compile(r"\.[a-z0-9]{1,5}\Z").search
+
+
+def _empty_folder(name: str) -> Path:
+    """A folder that is new or empty. Raises ValueError."""
+    path = Path(name)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(path.iterdir())
+    except (OSError, ValueError) as error:  # ValueError: NUL
+        raise ValueError(f"output={name!r:.200}: {getattr(error, 'strerror', None) or error}") from error
+    if not is_empty:
+        raise ValueError(f"output={name!r:.200}: must be a new or an empty folder")
+    return path
+
+
+def file_name(number: int, url: str) -> str:
+    """A name from a number and the URL: letters, digits, ``._-``; it begins with the number, so it never escapes."""
+    readable = _unsafe("_", url.partition("://")[2])[:80].strip("._")
+    return f"{number:05d}-{readable}" + ("" if _suffix(readable) else ".html")
+
+
+class SavedPages:
+    """Writes pages, and a line for each in ``index.csv``; after a failure, which is logged, no more are saved."""
+
+    def __init__(self, folder: Path, stats: StatsCollector) -> None:
+        self._folder, self._stats = folder, stats
+        self._saved = 0
+        self._has_failed = False
+
+    def save(self, response: Response, level: int, found: int) -> None:
+        if not self._has_failed:
+            path = self._folder / file_name(self._saved + 1, response.url)
+            try:
+                with path.open("xb") as file:
+                    file.write(response.body)
+                with (self._folder / INDEX).open("a", newline="", encoding="utf-8") as index:
+                    row = (path.name, level, response.url, response.status, found)
+                    csv.writer(index).writerows([row] if self._saved else [COLUMNS, row])
+            except OSError as error:
+                self._has_failed = True
+                logger.error("%s: no more pages are saved: %s", self._folder, error.strerror)
+        self._saved += not self._has_failed
+        self._stats.inc_value("keyword/not_saved" if self._has_failed else "keyword/saved")
+
+
+#: Maximum bytes of a level's links: 50 million links of 80 characters.
+MAX_BYTES = 4_000_000_000
+
+#: Links that are recognised when they come again; others are recognised when they are queued.
+REMEMBERED = 50_000
+
+
+class LevelLinks:
+    """Canonical URLs in a file: first all are added, then they are taken.
+
+    Stat: ``keyword/links_lost``, beyond ``MAX_BYTES`` or on a full disk.
+    """
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self._stats = stats
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - unbuffered: what a full disk refuses is not kept
+        self._size = self._count = 0
+        self._has_lost = False
+        self._recent: set[int] = set()
+        self._lines: Iterator[bytes] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, urls: Iterable[str]) -> None:
+        """Append URLs that were not added recently."""
+        lines = []
+        for url in urls:
+            if (key := hash(url)) not in self._recent:
+                if len(self._recent) >= REMEMBERED:
+                    self._recent.clear()
+                self._recent.add(key)
+                lines.append(url.encode("utf-8", "surrogatepass") + b"\n")
+        data = b"".join(lines)
+        try:
+            if self._size + len(data) > MAX_BYTES or self._file.write(data) < len(data):
+                raise OSError(ENOSPC, os.strerror(ENOSPC))
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self._size)
+                self._file.seek(self._size)
+            if not self._has_lost:
+                logger.error("Links of the next level are lost: %s", error.strerror)
+            self._has_lost = True
+            self._stats.inc_value("keyword/links_lost", len(lines))
+        else:
+            self._size += len(data)
+            self._count += len(lines)
+
+    def take(self, most: int) -> list[str]:
+        """Remove the first URLs, at most ``most``."""
+        if self._lines is None:
+            self._file.seek(0)
+            self._lines = iter(BufferedReader(self._file))
+        taken = [line[:-1].decode("utf-8", "surrogatepass") for line in islice(self._lines, most)]
+        self._count -= len(taken)
+        return taken
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._file.close()

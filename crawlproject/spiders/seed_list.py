@@ -25,17 +25,13 @@ _WHAT = "a URL begins with http:// or https://"
 #: The first bytes of a gzip file.
 _GZIP = b"\x1f\x8b"
 
-#: Bytes read at once to check a compressed file.
-_CHECKED_AT_ONCE = 1 << 20
-
 _is_path = re.compile(r"[./~\\]").match
 
 
 class SeedFile:
     """The lines of a file. Each iteration reads the file again, because a list of two million lines takes 250 MB.
 
-    What cannot be read twice, such as a pipe, is kept in memory.  Raises OSError; also EOFError or zlib.error if it is
-    not a complete gzip file.
+    What cannot be read twice, such as a pipe, is kept in memory.  It may be compressed by gzip.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,10 +40,6 @@ class SeedFile:
         self._is_compressed = False
         with self._open() as file:
             self._is_compressed = file.read(len(_GZIP)) == _GZIP
-        if self._is_compressed:
-            with self._open() as file:
-                while file.read(_CHECKED_AT_ONCE):
-                    pass
 
     def __iter__(self) -> Iterator[str]:
         with io.TextIOWrapper(self._open(), encoding="utf-8", errors="replace") as text:
@@ -93,18 +85,19 @@ def _lines_of(path: str) -> SeedFile:
     try:
         return SeedFile(Path(path))
     except OSError as error:
-        raise ValueError(f"seeds={path!r}: {error.strerror or error}") from error
-    except (EOFError, zlib.error) as error:
-        raise ValueError(f"seeds={path!r}: not a complete gzip file: {error}") from error
+        raise ValueError(f"seeds={path!r}: {error.strerror}") from error
 
 
 def _with_urls(seeds: str, lines: Iterable[str]) -> Iterable[str]:
     """``lines``; raises ValueError if they contain no URL."""
     bad = None
-    for seed in read_seeds(lines):
-        if not isinstance(seed, BadSeed):
-            return lines
-        bad = bad or seed
+    try:
+        for seed in read_seeds(lines):
+            if not isinstance(seed, BadSeed):
+                return lines
+            bad = bad or seed
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"seeds={seeds!r}: {error}") from error
     reason = "" if bad is None else f" (line {bad.line}, {bad.text!r:.80}: {bad.reason})"
     raise ValueError(f"seeds={seeds!r:.200}: there is no URL in it{reason}")
 

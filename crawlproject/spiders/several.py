@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
+import pkgutil
+import sys
 from dataclasses import dataclass
-from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
@@ -14,6 +17,7 @@ from scrapy.settings import BaseSettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.spider import iter_spider_classes
 
 from crawlproject.compat import engine_of
 from crawlproject.discovery.link_rules import allowed_entries, readable_domains
@@ -22,12 +26,11 @@ from crawlproject.links import Links
 from crawlproject.options import by_domain
 from crawlproject.options.by_domain import DomainOptions, OwnSettings
 from crawlproject.requests.owners import Owner, Owners, current
-from crawlproject.spiders.reloading import Modules
 from crawlproject.urls.link_filter import is_domain
 from crawlproject.urls.server_key import server_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -93,7 +96,7 @@ class Several:
         self._is_all = names.strip() == ALL
         self._names = {name: None for each in names.split(",") if (name := each.strip())}
         self._starting: dict[Owner | None, asyncio.Task[None]] = {}
-        self._modules = Modules(crawler.settings.getlist("SPIDER_MODULES"))
+        self._modules = _Modules(crawler.settings.getlist("SPIDER_MODULES"))
         classes = dict(self._classes())
         for name, value in arguments.items():
             if (spider := name.partition(".")[0]) not in classes:
@@ -114,8 +117,7 @@ class Several:
         known = loader.list()
         for name in known if self._is_all else self._names:
             if name not in known:
-                meant = ", ".join(get_close_matches(name, known, 1))
-                raise ValueError(f"spiders: there is no spider {name!r}{meant and f'; did you mean {meant}?'}")
+                raise ValueError(f"spiders: there is no spider {name!r}; known spiders: {', '.join(known)}")
             kind = loader.load(name)
             if not self._is_all or self._is_wanted(kind):
                 yield name, kind
@@ -301,3 +303,52 @@ class _End:
     """A spider's ``start`` has ended, perhaps by an error."""
 
     error: Exception | None = None
+
+
+class _Modules:
+    """The modules in the packages ``names`` (``SPIDER_MODULES``), imported so far."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._packages = tuple(names)
+        self._seen = {name: _changed_at(name) for name in self._names()}
+
+    def changed(self) -> tuple[list[type[Spider]], dict[str, str]]:
+        """The spider classes of modules that are new, or have changed since the last call; module -> why it cannot be
+        loaded. A module that raises is loaded again when it changes again.
+        """
+        importlib.invalidate_caches()
+        classes: list[type[Spider]] = []
+        errors: dict[str, str] = {}
+        for name in self._names():
+            at = _changed_at(name)
+            if name in self._seen and at == self._seen[name]:
+                continue
+            self._seen[name] = at
+            known = sys.modules.get(name)
+            try:
+                module = importlib.import_module(name) if known is None else importlib.reload(known)
+            except Exception as error:  # noqa: BLE001 - whatever it raises, the old classes stay in force
+                errors[name] = f"{type(error).__name__}: {error}"
+            else:
+                classes += iter_spider_classes(module)
+        return classes, errors
+
+    def _names(self) -> Iterator[str]:
+        for name in self._packages:
+            package: Any = sys.modules.get(name)
+            yield name
+            for found in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}.", onerror=lambda _: None):
+                yield found.name
+
+
+def _changed_at(name: str) -> tuple[int, int] | None:
+    """When its file was changed, and its size; None for what has none."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return None
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -6,6 +6,9 @@ Imports of ``content.relevance`` are local, because Scrapy imports all spiders f
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
+import zlib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -25,8 +28,8 @@ from crawlproject.links import Links
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import KEEP
-from crawlproject.spiders.topic_state import Learned, TopicStateFile, fingerprint
 from crawlproject.spiders.web import ARGUMENTS, WebSpider
+from crawlproject.storage.replacing import replace_file
 from crawlproject.urls.extract import extract
 
 if TYPE_CHECKING:
@@ -35,10 +38,14 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.statscollectors import StatsCollector
 
     from crawlproject.content.relevance.focus import Focus
+    from crawlproject.content.relevance.model import LinkModel
     from crawlproject.content.relevance.topic import Example, Relevance
     from crawlproject.content.relevance.topic_file import TopicFile
+
+logger = logging.getLogger(__name__)
 
 #: Steps that links may be followed below the threshold, at most.
 MAX_TUNNEL = 9
@@ -48,9 +55,6 @@ SEED = -1
 STEP = 100
 #: Seconds between lines in the log, and between writes of what was learned.
 INTERVAL = 60.0
-#: Pages in a "recent" harvest rate, and after which the first rate is kept as a stat.
-RECENT = 200
-FIRST_RATE = 100
 #: Characters read of a page without a parsed text.
 _MAX_UNPARSED = 200_000
 
@@ -87,19 +91,18 @@ class TopicSpider(WebSpider):
         with needs_extra(f"topic={topic!r}", "topic"):
             import rjieba  # noqa: F401
             import snowballstemmer  # noqa: F401
+        from crawlproject.content.relevance.model import LinkModel
         from crawlproject.content.relevance.topic import warm_up
         from crawlproject.content.relevance.topic_file import read_topic
 
         self._file: TopicFile = read_topic(Path(topic))
         warm_up()
         self._examples = [_read_example(path) for path in self._file.files()]
-        self._learned = Learned.nothing()
+        self._learned = Learned(LinkModel())
         self._focus: Focus | None = None  # until the topic is known
-        self._state: TopicStateFile | None = None
-        self._recent: list[bool] = []
+        self._state: StateFile | None = None
         self.fetched = self.relevant = 0
-        self._best = (0.0, "")  # the highest relevance, and its page
-        self._logged_at = self._saved_at = CLOCK()
+        self._logged_at = CLOCK()
 
     @classmethod
     @starting()
@@ -114,9 +117,9 @@ class TopicSpider(WebSpider):
         """On ``spider_opened``: read what an earlier run has learned."""
         folder, file = job_dir(self.settings), self._file
         if folder is not None:
-            chosen = {"terms": file.terms, "examples": file.examples, "threshold": file.threshold}
-            sources = [file.learned_terms, file.title_weight, file.text_weight, *map(fingerprint, self._examples)]
-            self._state = TopicStateFile(Path(folder), chosen, sources, stats_of(self.crawler))
+            known = (file.terms, file.threshold, file.title_weight, file.text_weight)
+            learned = (file.examples, file.learned_terms, self._examples)
+            self._state = StateFile(Path(folder), [known, learned], stats_of(self.crawler))
             self._learned = self._state.load() or self._learned
         if self._learned.terms is not None or not file.examples:
             self._begin()
@@ -126,7 +129,6 @@ class TopicSpider(WebSpider):
 
         topic = self._file.topic(self._learned.terms, self._learned.threshold)
         self._focus = Focus(topic, self._learned.model)
-        self._focus.found = self._learned.found
 
     async def start(self) -> AsyncIterator[Any]:
         """Learn the topic from its examples, if it has any; then as ``WebSpider``."""
@@ -167,20 +169,18 @@ class TopicSpider(WebSpider):
                 yield await self._rated(focus, output, judged, steps)
 
     def _judge(self, focus: Focus, response: Response, page: Page, html: str, text: str) -> Relevance:
-        from crawlproject.content.relevance.language import declared_language
+        from crawlproject.content.relevance.words import declared_language
 
         first = response.meta.get("redirect_urls") or [response.request.url if response.request else response.url]
         judged = focus.judge(first[0], page.title or "", text, declared_language(html))
-        self._best = max(self._best, (judged.value, response.url))
         self._count_harvest(focus.is_relevant(judged))
         return judged
 
     async def _rated(self, focus: Focus, links: Links, judged: Relevance, steps: int) -> Links:
         """``links`` with a quality for each; without any below the threshold for too long."""
-        from crawlproject.content.relevance.anchors import anchors
-        from crawlproject.content.relevance.focus import MAX_RATED, discounted, steps_below
+        from crawlproject.content.relevance.focus import MAX_RATED, anchors, discounted
 
-        steps = steps_below(steps, is_relevant=focus.is_relevant(judged))
+        steps = 0 if focus.is_relevant(judged) else steps + 1
         response, hrefs, crawl = cast("TextResponse", links.response), links.hrefs, frontier_of(self.crawler)
         if steps > self.tunnel:
             return Links(response, ())
@@ -206,31 +206,18 @@ class TopicSpider(WebSpider):
         """Count a page; from time to time, log the harvest rate and keep what was learned."""
         self.fetched += 1
         self.relevant += is_relevant
-        self._recent = [*self._recent[-(RECENT - 1) :], is_relevant]
         self._count("topic/pages")
         if is_relevant:
             self._count("topic/relevant")
-        firsts, rest = divmod(self.fetched, FIRST_RATE)
-        if firsts and not rest and firsts.bit_count() == 1:  # 100, 200, 400, ...
-            stats_of(self.crawler).set_value(f"topic/harvest_rate/{self.fetched}", self._rate())
-        now = CLOCK()
-        if now - self._logged_at >= INTERVAL:
-            self._logged_at = now
+        if CLOCK() - self._logged_at >= INTERVAL:
+            self._logged_at = CLOCK()
             self._log_harvest()
-        if now - self._saved_at >= INTERVAL:
-            self._saved_at = now
             self._save()
 
-    def _rate(self) -> float:
-        return round(self.relevant / max(1, self.fetched), 4)
-
     def _log_harvest(self) -> None:
-        recent = sum(self._recent) / max(1, len(self._recent))
-        stats_of(self.crawler).set_value("topic/harvest_rate", self._rate())
-        self.logger.info(
-            "Harvest: %d of %d pages are relevant (%.1f%%), %.1f%% of the last %d",
-            *(self.relevant, self.fetched, 100 * self._rate(), 100 * recent, len(self._recent)),
-        )
+        rate = round(self.relevant / max(1, self.fetched), 4)
+        stats_of(self.crawler).set_value("topic/harvest_rate", rate)
+        self.logger.info("Harvest: %d of %d pages are relevant (%.1f%%)", self.relevant, self.fetched, 100 * rate)
 
     def _save(self) -> None:
         if self._state is not None and self._focus is not None:
@@ -238,20 +225,8 @@ class TopicSpider(WebSpider):
 
     def _closed(self) -> None:
         self._log_harvest()
-        if self.fetched and not self.relevant:
-            said = (
-                "No page reached the threshold in this run with tunnel=%d; the most relevant one reached %.3f: %.200s"
-            )
-            self.logger.warning(said, self.tunnel, *self._best)
         self._save()
         stats_of(self.crawler).set_value("topic/learned", self._learned.model.learned)
-        found = self._focus.found if self._focus is not None and self.fetched else self._file.terms
-        missing = sorted(self._file.terms.keys() - found)
-        if missing:
-            stats_of(self.crawler).set_value("topic/terms_never_found", len(missing))
-            self.logger.warning(
-                "Terms of the topic that were on no page (%d): %.300s", len(missing), ", ".join(missing)
-            )
 
     async def _learn_topic(self) -> None:
         pages = [await self._fetch_example(url) for url in self._file.urls()]
@@ -267,8 +242,8 @@ class TopicSpider(WebSpider):
 
     async def _fetch_example(self, url: str) -> Example | None:
         """An example page; None, with a warning, if it cannot be fetched."""
-        from crawlproject.content.relevance.language import declared_language
         from crawlproject.content.relevance.topic import Example, own_lines
+        from crawlproject.content.relevance.words import declared_language
 
         try:
             assert self.crawler.engine is not None
@@ -327,8 +302,8 @@ async def _text_of(response: Response) -> tuple[str, str]:
 
 def _read_example(path: Path) -> Example:
     """An example in a file, HTML or plain text, in the encoding that it declares. Raises ValueError."""
-    from crawlproject.content.relevance.language import declared_language
     from crawlproject.content.relevance.topic import Example, own_lines
+    from crawlproject.content.relevance.words import declared_language
 
     try:
         with path.open("rb") as file:
@@ -344,3 +319,52 @@ def _read_example(path: Path) -> Example:
         return Example("", html, "", html.splitlines())
     page = extract(html, "http://example.org/", with_text=True)
     return Example(page.title or "", page.text or "", declared_language(html), own_lines(html))
+
+
+@dataclass
+class Learned:
+    """The model, and terms and threshold learned from examples, if there are any."""
+
+    model: LinkModel
+    terms: dict[str, float] | None = None
+    threshold: float | None = None
+
+
+class StateFile:
+    """What was learned, in ``topic.json`` in ``folder``; not used for another topic, or after other ``sources``."""
+
+    def __init__(self, folder: Path, sources: Any, stats: StatsCollector) -> None:
+        self._path = folder / "topic.json"
+        self._sources = zlib.crc32(json.dumps(sources, sort_keys=True).encode("utf-8", "surrogatepass"))
+        self._stats = stats
+
+    def load(self) -> Learned | None:
+        """None if there is no file, or none that can be used, which costs a line in the log."""
+        from crawlproject.content.relevance.model import LinkModel
+
+        try:
+            data = json.loads(self._path.read_bytes())
+            if data["sources"] != self._sources:
+                logger.info("%s: learned for another topic, or from other examples; not used", self._path)
+                return None
+            return Learned(LinkModel.from_state(data["model"]), data["terms"], data["threshold"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._stats.inc_value("topic/state_damaged")
+            logger.warning("%s: damaged, so links are learned from the beginning: %.200s", self._path, error)
+            return None
+
+    def save(self, learned: Learned) -> None:
+        """Replace the file; a crash or a power cut leaves the old one. 30 ms, and what the disk takes."""
+        data = {
+            "sources": self._sources,
+            "terms": learned.terms,
+            "threshold": learned.threshold,
+            "model": learned.model.to_state(),
+        }
+        try:
+            replace_file(self._path, json.dumps(data))
+        except OSError as error:
+            self._stats.inc_value("topic/state_failed")
+            logger.warning("%s: not written: %s", self._path, error.strerror)

@@ -7,10 +7,8 @@ import heapq
 import logging
 import re
 import signal
-import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -27,8 +25,7 @@ from crawlproject.download.content_types import media_type
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.items import Page
 from crawlproject.links import Links
-from crawlproject.monitor.failure_log import COUNTED, failure_counts
-from crawlproject.options.all_settings import closest
+from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import RobotsOptions
 from crawlproject.options.scrapy_values import ENABLED, has_addon
@@ -49,7 +46,6 @@ from crawlproject.requests.owners import Owners
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.spiders.several import Several
 from crawlproject.urls import BadSeed, read_refresh, read_seeds, resolve, server_key
-from crawlproject.urls.fates import STATS, Stage
 from crawlproject.urls.server_key import host_in, server_name
 
 if TYPE_CHECKING:
@@ -76,10 +72,6 @@ def _domain(entry: str) -> str:
         raise ValueError(f"allowed: {error}") from error
 
 
-def _text(_name: str, value: Any) -> str:
-    return str(value)
-
-
 #: Arguments that set limits (docs/limits.md) -> the setting, and the parser of the value.
 LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "max_pages": ("FRONTIER_MAX_PAGES", _whole),
@@ -88,9 +80,9 @@ LIMITS: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
     "max_bytes": ("FRONTIER_MAX_BYTES", _whole),
     "max_time": ("CLOSESPIDER_TIMEOUT", age_seconds),
     "max_depth": ("DEPTH_LIMIT", _whole),
-    "include": ("FRONTIER_LINKS_INCLUDE", _text),
-    "exclude": ("FRONTIER_LINKS_EXCLUDE", _text),
-    "deny": ("FRONTIER_DENY_FILE", _text),
+    "include": ("FRONTIER_LINKS_INCLUDE", lambda _name, value: str(value)),
+    "exclude": ("FRONTIER_LINKS_EXCLUDE", lambda _name, value: str(value)),
+    "deny": ("FRONTIER_DENY_FILE", lambda _name, value: str(value)),
 }
 ARGUMENTS = ("seeds", "allowed", "body", "recrawl", *LIMITS)
 #: Of ``web`` and ``site`` only.
@@ -109,11 +101,6 @@ SEEDS_AT_ONCE = 1000
 
 #: Maximum number of servers whose failure is logged at the end.
 MAX_REASONS = 5
-#: Stats of seeds that were not fetched without a failure, as ``COUNTED``.
-_NOT_FETCHED = {
-    **{name: f"not followed, {reason}" for (stage, reason), name in STATS.items() if stage is Stage.LINK},
-    "dupefilter/filtered": "redirected to a URL that was requested before",
-}
 
 
 class WebSpider(Spider):
@@ -124,8 +111,8 @@ class WebSpider(Spider):
     that were fetched at least ``AGE`` ago (``FRONTIER_RECRAWL_AGE``).  ``-a spiders=NAME[,NAME...]`` and ``-a
     rules=FILE|FOLDER`` give the pages of their domains to other spiders, and to rules; without ``seeds`` theirs are
     enough; ``-a NAME.ARGUMENT=VALUE`` is an argument of one of them.  The arguments in ``LIMITS`` set limits.  Any
-    other argument is an error; in a subclass without ``known_arguments``, only if it looks like a misspelling.  Yields
-    a ``Page`` for each page fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
+    other argument is an error, except in a subclass without ``known_arguments``.  Yields a ``Page`` for each page
+    fetched.  Closing reason if no page could be fetched: ``no_seed_fetched``.
     """
 
     name = "web"
@@ -223,16 +210,12 @@ class WebSpider(Spider):
 
     def _check_arguments(self, arguments: Mapping[str, Any]) -> None:
         """Raise ValueError for an unknown argument. Names that begin with "_" are scrapyd's."""
-        known = (*self.known_arguments, *_OTHERS)
-        is_closed = "known_arguments" in vars(type(self))
-        for name in arguments:
-            if name in known or name.startswith("_") or hasattr(type(self), name):
-                continue
-            meant = closest(name, known)
-            if meant is None and not is_closed:  # an attribute that the subclass reads
-                continue
-            hint = f"did you mean {meant}?" if meant else f"known arguments: {', '.join(self.known_arguments)}"
-            raise ValueError(f"{name}={arguments[name]!r:.200}: unknown argument of the spider {self.name}; {hint}")
+        if "known_arguments" not in vars(type(self)):  # a subclass may read others
+            return
+        for name, value in arguments.items():
+            if name not in (*self.known_arguments, *_OTHERS) and not name.startswith("_"):
+                hint = f"known arguments: {', '.join(self.known_arguments)}"
+                raise ValueError(f"{name}={value!r:.200}: unknown argument of the spider {self.name}; {hint}")
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield the seeds, those of the rules, and what the other spiders start with."""
@@ -340,7 +323,7 @@ class WebSpider(Spider):
             last_modified=last_modified.decode("latin-1") if last_modified else None,
             length=_length(response),
             server=server_key(response.url),
-            fetched_at=_in_iso(time.time_ns() // 1_000_000),
+            fetched_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             dns_time=meta.get("dns_time"),
             connect_time=meta.get("connect_time"),
             tls_time=meta.get("tls_time"),
@@ -375,7 +358,7 @@ class WebSpider(Spider):
             return
         failed = (f"{server.key}: {server.last_error}" for server in crawl.frontier.servers if server.last_error)
         reasons = [*islice(failed, MAX_REASONS)]
-        counts = failure_counts(stats_of(self.crawler).get_stats(), {**COUNTED, **_NOT_FETCHED})
+        counts = failure_counts(stats_of(self.crawler).get_stats())
         unknown = "see the log" if counted("found") else "there are no seeds"
         self.logger.error("No seed could be fetched: %s", "; ".join(reasons) or counts or unknown)
         raise CloseSpider(NO_SEED_FETCHED)
@@ -398,16 +381,6 @@ def _refreshed(response: Response) -> list[str]:
     if refresh is None or not refresh.target:
         return []
     return [resolve(refresh.target, response.url) or refresh.target]  # a bad one is counted with the links
-
-
-def _in_iso(milliseconds: int) -> str:
-    """A time since 1970 as ``datetime.isoformat`` writes it, which takes ten times as long."""
-    return f"{_second_in_iso(milliseconds // 1000)}.{milliseconds % 1000:03d}+00:00"
-
-
-@lru_cache(maxsize=1)
-def _second_in_iso(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _length(response: Response) -> int:

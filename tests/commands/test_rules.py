@@ -1,4 +1,4 @@
-"""``scrapy rules``: what it shows of a page, and the first file that it writes."""
+"""``scrapy rules check``: what it shows of a page."""
 
 from __future__ import annotations
 
@@ -8,31 +8,14 @@ import sys
 from pathlib import Path
 from socket import socket
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from crawlproject.records.first_rules import first_rules
-from crawlproject.records.reading import Source, read_page
 from crawlproject.records.rule_file import read_rules, read_site
 from tests.crawl.scripted_site import Answer, scripted_site
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
-URL = "http://shop.example/book/1.html"
-LD = {
-    "@context": "https://schema.org",
-    "@graph": [
-        {"@type": "WebSite", "name": "Shop"},
-        {
-            "@type": ["Product"], "name": "Red 'book'", "sku": "0012", "image": ["a.png", "b.png"],
-            "offers": {"@type": "Offer", "price": "12.50", "priceCurrency": "EUR"}, "releaseDate": "2024-05-01",
-        },
-    ],
-}  # fmt: skip
-PAGE = f"""<html><head><meta property="og:title" content="Red"><meta property="og:image" content="http://x.example/i">
-<script type="application/ld+json">{json.dumps(LD)}</script></head><body></body></html>
-"""
 RULES = """seeds = ["http://127.4.0.1/"]
 [records.book.fields]
 title = "h1"
@@ -113,117 +96,6 @@ def test_a_page_is_fetched_beside_the_crawl_of_the_project(tmp_path: Path) -> No
         assert "'Red'" in rules("check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book", *own).stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pages.jsonl", "r.toml"]
     assert (tmp_path / "pages.jsonl").read_text(encoding="utf-8") == "{}\n"
-
-
-def test_first_rules_find_what_the_page_tells() -> None:
-    """JSON-LD in a graph, OpenGraph: the file is right, and each of its fields is found."""
-    site = read_site(first_rules(PAGE, URL, Path("x.toml")), Path("x.toml"))
-    found = {reading.rule.name: reading.rows for reading in read_page(Source(PAGE, URL), site.records_on(URL))}
-    assert [*found] == ["product", "page"]
-    (product,) = found["product"]
-    assert (product["sku"], product["offers_price"], product["image"]) == ("0012", 12.5, ["a.png", "b.png"])
-    assert str(product["release_date"]) == "2024-05-01"
-    assert found["page"] == [{"title": "Red", "image": "http://x.example/i"}]
-
-
-def test_first_rules_fit_other_pages_of_the_site() -> None:
-    """One script that is not JSON hides no other; of two objects of a type the fuller one is read; where the next page
-    has one value instead of a list, it is found as well."""
-
-    def page(one: object) -> str:
-        full = {"@type": "Recipe", "name": "Soup", "recipeYield": one}
-        scripts = ("var a;", json.dumps(full), json.dumps({"@type": "Recipe", "name": "More"}))
-        return "".join(f'<script type="application/ld+json">{text}</script>' for text in scripts)
-
-    site = read_site(first_rules(page(["4", "4 plates"]), URL, Path("x.toml")), Path("x.toml"))
-    (reading,) = read_page(Source(page("6"), URL), site.records_on(URL))
-    assert reading.rows[0]["recipe_yield"] == ["6"]
-
-
-@pytest.mark.parametrize("is_graph", [False, True])
-@pytest.mark.parametrize("is_list", [False, True])
-def test_first_rules_find_each_object_once(is_graph: bool, is_list: bool) -> None:
-    """By itself, in a list, in a graph, in the graph of an object in a list."""
-    data: Any = {"@type": "Product", "name": "Red", "sku": "1"}
-    data = {"@graph": [data, {"@type": "Brand"}]} if is_graph else data
-    page = f'<script type="application/ld+json">{json.dumps([data] if is_list else data)}</script>'
-    site = read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml"))
-    (reading,) = read_page(Source(page, URL), site.records_on(URL))
-    assert reading.rows == [{"name": "Red", "sku": "1"}]
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_first_rules_fit_pages_with_one_object_and_with_several(first: int) -> None:
-    """Newspapers write one author as an object, two as a list; the same for images within."""
-    ann = {"name": "Ann", "sameAs": ["http://x.example/ann"], "image": {"url": "http://x.example/1"}}
-    bob = {**ann, "name": "Bob", "image": [{"url": "http://x.example/2"}, {"url": "http://x.example/3"}]}
-    pages = [
-        f'<script type="application/ld+json">{json.dumps({"@type": "NewsArticle", "author": author})}</script>'
-        for author in (ann, [ann, bob])
-    ]
-    site = read_site(first_rules(pages[first], URL, Path("x.toml")), Path("x.toml"))
-    found = [read_page(Source(page, URL), site.records_on(URL))[0].rows[0] for page in pages]
-    names = [["Ann"], ["Ann", "Bob"]] if first else ["Ann", "Ann"]
-    assert [row["author_name"] for row in found] == names
-    images = [f"http://x.example/{number}" for number in (1, 2, 3)]
-    assert [row["author_image_url"] for row in found] == ([images[:1], images] if first else [images[0]] * 2)
-    assert [len(row["author_same_as"]) for row in found] == [1, 2]
-
-
-def test_first_rules_read_what_the_page_is_about() -> None:
-    """As blogs write it: the recipe is the last in the graph, and has line breaks in its strings; steps are a list of
-    objects."""
-    steps = [{"@type": "HowToStep", "text": "Boil."}, {"@type": "HowToStep", "text": "Serve.LINE"}]
-    graph = [
-        {"@type": "Article", "headline": "Soup"}, {"@type": "Person", "name": "A"}, {"@type": "Question", "name": "?"},
-        {"@type": "Recipe", "name": "Soup", "publisher": {f"p{i}": "x" for i in range(30)},
-         "recipeIngredient": ["salt", "water"], "recipeInstructions": steps},
-    ]  # fmt: skip
-    page = f"""<script type="application/ld+json">{json.dumps({"@graph": graph})}</script>""".replace("LINE", "\n")
-    site = read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml"))
-    found = {reading.rule.name: reading.rows for reading in read_page(Source(page, URL), site.records_on(URL))}
-    (recipe,) = found["recipe"]
-    assert (recipe["recipe_ingredient"], recipe["recipe_instructions_text"]) == (["salt", "water"], ["Boil.", "Serve."])
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "", "<p>", "<h1>x", '<script type="application/ld+json">{', '<script type="application/ld+json">[1, null, {}]',
-        '<script type="application/ld+json">{"@type": {"a": 1}, "n\\"x": "y", "@graph": 7}',
-        '<meta property="og:\'" content="x">', "\ud800",
-    ],
-)  # fmt: skip
-def test_first_rules_of_any_page_are_right(page: str) -> None:
-    """Whatever it holds."""
-    assert read_site(first_rules(page, URL, Path("x.toml")), Path("x.toml")).records
-
-
-@pytest.mark.parametrize(
-    ("path", "folder"),
-    [
-        ("", "/"),
-        ("/", "/"),
-        ("/a", "/"),
-        ("/a/", "/"),
-        ("/2015/tea/", "/2015/"),
-        ("/b/1.html", "/b/"),
-        ("//b", "/"),
-        ("//b/c", "*/b/"),
-    ],
-)
-def test_first_rules_are_for_pages_like_this_one(path: str, folder: str) -> None:
-    """Those in its folder, whether its URL ends with a slash or not."""
-    assert f'\npages = ["{folder}"]\n' in first_rules("<h1>x", f"http://shop.example{path}", Path("x.toml"))
-
-
-def test_a_page_writes_no_rules_of_its_own() -> None:
-    """Only those of its records: a comment stays one, whatever is in the names."""
-    kind = "X\r\n[follow]\ndeny = ['/']\n#"
-    page = f"<script type='application/ld+json'>{json.dumps({'@type': kind, 'name': 'a'})}</script>"
-    text = first_rules(page, URL, Path("x.toml"))
-    assert not [line for line in text.splitlines() if line.startswith("deny = ['/']")]
-    assert read_site(text, Path("x.toml")).follows(f"{URL}/a")
 
 
 def test_rules_of_the_documentation_are_right() -> None:

@@ -256,32 +256,6 @@ def test_feed_that_cannot_be_written(tmp_path: Path, name: str) -> None:
         assert f"the feed {tmp_path / name} cannot be written" in line
 
 
-def test_nothing_is_appended_to_a_parquet_file(tmp_path: Path) -> None:
-    """Two Parquet files in one cannot be read: refused in one line, without a request; a file for each run is not."""
-    parquet = pytest.importorskip("pyarrow.parquet")
-    with scripted_site() as site:
-        site.script = {"1/": page("/1", "/2"), "1/1": page(), "1/2": page()}
-
-        def run(name: str, pages: str) -> Any:
-            feeds = {str(tmp_path / name): {"format": "parquet"}}
-            settings = settings_for(tmp_path, FEEDS=feeds, CLOSESPIDER_PAGECOUNT=pages)
-            return crawl(f"{SPIDERS}.PagesSpider", settings=settings, seeds=site.url("1/"))
-
-        out = tmp_path / "pages.parquet"
-        assert run("%(name)s.parquet", "2").exit_code == 0
-        [first] = [path.rename(out) for path in tmp_path.glob("*.parquet")]
-        asked, bytes_before = len(site.asked), first.read_bytes()
-        refused = run(out.name, "0")
-        assert refused.exit_code == NOT_STARTED
-        [line] = [line for line in refused.log.splitlines() if "Cannot start" in line]
-        assert f"{out} has items, and nothing can be appended to a Parquet file" in line
-        assert len(site.asked) == asked
-        assert out.read_bytes() == bytes_before
-        assert run("second-%(time)s.parquet", "0").exit_code == 0
-    rows = [parquet.read_table(path).num_rows for path in sorted(tmp_path.glob("*.parquet"))]
-    assert rows == [2, 1]
-
-
 def test_requests_are_restored_unchanged(tmp_path: Path) -> None:
     """Callback, errback, meta, keyword arguments, headers and order; pages of unstored requests are fetched again."""
     places = {f"1/{number}": page() for number in range(6)}

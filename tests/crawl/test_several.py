@@ -99,7 +99,7 @@ def test_items_are_those_of_each_spider_alone(lane: str) -> None:
         ("shop,no_domain", "the spider no_domain has no allowed_domains"),
         ("shop,same_domain", "the spiders shop and same_domain have the same domain: 127.4.0.1"),
         ("refused", "the spider refused sets LOG_LEVEL, SCHEDULER, which cannot hold for one spider among several"),
-        ("shoop", "spiders: there is no spider 'shoop'; did you mean shop?"),
+        ("shoop", "spiders: there is no spider 'shoop'; known spiders: "),
     ],
 )
 def test_spiders_that_cannot_be_one_of_several_are_refused(spiders: str, told: str) -> None:

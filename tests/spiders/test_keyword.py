@@ -1,12 +1,17 @@
 """``scrapy crawl keyword``: levels, what is found, what is saved, bad input."""
 
 import csv
+import resource
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import MemoryStatsCollector
 
-from crawlproject.spiders.keyword import KeywordSpider
-from crawlproject.spiders.keyword_pages import INDEX, file_name
+from crawlproject.spiders import keyword as keyword_module
+from crawlproject.spiders.keyword import INDEX, KeywordSpider, LevelLinks, file_name
 from tests.crawl.crawling import IMPOLITE, crawl
 from tests.crawl.differential import Run, run_on
 from tests.crawl.scripted_site import Answer, Script, redirect, scripted_site
@@ -88,39 +93,66 @@ def test_pages_are_saved_with_an_index(tmp_path: Path) -> None:
     assert b"hay" in (folder / rows[0]["file"]).read_bytes()
 
 
-class FullAtOnce(KeywordSpider):
-    """Its folder is on a disk that is full."""
-
-    def _opened(self) -> None:
-        assert self._output is not None
-        (self._output / INDEX).symlink_to("/dev/full")
-        super()._opened()
-
-
 class FullSoon(KeywordSpider):
-    """Its disk is full after the heading of the index."""
+    """The disk of its folder is full."""
 
     def _opened(self) -> None:
         super()._opened()
         assert self._output is not None
-        (self._output / INDEX).unlink()
         (self._output / INDEX).symlink_to("/dev/full")
 
 
-@pytest.mark.parametrize("spider", [FullAtOnce, FullSoon])
-def test_a_full_disk_costs_one_line_and_the_search_goes_on(spider: type[KeywordSpider], tmp_path: Path) -> None:
-    """A stat counts the pages that are not saved; no broken file is left."""
+def test_a_full_disk_costs_one_line_and_the_search_goes_on(tmp_path: Path) -> None:
+    """A stat counts the pages that are not saved."""
     script = {"1/": html("hay", "/1"), "1/1": html("hay", "/2"), "1/2": html("needle")}
     with scripted_site(1) as site:
         site.script = script
         arguments = {"start": site.url("1/"), "keyword": "needle", "output": str(tmp_path / "pages")}
-        done = crawl(f"{__name__}.{spider.__name__}", settings=IMPOLITE, **arguments)
+        done = crawl(f"{__name__}.FullSoon", settings=IMPOLITE, **arguments)
     assert done.stats["finish_reason"] == "keyword_found"
     assert done.stat("keyword/pages") == done.stat("keyword/not_saved") == 3
     assert done.stat("keyword/saved") == 0
     assert done.log.count("no more pages are saved: No space left on device") == 1
     assert "Traceback" not in done.log
-    assert [path.name for path in (tmp_path / "pages").iterdir()] == [INDEX]
+
+
+@pytest.fixture
+def links() -> Iterator[LevelLinks]:
+    made = LevelLinks(MemoryStatsCollector(Crawler(KeywordSpider)))
+    yield made
+    made.close()
+
+
+def test_links_come_back_in_order_and_most_of_them_once(links: LevelLinks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyword_module, "REMEMBERED", 10)
+    urls = [f"http://a/{number}/\udc80" for number in range(100)]
+    links.add([*urls[:50], *urls[45:50]])
+    links.add(urls[50:])
+    assert len(links) == 100
+    assert [*links.take(30), *links.take(1_000)] == urls
+    assert len(links) == 0
+    assert links.take(1) == []
+
+
+def test_links_beyond_the_limit_or_a_full_disk_are_counted(
+    links: LevelLinks, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others can be read."""
+    links.add(["http://a/0"])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        links.add(["http://a/1", "http://a/2"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    monkeypatch.setattr(keyword_module, "MAX_BYTES", 30)
+    links.add(["http://a/3"])
+    links.add(["http://a/4"])
+    assert links.take(10) == ["http://a/0", "http://a/3"]
+    assert links._stats.get_value("keyword/links_lost") == 3
+    assert len(caplog.records) == 1
 
 
 @pytest.mark.parametrize(
@@ -157,8 +189,6 @@ def test_a_large_page_is_searched_off_the_event_loop() -> None:
         ({"levels": "6"}, "from 1 to 5"),
         ({"output": "/dev/null"}, "output='/dev/null'"),
         ({"output": "."}, "must be a new or an empty folder"),
-        ({"max_pges": "1"}, "did you mean max_pages"),
-        ({"lvels": "2"}, "did you mean levels"),
         ({"seeds": "http://b.example/"}, "unknown argument of the spider keyword; known arguments: start, keyword, "),
     ],
 )

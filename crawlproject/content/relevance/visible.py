@@ -1,8 +1,7 @@
 """The text of a page in lines, as a reader sees it, and where a keyword is in it.
 
 Blocks begin and end lines, as do ``<br>`` and the line breaks of preformatted text; cells of a table row are separated
-by spaces.  Other elements leave no trace, so that a keyword is found over their borders.  Annotations (ruby) are moved
-to the end of their line.
+by spaces.  Other elements leave no trace, so that a keyword is found over their borders.
 """
 
 from __future__ import annotations
@@ -11,18 +10,13 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
 from crawlproject.content.relevance.words import few_marks, without_ignorable, without_surrogates
 from crawlproject.urls.extract import open_shadow_roots
 from crawlproject.urls.parse_budget import affordable_length
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from selectolax.lexbor import LexborNode
 
 #: Characters of text that are searched, and characters of a line: longer ones are broken.
 MAX_SEARCHED = 5_000_000
@@ -35,11 +29,11 @@ _SHOWN = 200
 
 #: What browsers do not show: by the element, and perhaps by its style.
 _HIDDEN = (
-    "script,style,template,noscript,head,title,datalist,dialog:not([open]),iframe,noembed,noframes,audio,video,canvas,rp,"
+    "script,style,template,noscript,head,title,datalist,dialog:not([open]),iframe,noembed,noframes,audio,video,canvas,rp,rt,"
     "annotation,annotation-xml,[hidden]"
 )
 _STYLED = '[style*="none" i],[style*="hidden" i],[style*="collapse" i]'
-_declarations = re.compile(r"(?:^|[;/])\s*(display|visibility)\s*:([^;!/]*)(!?)", re.IGNORECASE).finditer
+_hides = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE).search
 _BLOCKS = (
     "address,article,aside,blockquote,br,caption,center,dd,details,dialog,dir,div,dl,dt,fieldset,figcaption,figure,footer,"
     "form,frameset,h1,h2,h3,h4,h5,h6,header,hgroup,hr,legend,li,listing,main,menu,nav,ol,optgroup,option,p,plaintext,pre,"
@@ -47,15 +41,13 @@ _BLOCKS = (
 )
 _CELLS = "td,th"
 _PREFORMATTED = "pre,textarea,listing,xmp"
-#: Marks of a line's end, of the borders of preformatted text and of annotations, and of a cell; they are put into the
-#: document.
-_BREAK, _PRE, _END, _NOTE, _NOTE_END, _CELL = "\x1e", "\x02", "\x03", "\x05", "\x06", "\x1f"
+#: Marks of a line's end, of the borders of preformatted text, and of a cell; they are put into the document.
+_BREAK, _PRE, _END, _CELL = "\x1e", "\x02", "\x03", "\x1f"
 _preformatted = re.compile(f"{_PRE}[^{_PRE}{_END}]*{_END}").sub
 _inner_breaks = re.compile(r"\r\n?|\n").sub
-_notes = re.compile(f"{_NOTE}([^{_NOTE}{_NOTE_END}]*){_NOTE_END}")
 #: Characters that are commands to a terminal.
 _controls = re.compile(r"[\x00-\x1f\x7f-\x9f]").sub
-_spaces = str.maketrans({_PRE: " ", _END: " ", _CELL: " ", _NOTE: "", _NOTE_END: ""})
+_spaces = str.maketrans({_PRE: " ", _END: " ", _CELL: " "})
 
 
 #: As keyboards have them: pages have curved quotation marks and another hyphen; Turkish has an i without a dot, and a
@@ -88,7 +80,8 @@ def visible_lines(html: str, without: str = "") -> list[str]:
         return []
     for node in reversed(tree.body.css(without) if without else []):  # innermost first
         node.decompose()
-    for node in _hidden_nodes(tree):
+    styled = [node for node in tree.css(_STYLED) if _hides(node.attributes.get("style") or "")]
+    for node in (*tree.css(_HIDDEN), *styled):
         if node.tag != "body":
             node.decompose()
     for node in tree.body.css(_BLOCKS):
@@ -99,41 +92,14 @@ def visible_lines(html: str, without: str = "") -> list[str]:
     for node in tree.body.css(_PREFORMATTED):
         node.insert_before(_PRE)
         node.insert_after(_END)
-    for node in tree.body.css("rt"):
-        node.insert_before(_NOTE)
-        node.insert_after(_NOTE_END)
-    for node in tree.body.css("ruby"):
-        node.insert_after(f"{_NOTE} {_NOTE_END}")
     text = tree.body.text(separator="")[:MAX_SEARCHED]
     return text_lines(_preformatted(lambda found: _inner_breaks(_BREAK, found[0]), text), _BREAK)
 
 
-def _hidden_nodes(tree: LexborHTMLParser) -> list[LexborNode]:
-    styled = [node for node in tree.css(_STYLED) if _hides(node.attributes.get("style") or "")]
-    return [*tree.css(_HIDDEN), *styled]
-
-
-def _hides(style: str) -> bool:
-    """Of several declarations of a property the last one counts, unless an earlier one is important."""
-    chosen: dict[str, tuple[str, str]] = {}
-    for found in _declarations(style):
-        name, value, mark = found[1].lower(), found[2].strip().lower(), found[3]
-        if mark or not chosen.get(name, ("", ""))[1]:
-            chosen[name] = (value, mark)
-    return chosen.get("display", ("",))[0] == "none" or chosen.get("visibility", ("",))[0] in ("hidden", "collapse")
-
-
 def text_lines(text: str, line_break: str = "\n") -> list[str]:
     """The lines of a text that are not empty, as ``visible_lines``."""
-    return [line for raw in text[:MAX_SEARCHED].split(line_break) for line in _lines(raw)]
-
-
-def _lines(raw: str) -> Iterator[str]:
-    if _NOTE in raw:
-        raw = f"{_notes.sub('', raw)} {''.join(_notes.findall(raw))}"
-    collapsed = " ".join(raw.translate(_spaces).split())
-    for start in range(0, len(collapsed), MAX_LINE):
-        yield nfkc(collapsed[start : start + MAX_LINE])
+    collapsed = (" ".join(raw.translate(_spaces).split()) for raw in text[:MAX_SEARCHED].split(line_break))
+    return [nfkc(line[start : start + MAX_LINE]) for line in collapsed for start in range(0, len(line), MAX_LINE)]
 
 
 def nfkc(text: str) -> str:
