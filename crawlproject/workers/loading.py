@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 
     from crawlproject.workers.blobs import Tables
     from crawlproject.workers.control import Control, Record
+    from crawlproject.workers.local import LocalCopy
     from crawlproject.workers.part import Part
-    from crawlproject.workers.ports import Copy
 
     Rows = Mapping[str, Iterable[tuple[bytes, bytes | None]]]
-    Write = Callable[[Rows], None]
 
 Result = TypeVar("Result")
 
 
-async def read_partition(control: Control, write: Write, part: Part, record: Record) -> int:
-    """``write`` (``Copy.write``) the snapshot and the journal of ``part``; its servers are not in the frontier yet.
+async def read_partition(control: Control, write: Callable[[Rows], None], part: Part, record: Record) -> int:
+    """``write`` snapshot and journal of ``part`` into a ``LocalCopy``; its servers are not in the frontier yet.
 
     Returns the number of commits in the journal.  About 5 µs a row, in steps of some milliseconds.  Raises what a call
     to Redis raises; then call it again: the same rows are written.  Raises BlobError for damaged data, StoreError.
@@ -50,14 +49,15 @@ async def read_partition(control: Control, write: Write, part: Part, record: Rec
         await asyncio.sleep(0)
     changes: Tables = {}
     async for blob in journal:
-        for table, more in _read(journal_key, decode_journal, blob)[1].items():
-            changes.setdefault(table, {}).update(more)
+        for table, rows_ in _read(journal_key, decode_journal, blob)[1].items():
+            changes.setdefault(table, {}).update(rows_)
         part.journal += len(blob)
         commits += 1
         if sum(map(len, changes.values())) > ROWS:
-            _write(write, changes)
+            write({table: more.items() for table, more in changes.items()})
+            changes = {}
             await asyncio.sleep(0)
-    _write(write, changes)
+    write({table: more.items() for table, more in changes.items()})
     return commits
 
 
@@ -66,11 +66,6 @@ def _read(key: str, decode: Callable[[bytes], Result], blob: bytes) -> Result:
         return decode(blob)
     except BlobError as error:
         raise BlobError(f"{key}: {error}") from error
-
-
-def _write(write: Write, changes: Tables) -> None:
-    write({table: list(rows.items()) for table, rows in changes.items()})
-    changes.clear()
 
 
 async def _elements(control: Control, key: str, blobs: list[bytes]) -> AsyncIterator[bytes]:
@@ -84,7 +79,7 @@ async def _elements(control: Control, key: str, blobs: list[bytes]) -> AsyncIter
         blobs = (await control.elements([key], start))[0]
 
 
-async def write_snapshot(control: Control, local: Copy, part: Part) -> bool:
+async def write_snapshot(control: Control, local: LocalCopy, part: Part) -> bool:
     """Write all that is committed locally, and drop the journal up to there; False if the partition is another's.
 
     In steps: commits may follow meanwhile.  Raises what a call to Redis raises; then the old snapshot stays in use.

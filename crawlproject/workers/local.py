@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.seen.seen_set import SeenUrls
     from crawlproject.storage.directory import StoreLabel
-    from crawlproject.storage.urls import DiskUrlRows
     from crawlproject.workers.blobs import Tables
     from crawlproject.workers.partitions import Partitions
 
@@ -249,14 +248,3 @@ class LocalCopy:
         else:
             raise ValueError(f"partition {partition} has no room for more servers")
         return number
-
-
-class ReadCopy(LocalCopy):
-    """A local copy without the seen keys."""
-
-    @property
-    def url_rows(self) -> DiskUrlRows:
-        return self.servers.rows
-
-    def write(self, tables: Mapping[str, Iterable[tuple[bytes, bytes | None]]]) -> None:
-        super().write({table: rows for table, rows in tables.items() if table != "seen"})

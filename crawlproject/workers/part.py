@@ -1,4 +1,4 @@
-"""A partition that this worker owns."""
+"""The partitions that this worker owns, and what the modules of a worker share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import asyncio
 
-    from crawlproject.workers.control import Commit
+    from crawlproject.workers.control import Commit, Control
+    from crawlproject.workers.local import LocalCopy
+    from crawlproject.workers.outbox import Outbox
+    from crawlproject.workers.ports import Crawl
 
 #: Seconds for which what Redis has confirmed is kept: it may lose the last of it when it is started again.
 KEPT = 30.0
@@ -94,3 +97,31 @@ class Part:
     def needs_snapshot(self) -> bool:
         """Whether the journal has become long."""
         return self.journal > max(SMALL_JOURNAL, self.snapshot / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Times in seconds."""
+
+    #: Id of the crawl.
+    crawl: str
+    partitions: int
+    #: Seconds between two ticks.
+    interval: float
+    lease: float
+    #: How long a connection of a worker that disappeared may last.
+    download_timeout: float
+    #: Wait for more start URLs instead of ending.
+    keep_running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Redis, the local copy, and the partitions that this worker owns, by number."""
+
+    control: Control
+    local: LocalCopy
+    outbox: Outbox
+    crawl: Crawl
+    options: WorkerOptions
+    parts: dict[int, Part] = field(default_factory=dict)

@@ -11,8 +11,7 @@ from crawlproject.workers.part import PartState
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
-    from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.part import Part
+    from crawlproject.workers.part import Holdings, Part
 
 logger = logging.getLogger(__name__)
 
@@ -43,14 +42,13 @@ class Receiver:
         found = [(number, *message) for number, messages in inboxes.items() for message in messages]
         names: list[tuple[Part, bytes]] = []
         entries: list[Entry] = []
-        received = 0
+        end = self.received + MAX_RECEIVED
         for number, name, blob in found:
             if len(entries) >= RECEIVED_AT_ONCE:
-                received += len(entries)
                 self._apply(names, entries)
                 names, entries = [], []
                 await asyncio.sleep(0)  # here a partition may be lost
-                if received >= MAX_RECEIVED:
+                if self.received >= end:
                     break
             part = self._parts.get(number)
             if part is not None and part.state is PartState.OWN:
@@ -75,12 +73,6 @@ class Receiver:
             if not self.bad:
                 logger.error("A message to partition %d cannot be read (others are only counted): %s", partition, error)
             entries, bad = [], 1
-        own = [entry for entry in entries if self._belongs(entry.url, partition)]
+        own = [entry for entry in entries if self._local.partition_of_url(entry.url) == partition]
         self.bad += bad + len(entries) - len(own)
         return own
-
-    def _belongs(self, url: str, partition: int) -> bool:
-        try:
-            return self._local.partition_of_url(url) == partition
-        except ValueError:
-            return False

@@ -11,7 +11,7 @@ from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import Rule
 from scrapy_redis.spiders import RedisCrawlSpider, RedisSpider
 
-from crawlproject.backends.joining import Joining
+from crawlproject.backends import redis
 from crawlproject.storage.errors import StoreError
 
 
@@ -52,8 +52,8 @@ class LateSpider(PushedSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> LateSpider:
-        def refuse(joining: Joining) -> str:
+        def refuse(*_: object) -> str:
             raise StoreError("REDIS_URL=redis://a", "has gone")
 
-        Joining.join = refuse  # type: ignore[method-assign]  # in this process only
+        redis.join_crawl = refuse  # in this process only
         return super().from_crawler(crawler, *args, **kwargs)

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from crawlproject.urls.server_key import server_name
-from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control, join
 from crawlproject.workers.keys import Keys
 from testbed.redis_server import RunningRedis
@@ -134,7 +134,7 @@ def test_restart_of_any_node_is_noticed() -> None:
     """The beat's run id changes, so that what may be lost is sent again."""
 
     async def run_id(port: int) -> str:
-        connector = RedisConnector(RedisAddress(f"redis+cluster://127.0.0.1:{port}"))
+        connector = RedisConnector({"url": f"redis+cluster://127.0.0.1:{port}"})
         control = Control(connector.client(), Keys("web"), timeout=60.0)
         try:
             return (await control.beat(15.0, {}, {})).run_id
@@ -142,8 +142,7 @@ def test_restart_of_any_node_is_noticed() -> None:
             await control.close()
 
     with cluster() as nodes:
-        address = RedisAddress(f"redis+cluster://127.0.0.1:{nodes[0].port}")
-        with RedisConnector(address).sync_client() as client:
+        with RedisConnector({"url": f"redis+cluster://127.0.0.1:{nodes[0].port}"}).sync_client() as client:
             join(client, Keys("web"), {"crawl": "abc", "state": "running"})
         found = asyncio.run(run_id(nodes[0].port))
     assert len(set(found.split("+"))) == 3
@@ -155,7 +154,7 @@ def give_order(client: redis.Redis | redis.RedisCluster, url: str) -> None:
     assert isinstance(name, bytes)
 
     async def give() -> None:
-        control = Control(RedisConnector(RedisAddress(url)).client(), Keys("pushed"), timeout=60.0)
+        control = Control(RedisConnector({"url": url}).client(), Keys("pushed"), timeout=60.0)
         try:
             assert await control.order(name.decode(), ("id", "{}", 3), {"paused": "1", "sessions": None}) == 1
             assert (await control.beat(15.0, {}, {})).actions == "1 id"
@@ -177,7 +176,7 @@ def test_blocked_servers_do_not_keep_a_crawl_alive(site: Site, redis_server: Run
         return sorted(site.places())
 
     async def order(value: str | None) -> None:
-        control = Control(RedisConnector(RedisAddress(redis_server.url)).client(), Keys("pushed"), timeout=60.0)
+        control = Control(RedisConnector({"url": redis_server.url}).client(), Keys("pushed"), timeout=60.0)
         name, changes = client.hget("{pushed}:meta", "crawl"), {f"block {server_name(site.origins[1])}": value}
         assert await control.order(name.decode(), (f"id-{value}", "{}", 3), changes)
         await control.close()

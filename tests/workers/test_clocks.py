@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawlproject.workers.clocks import RedisClock
+from crawlproject.workers.lease import RedisClock
 
 
 def followed(*beats: tuple[float, float, float]) -> float:

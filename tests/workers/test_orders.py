@@ -12,7 +12,7 @@ import pytest
 import redis.asyncio
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from crawlproject.workers.control import Control
+from crawlproject.workers.control import Control, call
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.orders import Action, SharedOrders
 from crawlproject.workers.roster import read_workers
@@ -98,7 +98,7 @@ def run(model: RedisModel, test: Callable[[Callable[[], Awaitable[Worker]]], Awa
 
     async def join() -> Worker:
         worker = Worker(Client(model))
-        await worker.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await worker.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         await worker.beat()
         await worker.begin()
         return worker
@@ -117,7 +117,7 @@ def test_an_order_reaches_all_workers_also_those_that_join(redis_server: Running
             return redis.asyncio.Redis.from_url(redis_server.url)
 
         one, other = Worker(client()), Worker(client())
-        await one.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await one.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         for worker in (one, other):
             await worker.beat()
             await worker.begin()

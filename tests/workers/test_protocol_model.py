@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis.asyncio
 
-from crawlproject.workers.control import Commit, Control, Spent
+from crawlproject.workers.control import Commit, Control, Spent, call
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
@@ -307,7 +307,7 @@ def test_the_model_of_redis_answers_as_redis_does(
     async def answers(client: Callable[[], Any]) -> list[object]:
         controls = [Control(client(), KEYS, 60.0) for _ in range(2)]
         recorded = _Calls(*controls)
-        await controls[0]._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await controls[0].commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         await calls(recorded)
         for control in controls:
             await control.close()

@@ -359,7 +359,7 @@ def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> A
     if int(number) <= seq:
         return b"old"
     if int(number) > seq + 1:
-        return seq
+        return b"gap"
     redis.do_rpush(keys[1], blob)
     redis.hset(keys[0], seq=number, stored=stored, servers=servers, open=opened, extra=extra)
     if settles == b"1":

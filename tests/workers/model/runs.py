@@ -11,12 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import blobs, clocks, control, loading, outbox, part, receiver, shares, worker, writer
-from crawlproject.workers.control import Control
-from crawlproject.workers.holdings import Holdings, WorkerOptions
+from crawlproject.workers import blobs, control, lease, loading, outbox, part, receiver, shares, worker, writer
+from crawlproject.workers.control import Control, call
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.loading import write_snapshot
 from crawlproject.workers.outbox import Outbox
+from crawlproject.workers.part import Holdings, WorkerOptions
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
@@ -207,8 +207,7 @@ class Run:
         return crawl
 
     async def _join_and_run(self, made: Control, crawl: ModelCrawl) -> None:
-        fields = ["crawl", CRAWL, "state", "running"]
-        await made._scripts([(JOIN, [KEYS.meta], fields)])
+        await made.commands([call(JOIN, [KEYS.meta], "crawl", CRAWL, "state", "running")])
         await crawl.run()
 
     def _live(self) -> list[tuple[Process, ModelCrawl, Client]]:
@@ -445,7 +444,7 @@ class Run:
             return f"elsewhere:{simulation.current.name[1:]}:0:{next(numbers)}"
 
         values = [
-            (clocks, "time", clock),
+            (lease, "time", clock),
             (control, "new_id", new_id),
             (worker, "new_id", new_id),
             (shares, "may_run", self._may_run),
