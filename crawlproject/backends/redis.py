@@ -34,14 +34,14 @@ from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisConnector, reason_of
 from crawlproject.workers.control import AWAY, Control, Spent
+from crawlproject.workers.exchange import Outbox
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.limit_share import LimitShare
+from crawlproject.workers.lease import LimitShare
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
-from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.part import Holdings, WorkerOptions
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.roster import read_workers
+from crawlproject.workers.stored_crawl import read_workers
 from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -120,7 +120,6 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
-        self._seen_cut = 0  # number of the cut with which all that its file sent is in Redis
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -266,16 +265,8 @@ class RedisBackend(StoringBackend):
     def finished(self) -> list[Entry]:
         self._find_done()
         self._lose_foreign()
-        self._release_seen()
         done, self._done_entries = self._done_entries, []
         return done
-
-    def _release_seen(self) -> None:
-        """Let the file of a project's own dupefilter have what Redis has. Raises StoreError."""
-        if self._seen_file is not None and self._worker is not None and self._worker.writer.cuts >= self._seen_cut:
-            self._seen_file.release_sent()
-            self._seen_file.send()
-            self._seen_cut = self._worker.writer.cuts + 2  # one under way may lack it
 
     def acknowledge(self, entry: Entry) -> None:
         super()._acknowledge(entry)

@@ -303,7 +303,7 @@ def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
 
 def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
     """One for each worker, most pages first; a value of a wrong type is None."""
-    from crawlproject.workers.roster import worker_facts
+    from crawlproject.workers.stored_crawl import worker_facts
 
     return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
 

@@ -10,11 +10,11 @@ import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.assignment import assign
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, boot_time, is_buried
-from crawlproject.workers.loading import read_partition, write_snapshot
+from crawlproject.workers.local import read_partition, write_snapshot
 from crawlproject.workers.part import Part, PartState
+from crawlproject.workers.partitions import assign
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

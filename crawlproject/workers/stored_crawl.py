@@ -1,4 +1,7 @@
-"""Reads a crawl in Redis for display, without joining it: nothing is written, not even a sign of life."""
+"""Reads a crawl in Redis for display, and how its workers describe themselves.
+
+Nothing is written for it, not even a sign of life: who reads need not have joined the crawl.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,21 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.seen.fingerprint import KEY_BYTES
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.connection import reason_of
-from crawlproject.workers.control import AWAY, Control, texts
-from crawlproject.workers.loading import read_partition
-from crawlproject.workers.local import LocalCopy
+from crawlproject.workers.control import AWAY, Control, texts, worker_info
+from crawlproject.workers.local import LocalCopy, read_partition
+from crawlproject.workers.orders import Action
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.roster import WorkerState, number_of, workers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
     from crawlproject.workers.connection import RedisConnector
     from crawlproject.workers.control import Record
     from crawlproject.workers.keys import Keys
-    from crawlproject.workers.loading import Rows
+    from crawlproject.workers.local import Rows
+
 
 #: Partitions that are read at the same time: one after the other, a Redis that is far away takes minutes; all at once,
 #: large ones would exceed the timeout on a slow line.
@@ -181,3 +186,128 @@ async def _read_partition(control: Control, crawl: StoredCrawl, number: int) -> 
         for _ in copy.unload(number):
             pass
     raise StoreError(f"partition {number}", "changes too fast, try again")
+
+
+#: Figures in a worker's description of itself, and the type of each.
+FIGURES = (
+    ("host", str),
+    ("pid", int),
+    ("pages", int),
+    ("urls", int),
+    ("servers", int),
+    ("partitions", int),
+    ("sessions", int),
+    ("sent", int),
+    ("received", int),
+    ("lag", float),
+    ("actions", int),
+    ("console", int),
+    ("elapsed", float),
+    ("queued", int),
+    ("seen", int),
+    ("blocked", int),
+    ("bytes", int),
+    ("items", int),
+    ("failed", int),
+    ("session_limit", int),
+    ("quality_gathered", float),
+    ("quality_queued", float),
+    ("pages_per_second", float),
+    ("held_back", str),
+    *((f"servers/{state}", int) for state in ("known", "ready", "resting", "leased", "given_up")),
+)
+
+#: Values of a tally that are read, and characters of each.
+MAX_VALUES, MAX_VALUE = 100, 100
+
+#: Number of the operator's last actions that are shown.
+ACTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """A worker that is not buried."""
+
+    id: str
+    #: Seconds until its lease ends; negative: since it has ended.
+    lease: float
+    #: Its description of itself: host, pid, started, pages, ...
+    info: Mapping[str, Any]
+
+
+def worker_facts(worker: WorkerState) -> dict[str, Any]:
+    """A worker's description of itself (``FIGURES``); None for a value of another type."""
+    figures = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
+    started = _checked(worker.info.get("started"), float)
+    since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
+    return {"worker": worker.id, **figures, "since": since, "lease": round(worker.lease, 1)}
+
+
+def worker_tallies(worker: WorkerState) -> dict[str, dict[str, int]]:
+    """What became of a worker's URLs, in parts (``Fates.tallies``, and ``ends``); without what is damaged."""
+    given = worker.info.get("tallies")
+    return {
+        str(name)[:MAX_VALUE]: {
+            str(value)[:MAX_VALUE]: count
+            for value, count in islice(tally.items(), MAX_VALUES)
+            if _checked(count, int) is not None
+        }
+        for name, tally in islice(given.items() if isinstance(given, dict) else (), 10)
+        if isinstance(tally, dict)
+    }
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if kind is str:
+        return value[:100] if isinstance(value, str) and value.isprintable() else None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
+    return kind(value) if is_number else None
+
+
+async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:
+    """The state of the crawl, the pages of all workers, and ``worker_facts`` of those not buried; the operator's last
+    actions, the latest first, with the number of workers that have applied each.
+
+    O(workers): no partition is read, nothing is written.  Raises what a call to Redis raises, and ValueError for
+    damaged data.
+    """
+    hashes = (("HGETALL", key) for key in (keys.meta, keys.workers, keys.info))
+    commands = (("TIME",), ("LRANGE", keys.actions, -ACTIONS, -1), *hashes)
+    (seconds, micros), rows, *found = await control.commands(commands)
+    meta, leases, infos = map(texts, found)
+    states = workers_of(leases, infos, int(seconds) + int(micros) / 1e6)
+    workers = [worker_facts(each) for each in states]
+    numbers = [worker["actions"] or 0 for worker in workers]
+    actions = [action for action in map(Action.read, reversed(rows)) if action is not None]
+    return {
+        "state": meta.get("state", ""),
+        "pages": number_of(meta.get("pages")),
+        "own": control.id,
+        "workers": workers,
+        "tallies": [worker_tallies(each) for each in states],
+        "actions": [
+            {
+                "number": action.number,
+                "at": action.at,
+                "by": action.by,
+                "changes": action.changes,
+                "applied": sum(number >= action.number for number in numbers),
+            }
+            for action in actions
+        ],
+    }
+
+
+def workers_of(leases: Mapping[str, str], infos: Mapping[str, str], now: float) -> list[WorkerState]:
+    """From the ends of their leases (ms) and their descriptions of themselves, by id."""
+    return [
+        WorkerState(name, int(until) / 1000 - now, worker_info(infos.get(name, ""))) for name, until in leases.items()
+    ]
+
+
+def number_of(value: object) -> int:
+    """A count that another process has written; 0 for anything else."""
+    try:
+        return int(str(value or 0))
+    except ValueError:
+        return 0

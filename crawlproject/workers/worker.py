@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
 from crawlproject.workers.ending import EndDetector, PartitionState, Scan
+from crawlproject.workers.exchange import Receiver
 from crawlproject.workers.lease import MAX_LAG, Lease, RedisClock, boot_time
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
-from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.workers.part import Holdings
-    from crawlproject.workers.ports import StartUrlKey
+    from crawlproject.workers.part import Holdings, StartUrlKey
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from scrapy import Request, Spider
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backends.held_file import HeldFile
+from crawlproject.backends.feeds import HeldFile
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.storage.errors import StoreError
 

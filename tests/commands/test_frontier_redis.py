@@ -17,12 +17,11 @@ from crawlproject.frontier import Entry
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.fates import Fates
-from crawlproject.workers.assignment import assign
 from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.partitions import Partitions, assign
 from crawlproject.workers.stored_crawl import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.backends.memory_urls import MemoryUrls
+from crawlproject.backends.protocol import MemoryUrls
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.live_limits import as_pattern
 from crawlproject.monitor.console.url_view import literal_of

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from crawlproject.workers.assignment import assign
+from crawlproject.workers.partitions import assign
 
 SIZES = [(256, 1), (256, 2), (256, 3), (256, 4), (256, 7), (256, 8), (256, 16), (1024, 30), (1024, 64), (4, 7), (1, 1)]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crawlproject.workers.limit_share import LimitShare
+from crawlproject.workers.lease import LimitShare
 
 
 @pytest.mark.parametrize("speeds", [(10,), (10, 10), (50, 1), (20, 0, 0, 0), (5, 5, 100, 0)])

@@ -15,8 +15,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from crawlproject.workers.control import Control, call
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.orders import Action, SharedOrders
-from crawlproject.workers.roster import read_workers
 from crawlproject.workers.scripts import JOIN
+from crawlproject.workers.stored_crawl import read_workers
 from testbed.redis_server import RunningRedis
 from tests.workers.model.redis_model import RedisModel
 

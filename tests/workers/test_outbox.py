@@ -4,7 +4,7 @@ import pytest
 
 from crawlproject.frontier import Entry
 from crawlproject.workers.blobs import MAX_URL, decode_message
-from crawlproject.workers.outbox import BYTES, ENTRIES, Outbox
+from crawlproject.workers.exchange import BYTES, ENTRIES, Outbox
 from crawlproject.workers.partitions import Partitions
 
 

@@ -78,13 +78,13 @@ def test_any_text_has_a_partition(text: str, start: str) -> None:
 def test_ranges_are_adjacent(count: int) -> None:
     partitions = Partitions(count)
     assert partitions.first_number(0) == partitions.first_seen(0) == 0
-    assert partitions.end_number(count - 1) == 1 << 32
-    assert partitions.end_seen(count - 1) == 1 << 96
+    assert partitions.first_number(count) == 1 << 32
+    assert partitions.first_seen(count) == 1 << 96
     for one in range(count - 1):
-        assert partitions.end_number(one) == partitions.first_number(one + 1)
-        assert partitions.end_seen(one) == partitions.first_seen(one + 1)
-        assert partitions.of_number(partitions.end_number(one) - 1) == one
-        assert partitions.of_number(partitions.end_number(one)) == one + 1
+        assert partitions.first_number(one + 1) == partitions.first_number(one + 1)
+        assert partitions.first_seen(one + 1) == partitions.first_seen(one + 1)
+        assert partitions.of_number(partitions.first_number(one + 1) - 1) == one
+        assert partitions.of_number(partitions.first_number(one + 1)) == one + 1
 
 
 def test_seen_keys_of_a_partition_are_in_its_range() -> None:
@@ -92,7 +92,7 @@ def test_seen_keys_of_a_partition_are_in_its_range() -> None:
     for number in range(300):
         url = f"http://site{number % 100}.org/{number}"
         one, key = partitions.of_url(url), partitions.url_key(url)
-        assert partitions.first_seen(one) <= key < partitions.end_seen(one)
+        assert partitions.first_seen(one) <= key < partitions.first_seen(one + 1)
         assert key == partitions.server_part(url) | url_fingerprint(url)
         assert len(key_bytes(key)) == KEY_BYTES
 

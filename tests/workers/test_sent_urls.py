@@ -2,8 +2,8 @@
 
 import pytest
 
-from crawlproject.workers import outbox
-from crawlproject.workers.outbox import Outbox
+from crawlproject.workers import exchange
+from crawlproject.workers.exchange import Outbox
 from crawlproject.workers.partitions import Partitions
 
 ONE, OTHER = "http://a.example/", "http://b.example/"
@@ -28,7 +28,7 @@ def test_repeated_links_are_sent_together() -> None:
 
 def test_the_urls_found_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bounded number of them."""
-    monkeypatch.setattr(outbox, "REMEMBERED", 4)
+    monkeypatch.setattr(exchange, "REMEMBERED", 4)
     box = Outbox(Partitions(4))
     box.unsent([ONE, OTHER])
     box.unsent([ONE])
