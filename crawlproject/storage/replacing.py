@@ -56,7 +56,7 @@ class LineFile:
 
     def write(self, data: bytes | bytearray) -> None:
         """Append ``data``, all of it or nothing."""
-        length = self._file.tell() if self._file.seekable() else 0
+        length = self._file.seek(0, os.SEEK_END) if self._file.seekable() else 0
         try:
             if self._file.write(data) < len(data):
                 raise OSError(ENOSPC, os.strerror(ENOSPC))

@@ -109,7 +109,7 @@ class RecrawlMachine(RuleBasedStateMachine):
         assert len(self.frontier) == len(self.queued)
 
 
-RecrawlMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+RecrawlMachine.TestCase.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
 test_pages_over_recrawls_and_crashes = RecrawlMachine.TestCase
 
 

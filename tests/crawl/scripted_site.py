@@ -241,10 +241,10 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
 
 
 @cache
-def tls_context() -> ssl.SSLContext:
-    """A context with a self-signed certificate."""
+def tls_pem(address: str) -> bytes:
+    """A key and its self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.4.0.1")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
     now = datetime.now(UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -254,15 +254,20 @@ def tls_context() -> ssl.SSLContext:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.4.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=False)
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+    return private + certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def tls_context() -> ssl.SSLContext:
+    """A context with a self-signed certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with TemporaryDirectory() as folder:
         file = Path(folder, "server.pem")
-        file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+        file.write_bytes(tls_pem("127.4.0.1"))
         context.load_cert_chain(file)
     return context

@@ -21,7 +21,7 @@ from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
 from tests.waiting import until
-from tests.workers.conftest import Server, running
+from tests.workers.test_connection import sentinel
 
 SPIDER = "tests.crawl.start_urls_spiders.PushedSpider"
 KEY = "pushed:start_urls"
@@ -34,7 +34,7 @@ QUICK |= {"FRONTIER_REDIS_TIMEOUT": 60}  # Redis is never away, however busy the
 DATA = (
     "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HINCRBYFLOAT", "HMGET", "HSET",
     "INFO",
-    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
+    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
 )  # fmt: skip
 #: For start URLs in a list, a set, or a sorted set.
 START_URLS = ("LLEN", "LREM", "SCARD", "SRANDMEMBER", "SREM", "ZCARD", "ZREM", "ZREVRANGE")
@@ -73,27 +73,21 @@ def work(site: Site, client: Any, **settings: Any) -> Crawl:
 
 
 def test_sentinel(site: Site, tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        server = stack.enter_context(running(tcp=True))
-        config = tmp_path / "sentinel.conf"
-        config.write_text(f"sentinel monitor first 127.0.0.1 {server.port} 1\n")
-        sentinel = stack.enter_context(running(str(config), "--sentinel", tcp=True))
-        params = {"sentinels": [("127.0.0.1", sentinel.port)], "service_name": "first"}
-        with redis.Redis(port=server.port) as client:
-            work(site, client, REDIS_PARAMS=params)
+    with RunningRedis() as server, sentinel(server, tmp_path) as port, server.client() as client:
+        work(site, client, REDIS_PARAMS={"sentinels": [("127.0.0.1", port)], "service_name": "first"})
 
 
 @contextmanager
-def cluster(count: int = 3) -> Iterator[list[Server]]:
+def cluster(count: int = 3) -> Iterator[list[RunningRedis]]:
     """Nodes that have become one."""
     with ExitStack() as stack:
-        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
-        nodes = [stack.enter_context(running(*options, tcp=True)) for _ in range(count)]
-        clients = [stack.enter_context(redis.Redis(port=node.port, protocol=2)) for node in nodes]
+        config = ["cluster-enabled yes", "cluster-node-timeout 60000"]
+        nodes = [stack.enter_context(RunningRedis(config=config)) for _ in range(count)]
+        clients = [stack.enter_context(node.client(protocol=2)) for node in nodes]
         bounds = [16384 * number // count for number in range(count + 1)]
         for client, first, end in zip(clients, bounds, bounds[1:], strict=False):
             client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
-            client.execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
+            client.execute_command("CLUSTER", "MEET", nodes[0].host, nodes[0].port)
         for client in clients:
             until(lambda client=client: is_complete(client, count))  # type: ignore[misc]
         yield nodes
@@ -108,12 +102,12 @@ def is_complete(node: Any, count: int) -> bool:
 def test_cluster(site: Site) -> None:
     """Partitions lie on all nodes; scripts are loaded on all."""
     with cluster() as nodes:
-        url = f"redis+cluster://127.0.0.1:{nodes[0].port}"
-        with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
+        url = f"redis+cluster://{nodes[0].host}:{nodes[0].port}"
+        with redis.RedisCluster(port=nodes[0].port, host=nodes[0].host) as client:
             work(site, client, REDIS_URL=url)
             give_order(client, url)
         for node in nodes:
-            with redis.Redis(port=node.port) as client:
+            with node.client() as client:
                 assert client.keys("{pushed:*}:m")
 
 
@@ -122,9 +116,9 @@ def test_cluster_by_the_settings_of_scrapy_redis(site: Site) -> None:
     """With a spider of scrapy-redis, which makes a client of its own."""
     with cluster() as nodes:
         settings = {**QUICK, "REDIS_PARAMS": {"redis_cls": "redis.RedisCluster"}, "MAX_IDLE_TIME_BEFORE_CLOSE": 1}
-        with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
+        with redis.RedisCluster(port=nodes[0].port, host=nodes[0].host) as client:
             client.lpush("old:start_urls", json.dumps({"url": site.url("1/")}))
-            url = f"redis://127.0.0.1:{nodes[0].port}"
+            url = f"redis://{nodes[0].host}:{nodes[0].port}"
             done = crawl("tests.crawl.start_urls_spiders.OldSpider", settings={**settings, "REDIS_URL": url})
     assert done.stat("finish_reason") == "finished", done.log
     assert sorted(site.places()) == ["1/", "1/a", "1/b", "2/c"]
@@ -133,8 +127,8 @@ def test_cluster_by_the_settings_of_scrapy_redis(site: Site) -> None:
 def test_restart_of_any_node_is_noticed() -> None:
     """The beat's run id changes, so that what may be lost is sent again."""
 
-    async def run_id(port: int) -> str:
-        connector = RedisConnector({"url": f"redis+cluster://127.0.0.1:{port}"})
+    async def run_id(url: str) -> str:
+        connector = RedisConnector({"url": url})
         control = Control(connector.client(), Keys("web"), timeout=60.0)
         try:
             return (await control.beat(15.0, {}, {})).run_id
@@ -142,9 +136,10 @@ def test_restart_of_any_node_is_noticed() -> None:
             await control.close()
 
     with cluster() as nodes:
-        with RedisConnector({"url": f"redis+cluster://127.0.0.1:{nodes[0].port}"}).sync_client() as client:
+        url = f"redis+cluster://{nodes[0].host}:{nodes[0].port}"
+        with RedisConnector({"url": url}).sync_client() as client:
             join(client, Keys("web"), {"crawl": "abc", "state": "running"})
-        found = asyncio.run(run_id(nodes[0].port))
+        found = asyncio.run(run_id(url))
     assert len(set(found.split("+"))) == 3
 
 
