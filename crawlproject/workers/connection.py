@@ -199,7 +199,7 @@ def refusal(info: Mapping[str, Any], *, is_cluster: bool) -> str:
         return f"is a replica, which cannot be written to: give the address of the primary, {primary}"
     if policy.startswith("allkeys"):
         return f"maxmemory-policy {policy} would delete parts of the crawl when memory is full: set it to noeviction"
-    if not is_cluster and info.get("redis_mode") == "cluster":
+    if not is_cluster and info.get("cluster_enabled") == 1:
         return "is a node of a Redis Cluster: use redis+cluster:// in REDIS_URL"
     return ""
 

@@ -188,34 +188,14 @@ async def _read_partition(control: Control, crawl: StoredCrawl, number: int) -> 
     raise StoreError(f"partition {number}", "changes too fast, try again")
 
 
-#: Figures in a worker's description of itself, and the type of each.
+#: Numbers in a worker's description of itself, and texts.
 FIGURES = (
-    ("host", str),
-    ("pid", int),
-    ("pages", int),
-    ("urls", int),
-    ("servers", int),
-    ("partitions", int),
-    ("sessions", int),
-    ("sent", int),
-    ("received", int),
-    ("lag", float),
-    ("actions", int),
-    ("console", int),
-    ("elapsed", float),
-    ("queued", int),
-    ("seen", int),
-    ("blocked", int),
-    ("bytes", int),
-    ("items", int),
-    ("failed", int),
-    ("session_limit", int),
-    ("quality_gathered", float),
-    ("quality_queued", float),
-    ("pages_per_second", float),
-    ("held_back", str),
-    *((f"servers/{state}", int) for state in ("known", "ready", "resting", "leased", "given_up")),
+    *("pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "actions", "console"),
+    *("elapsed", "queued", "seen", "blocked", "bytes", "items", "failed", "session_limit", "pages_per_second"),
+    *("quality_gathered", "quality_queued"),
+    *(f"servers/{state}" for state in ("known", "ready", "resting", "leased", "given_up")),
 )
+TEXTS = ("host", "held_back")
 
 #: Values of a tally that are read, and characters of each.
 MAX_VALUES, MAX_VALUE = 100, 100
@@ -236,11 +216,15 @@ class WorkerState:
 
 
 def worker_facts(worker: WorkerState) -> dict[str, Any]:
-    """A worker's description of itself (``FIGURES``); None for a value of another type."""
-    figures = {key: _checked(worker.info.get(key), kind) for key, kind in FIGURES}
-    started = _checked(worker.info.get("started"), float)
+    """A worker's description of itself (``FIGURES``, ``TEXTS``); None for a value of another type."""
+    figures = {name: _number(worker.info.get(name)) for name in FIGURES}
+    texts = {
+        name: text[:100] if isinstance(text := worker.info.get(name), str) and text.isprintable() else None
+        for name in TEXTS
+    }
+    started = _number(worker.info.get("started"))
     since = None if started is None else datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds")
-    return {"worker": worker.id, **figures, "since": since, "lease": round(worker.lease, 1)}
+    return {"worker": worker.id, **texts, **figures, "since": since, "lease": round(worker.lease, 1)}
 
 
 def worker_tallies(worker: WorkerState) -> dict[str, dict[str, int]]:
@@ -250,18 +234,16 @@ def worker_tallies(worker: WorkerState) -> dict[str, dict[str, int]]:
         str(name)[:MAX_VALUE]: {
             str(value)[:MAX_VALUE]: count
             for value, count in islice(tally.items(), MAX_VALUES)
-            if _checked(count, int) is not None
+            if isinstance(_number(count), int)
         }
         for name, tally in islice(given.items() if isinstance(given, dict) else (), 10)
         if isinstance(tally, dict)
     }
 
 
-def _checked(value: Any, kind: type) -> Any:
-    if kind is str:
-        return value[:100] if isinstance(value, str) and value.isprintable() else None
+def _number(value: Any) -> Any:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
-    return kind(value) if is_number else None
+    return value if is_number else None
 
 
 async def read_workers(control: Control, keys: Keys) -> dict[str, Any]:

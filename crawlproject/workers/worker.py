@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
-from crawlproject.workers.ending import EndDetector, PartitionState, Scan
+from crawlproject.workers.ending import PartitionState, Scan, has_ended
 from crawlproject.workers.exchange import Receiver
 from crawlproject.workers.lease import MAX_LAG, Lease, RedisClock, boot_time
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
@@ -71,7 +71,7 @@ class Worker:
         self._beat_sent = -inf
         self._ticked_at = -inf
         self._reported = self._counted = NOTHING  # what was reported to Redis, and that under earlier ids
-        self._end = EndDetector()
+        self._last_scan: Scan | None = None
         self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
@@ -443,13 +443,14 @@ class Worker:
     async def _look_for_end(self) -> None:
         """Call it when no start URLs wait."""
         if self._options.keep_running or self._has_ended or not self._is_idle():
-            self._end = EndDetector()
+            self._last_scan = None
             return
         if boot_time() < self._looked_at + self._options.interval:  # others may be about to join
             return
         self._looked_at = boot_time()
-        scan = await self._scan()
-        if self._end.look(scan) and await self.control.set_ended(self._options.crawl, scan.mark):
+        last, self._last_scan = self._last_scan, await self._scan()
+        scan = self._last_scan
+        if has_ended(last, scan) and await self.control.set_ended(self._options.crawl, scan.mark):
             self._ended()
 
     async def _look_for_hope(self, *, may_end: bool) -> None:
@@ -475,7 +476,7 @@ class Worker:
         busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
         obeyed = (number_of(mark), None)  # None: nothing in that process applies orders
         obeying = {worker for worker, info in infos.items() if info.get("actions") in obeyed}
-        return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False, mark=mark, obeying=obeying)
+        return Scan(tuple(states), frozenset(beat.members), busy, mark, obeying)
 
     def _ended(self) -> None:
         self._has_ended = True

@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backends.recrawl import Recrawl
+from crawlproject.backends.disk import Recrawl
 from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.scheduler import FrontierScheduler
