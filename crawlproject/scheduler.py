@@ -120,8 +120,7 @@ class FrontierScheduler(BaseScheduler):
         self._lasting = LastingObjects(lambda: len(frontier.servers) + frontier.quality.pages)
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
-        path, size = options.crawl_log, options.crawl_log_size
-        self._log = None if path is None else CrawlLog(path, size)
+        self._log = None if options.crawl_log is None else CrawlLog(options.crawl_log)
         self._fates = Fates(self._stats.inc_value, self._keep_fate, None if self._log is None else self._log.add)
         canonical = self._seen.canonicalizer.canonical
         self._ends = RequestEnds(crawler, self._fates, canonical, lambda entry: self._backend.is_link(entry))

@@ -1,4 +1,8 @@
-"""Protects the items in feeds: no run damages those of earlier runs, and none is lost once its page is done."""
+"""Protects files of the project: items in feeds, and what its own dupefilter has seen.
+
+No run damages the items of earlier runs, and none is lost once its page is done.  The dupefilter's file is never ahead
+of the frontier's store.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ import logging
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from scrapy.extensions.feedexport import FeedExporter
 from w3lib.url import file_uri_to_path
 
+from crawlproject.engine import keep_file
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.replacing import last_line
 
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
+    from scrapy.dupefilters import BaseDupeFilter
+
 
 logger = logging.getLogger(__name__)
 
@@ -118,3 +125,53 @@ class _Parameters(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return getattr(self._spider, name, "")
+
+
+Text = TypeVar("Text", str, bytes)
+
+
+class HeldFile(Generic[Text]):
+    """Stands for the file of a dupefilter; what is written to it waits for ``release``.
+
+    Otherwise a kill leaves requests that the dupefilter has seen and that no store has: they would never be fetched.
+    What waits when the process dies is lost: these requests are seen again when their pages are fetched again.
+    """
+
+    def __init__(self, file: IO[Text]) -> None:
+        self._file: IO[Text] = file
+        self._waiting: list[Text] = []
+
+    def write(self, text: Text) -> int:
+        """Keep ``text`` until the frontier has stored its request. O(1)."""
+        self._waiting.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing: a commit of the frontier decides."""
+
+    def release(self) -> None:
+        """Write all: the frontier has stored everything. Raises StoreError."""
+        texts, self._waiting = self._waiting, []
+        try:
+            for text in texts:
+                self._file.write(text)
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(str(getattr(self._file, "name", "dupefilter")), error.strerror or str(error)) from error
+
+    def close(self) -> None:
+        """Close the file; what still waits was not stored."""
+        self._file.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def hold_file(dupefilter: BaseDupeFilter) -> HeldFile[Any] | None:
+    """Put a ``HeldFile`` in place of the file of a dupefilter like Scrapy's own; None if it has no file."""
+    file: Any = getattr(dupefilter, "file", None)
+    if not (hasattr(file, "write") and hasattr(file, "flush")):
+        return None
+    held: HeldFile[Any] = HeldFile(file)
+    keep_file(dupefilter, held)
+    return held

@@ -15,7 +15,7 @@ from uuid import uuid4
 from scrapy import signals
 from scrapy.utils.asyncio import is_asyncio_available
 
-from crawlproject.backends.joining import FORMAT, Joining
+from crawlproject.backends.joining import FORMAT, check_crawl, join_crawl
 from crawlproject.backends.scratch import Scratch
 from crawlproject.backends.start_urls import StartUrls
 from crawlproject.backends.storing import StoringBackend, order_of
@@ -32,16 +32,16 @@ from crawlproject.storage.errors import StoreError
 from crawlproject.urls.fates import Stage
 from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
-from crawlproject.workers.connection import RedisAddress, RedisConnector, reason_of
+from crawlproject.workers.connection import RedisConnector, reason_of
 from crawlproject.workers.control import AWAY, Control, Spent
-from crawlproject.workers.holdings import Holdings, WorkerOptions
+from crawlproject.workers.exchange import Outbox
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.limit_share import LimitShare
+from crawlproject.workers.lease import LimitShare
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
-from crawlproject.workers.outbox import Outbox
+from crawlproject.workers.part import Holdings, WorkerOptions
 from crawlproject.workers.partitions import Partitions
-from crawlproject.workers.roster import read_workers
+from crawlproject.workers.stored_crawl import read_workers
 from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ NOT_SUMMED = (
     "frontier/urls",
     "seen/urls",
 )
+#: Limit that workers share -> reason of a crawl that has reached it.
+SPENT = {"pages": "closespider_pagecount", "size": "closespider_bytes"}
 
 #: A worker with fewer queued URLs per session exchanges links more often.
 FEW_URLS = 20
@@ -94,8 +96,8 @@ class RedisBackend(StoringBackend):
         nothing is left behind.
         """
         super().__init__(crawler, frontier, seen, host)
-        self._page_share, self._byte_share = LimitShare(), LimitShare()
-        self._most = frontier.budgets.limits  # of all workers
+        self._shares = {name: LimitShare() for name in SPENT}
+        self._most_bytes = frontier.budgets.limits.size  # of all workers
         self.wake, self.receive = host.wake, host.receive
         self._servers_came, self._close_connections = host.servers_came, host.close_connections
         if not is_asyncio_available():
@@ -106,10 +108,9 @@ class RedisBackend(StoringBackend):
         self._options = options
         self._started = time.time()
         self._keys = Keys(redis.key_of(crawler.spider.name))
-        self._connector = RedisConnector(RedisAddress(params=redis.connection, timeout=redis.timeout))
-        key, kind = StartUrls.key_of(crawler.spider, redis), redis.start_urls_type
-        self._joining = Joining(self._connector, self._keys, self._fields(), (key, kind))
-        found = self._joining.check()
+        self._connector = RedisConnector(redis.connection, redis.timeout)
+        self._fields = self._agreed()
+        found = check_crawl(self._connector, self._keys, self._fields)
         if found:  # a file that is older than the crawl does not belong to it
             created = found.get("created", "")
             since = int(created) - CLOCK_DIFFERENCE if created.isdecimal() else 0
@@ -119,7 +120,6 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
-        self._seen_cut = 0  # number of the cut with which all that its file sent is in Redis
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -141,7 +141,8 @@ class RedisBackend(StoringBackend):
         self._outbox = self.exchange = Outbox(partitions)
         self._orders = self.orders = SharedOrders()
 
-    def _fields(self) -> dict[str, str]:
+    def _agreed(self) -> dict[str, str]:
+        """The fields of a new crawl, in some of which all its workers agree."""
         return {
             "format": FORMAT,
             "crawl": uuid4().hex,
@@ -164,7 +165,7 @@ class RedisBackend(StoringBackend):
 
     async def _open(self) -> None:
         try:
-            crawl = await asyncio.to_thread(self._joining.join)
+            crawl = await asyncio.to_thread(join_crawl, self._connector, self._keys, self._fields)
         except StoreError as error:  # something has changed since the check
             logger.critical("Cannot start: %s", error)
             self.fail("store_failed")
@@ -199,9 +200,7 @@ class RedisBackend(StoringBackend):
         return self._worker is not None and self._worker.may_send()
 
     def goes_on(self) -> bool:
-        if self._worker is None:
-            return False
-        return self._worker.goes_on()
+        return self._worker is not None and self._worker.goes_on()
 
     def pages_elsewhere(self) -> float:
         return 0 if self._worker is None else self._worker.summary()["pages"]
@@ -230,7 +229,7 @@ class RedisBackend(StoringBackend):
             await self._orders.close()
             if worker is not None:  # else the start failed
                 await worker.stop()
-                if worker.is_saved and self._seen_file is not None:
+                if worker.writer.is_clean and self._seen_file is not None:
                     self._seen_file.release()
         finally:
             self._report_unstored()
@@ -266,16 +265,8 @@ class RedisBackend(StoringBackend):
     def finished(self) -> list[Entry]:
         self._find_done()
         self._lose_foreign()
-        self._release_seen()
         done, self._done_entries = self._done_entries, []
         return done
-
-    def _release_seen(self) -> None:
-        """Let the file of a project's own dupefilter have what Redis has. Raises StoreError."""
-        if self._seen_file is not None and self._worker is not None and self._worker.cuts >= self._seen_cut:
-            self._seen_file.release_sent()
-            self._seen_file.send()
-            self._seen_cut = self._worker.cuts + 2  # one under way may lack it
 
     def acknowledge(self, entry: Entry) -> None:
         super()._acknowledge(entry)
@@ -345,7 +336,6 @@ class RedisBackend(StoringBackend):
             "pid": os.getpid(),
             "started": round(self._started),
             "pages": 0 if crawl is None else crawl.pages,
-            "bytes": self._frontier.budgets.size,
             "urls": counts["urls"] + counts["blocked"],
             "servers": counts["servers"],
             "sessions": 0 if crawl is None else crawl.dispatcher.open_sessions,
@@ -412,16 +402,14 @@ class RedisBackend(StoringBackend):
         crawl, budgets = frontier_of(self._crawler), self._frontier.budgets
         if crawl is None:
             return
-        if most := crawl.limits["pages"]:  # the operator may have changed it
-            pages = self._page_share.limit(most, own.pages, total.pages, workers)
-            budgets.allow(budgets.limits._replace(pages=pages))
-            if total.pages >= most:
-                self.fail("closespider_pagecount")
-        if (most := self._most.size) < inf:
-            size = self._byte_share.limit(most, own.size, total.size, workers)
-            budgets.allow(budgets.limits._replace(size=size))
-            if total.size >= most:
-                self.fail("closespider_bytes")
+        limits = {"pages": crawl.limits["pages"] or inf, "size": self._most_bytes}  # the operator may change the first
+        for name, most in limits.items():
+            spent = getattr(total, name)
+            if most < inf:
+                share = self._shares[name].limit(most, getattr(own, name), spent, workers)
+                budgets.allow(budgets.limits._replace(**{name: share}))
+            if spent >= most:
+                self.fail(SPENT[name])
 
     def acted(self, mark: str) -> None:
         self._orders.announced(mark)

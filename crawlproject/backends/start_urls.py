@@ -37,10 +37,8 @@ logger = logging.getLogger(__name__)
 
 #: Maximum bytes of one start URL with its fields.
 MAX_BYTES = 1 << 20
-#: Approximate bytes of a batch; the number of elements of the next one follows from it.
-BATCH_BYTES = 1 << 20
-#: Elements of the first batch, and of a batch at most.
-FIRST_BATCH, MAX_BATCH = 50, 1000
+#: Elements read at once.
+BATCH = 200
 #: Elements after which the event loop runs: some milliseconds.
 STEP = 20
 #: Unusable start URLs that are logged; others are only counted.
@@ -89,7 +87,6 @@ class StartUrls:
         self._type = options.start_urls_type
         self._count, self._read, self._remove = _COMMANDS[self._type]
         self._encoding = options.connection.get("encoding", "utf-8")
-        self._size = FIRST_BATCH
         self._pending: list[bytes] = []
         self._pending_cut = 0
         self._waiting = 0
@@ -138,7 +135,6 @@ class StartUrls:
             found = await self._replace_pending()
             if self._owner.is_leaving(self.partition):
                 return bool(found)  # the next owner reads them
-            self._fit(found)
             await self._queue(found)
             self._pending = found
             self._pending_cut = cuts + 1
@@ -154,15 +150,10 @@ class StartUrls:
         """Remove those that are stored; returns the next ones."""
         middle = (1,) if self._remove == "LREM" else ()
         commands = [(self._remove, self._key, *middle, element) for element in self._pending]
-        commands.append((self._read, self._key, *((self._size,) if self._type == "set" else (0, self._size - 1))))
+        commands.append((self._read, self._key, *((BATCH,) if self._type == "set" else (0, BATCH - 1))))
         answers = await self._commands(commands)
         self._pending = []
         return list(answers[-1])
-
-    def _fit(self, found: Sequence[bytes]) -> None:
-        if found:
-            fitting = BATCH_BYTES * len(found) // max(1, sum(map(len, found)))
-            self._size = max(1, min(MAX_BATCH, fitting))
 
     def _report_type(self) -> None:
         if not self._is_wrong:

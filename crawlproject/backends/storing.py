@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from crawlproject.backends.feeds import flush_feeds, overwritten_feed
-from crawlproject.backends.held_file import HeldFile, hold_file
+from crawlproject.backends.feeds import HeldFile, flush_feeds, hold_file, overwritten_feed
 from crawlproject.backends.protocol import Backend
 from crawlproject.engine import Crawl, stats_of, unfinished_requests
 from crawlproject.requests.codec import RequestCodec

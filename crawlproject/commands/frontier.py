@@ -196,19 +196,14 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
     from crawlproject.commands import frontier_report
     from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport
     from crawlproject.urls.fates import Fates
-    from crawlproject.workers.local import ReadCopy
 
-    fates = Fates()
-
-    def new_copy(*arguments: Any) -> ReadCopy:
-        return ReadCopy(options.new_frontier(), *arguments, indexed=False, fates=fates)
-
-    with frontier_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
+    frontier, fates = options.new_frontier(), Fates()
+    with frontier_report.crawl_in_redis(url, opts.key, settings, frontier, fates, opts.url or "") as crawl:
         report = FrontierReport(
-            crawl.frontier,
-            crawl.copy.url_rows,
+            frontier,
+            crawl.copy.servers.rows,
             crawl.label,
-            crawl.keys_seen,
+            crawl.marks.total(),
             crawl.now,
             lambda _: crawl.url_mark,
             lambda: crawl.marks,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
-    from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl
+    from crawlproject.workers.stored_crawl import StoredCrawl
 
 
 #: What became of a URL that is in the seen-set, and neither queued nor ended.
@@ -264,8 +264,8 @@ COLUMNS = (
 
 
 @contextmanager
-def crawl_in_redis(
-    url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy, page: str = ""
+def crawl_in_redis(  # noqa: PLR0913
+    url: str, key: str | None, settings: BaseSettings, frontier: Frontier, fates: Fates, page: str = ""
 ) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
@@ -275,14 +275,14 @@ def crawl_in_redis(
     from crawlproject.options.extras import command_needs_extra
 
     with command_needs_extra("frontier", "redis"):
-        from crawlproject.workers.connection import RedisAddress, RedisConnector
+        from crawlproject.workers.connection import RedisConnector
         from crawlproject.workers.keys import Keys
         from crawlproject.workers.stored_crawl import stored_crawl
 
     redis = RedisOptions.from_settings(settings)
-    connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
+    connector = RedisConnector({**redis.connection, "url": url}, redis.timeout)
     keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, new_copy, page) as crawl:
+    with stored_crawl(connector, keys, redis.timeout, frontier, fates, page) as crawl:
         yield crawl
 
 
@@ -303,7 +303,7 @@ def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
 
 def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
     """One for each worker, most pages first; a value of a wrong type is None."""
-    from crawlproject.workers.roster import worker_facts
+    from crawlproject.workers.stored_crawl import worker_facts
 
     return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
 

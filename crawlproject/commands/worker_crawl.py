@@ -85,7 +85,7 @@ class WorkerCrawl:
     def _crawl(self, count: int, directory: Path, stack: ExitStack) -> bool:
         """Start Redis and the workers, wait for their end; ``stack`` stops those that still run."""
         from crawlproject.monitor.report.joint import joint_stats
-        from crawlproject.workers.connection import RedisAddress, RedisConnector
+        from crawlproject.workers.connection import RedisConnector
 
         job = self._parsed.job
         if job:
@@ -96,7 +96,7 @@ class WorkerCrawl:
         if not self._parsed.has_redis:
             private = stack.enter_context(PrivateRedis(job and job / "redis", signals, view.show))
         connection = {"url": private.url} if private else self._parsed.redis.connection
-        connector = RedisConnector(RedisAddress(params=connection, timeout=_TIMEOUT))
+        connector = RedisConnector(connection, _TIMEOUT)
         connector.check()
         client = stack.enter_context(connector.sync_client())
         options = WorkerOptions(

@@ -196,9 +196,8 @@ class FrontierOptions(Options):
     FRONTIER_DIR: directory of the `disk` backend; default: `frontier` in `JOBDIR`
     FRONTIER_COMMIT_INTERVAL: seconds between commits to disk; a crash repeats at most the pages of this time
     FRONTIER_FAST_LANE: `auto`: one coroutine does the work of Scrapy's engine, downloader and scraper; `off`: these
-    FRONTIER_CRAWL_LOG: file with one line for each URL that ended, and why, as JSON; its name ends in `.log`: in the
-        columns of Heritrix ([what became of a URL](troubleshooting.md#why-was-a-page-not-fetched))
-    FRONTIER_CRAWL_LOG_SIZE: bytes after which that file gets a number and a new one begins; 0: never
+    FRONTIER_CRAWL_LOG: file with one line of JSON for each URL that ended, and why ([what became of a
+        URL](troubleshooting.md#why-was-a-page-not-fetched))
     FRONTIER_MISSING_SPIDER: pages of a spider that an earlier run of the crawl had (`-a spiders`) and this one has not:
         `wait` in the store, or go to `web`
     FRONTIER_RECRAWL_AGE: at the start, pages at least this old are queued again: `7d`, `12h`, `30m`, `90s`
@@ -256,8 +255,6 @@ class FrontierOptions(Options):
     commit_interval: float = setting(Reader.number, "FRONTIER_COMMIT_INTERVAL", 1.0)
     recrawl_age: float | None = setting(Reader.age, "FRONTIER_RECRAWL_AGE")
     crawl_log: Path | None = setting(Reader.path_in_job, "FRONTIER_CRAWL_LOG")
-    # Some million lines: an editor opens it.
-    crawl_log_size: int = setting(Reader.count, "FRONTIER_CRAWL_LOG_SIZE", 1 << 28)
     fast_lane: bool = setting(lambda reader: reader.choice("FRONTIER_FAST_LANE", "auto", ("auto", "off")) == "auto")
 
     #: Whether pages of a spider that an earlier run had go to the crawl's own; else they wait.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -107,11 +106,7 @@ class StoreDirectory:
 
     def delete(self) -> None:
         """Delete the store, which must be released; errors are ignored."""
-        rmtree(self.database, ignore_errors=True)
-        with suppress(OSError):
-            self._label_file.unlink()
-            self._lock_file.unlink()
-            self.path.rmdir()
+        rmtree(self.path, ignore_errors=True)
 
     def _compare(self, label: StoreLabel) -> StoreLabel | None:
         found = self.read_label()

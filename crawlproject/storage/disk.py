@@ -84,10 +84,10 @@ class DiskStore:
     def scratch(cls, path: Path, label: StoreLabel) -> Self:
         """A new store whose commits cost no fsync, and which ``close`` deletes.
 
-        Raises StoreError, and changes nothing, if a store is in ``path`` already.
+        Raises StoreError, and changes nothing, if ``path`` exists.
         """
-        if StoreDirectory(path).read_label() is not None:
-            raise StoreError(path, "contains a store: a scratch store needs its own directory")
+        if path.exists():
+            raise StoreError(path, "exists: a scratch store needs a directory of its own")
         return cls(path, label, is_scratch=True)
 
     def add(self, part: Part) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import gzip
 import logging
-import os
 from contextlib import suppress
-from errno import ENOSPC
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from crawlproject.storage.replacing import last_line
+from crawlproject.storage.replacing import LineFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +25,8 @@ class LinkRecord:
     """Writes a line ``URL<TAB>link<TAB>link...`` for each page whose links came as ``Links``; URLs are canonical.
 
     Compressed if the file's name ends in ``.gz``: each write is a gzip member, so that a killed crawl leaves a whole
-    file.  A resumed crawl appends, after a part of a line is removed.
-    If the disk is full, recording stops and the crawl continues.  Raises ValueError if the file cannot be opened.
+    file.  A resumed crawl appends.  If the disk is full, recording stops and the crawl continues.  Raises ValueError if
+    the file cannot be opened.
     """
 
     def __init__(self, path: Path, stats: StatsCollector) -> None:
@@ -37,12 +35,9 @@ class LinkRecord:
         self._lines: list[bytes] = []
         self._size = 0
         self._is_gzip = path.suffix == ".gz"
-        self._file: IO[bytes] | None = None
+        self._file: LineFile | None = None
         try:
-            self._file = path.open("ab", buffering=0)
-            if path.is_file() and not self._is_gzip:
-                with path.open("rb") as file:
-                    self._file.truncate(last_line(file))
+            self._file = LineFile(path, is_text=not self._is_gzip)
         except OSError as error:
             raise ValueError(f"FRONTIER_LINKS_FILE={str(path)!r}: {error}") from error
 
@@ -54,30 +49,25 @@ class LinkRecord:
         self._size += len(line)
         self._pages += 1
         if len(self._lines) >= PAGES_PER_WRITE or self._size >= BYTES_PER_WRITE:
-            self._write()
+            self._write(self._file)
 
     def close(self) -> None:
         """Write buffered lines and close the file."""
         if self._file is not None:
             self._stats.set_value("frontier/links/pages_recorded", self._pages)
-            self._write()
+            self._write(self._file)
         if self._file is not None:
             self._file.close()
 
-    def _write(self) -> None:
+    def _write(self, file: LineFile) -> None:
         """Write what is buffered; if that fails, close the file."""
-        assert self._file is not None
         data = b"".join(self._lines)
-        data = gzip.compress(data, 6) if self._is_gzip and data else data
-        self._lines.clear()
-        self._size = 0
-        length = self._file.tell() if self._file.seekable() else 0
+        self._lines, self._size = [], 0
         try:
-            if self._file.write(data) < len(data):
-                raise OSError(ENOSPC, os.strerror(ENOSPC))
+            file.write(gzip.compress(data, 6) if self._is_gzip and data else data)
         except OSError as error:
             logger.error("FRONTIER_LINKS_FILE: no more links are recorded: %s", error)
             self._stats.inc_value("frontier/links/record_failed")
-            with suppress(OSError), self._file:
-                self._file.truncate(length)  # a part of a gzip member would hide those after it
+            with suppress(OSError):
+                file.close()
             self._file = None

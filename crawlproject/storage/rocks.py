@@ -7,18 +7,15 @@ crawl in memory does not need it.
 from __future__ import annotations
 
 import logging
-import os
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
-from shutil import copyfile
+from contextlib import contextmanager, suppress
 from struct import Struct
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rocksdict import Cache, Options, ReadOptions
 
@@ -57,7 +54,6 @@ number_key = Struct(">I").pack
 
 #: Above the last number: it sorts after every key.
 _AFTER_ALL = b"\xff" * 64
-
 
 #: Table -> key -> new value, None if the row was removed. A later change of a row replaces an earlier one.
 Changes = dict[str, dict[bytes, "bytes | None"]]
@@ -98,8 +94,8 @@ class Batch:
 class Rocks:
     """An open database; every method raises StoreError if the disk or the database fails.
 
-    ``read_only``: the state at opening; another process may be writing to the database, and this one need not be
-    allowed to.  ``durable``: whether a write survives a crash; otherwise it is neither logged nor synced.
+    ``read_only``: the state at opening; another process may be writing to the database.  ``durable``: whether a write
+    survives a crash; otherwise it is neither logged nor synced.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, durable: bool = True) -> None:
@@ -112,10 +108,7 @@ class Rocks:
         cache = Cache.new_hyper_clock_cache(BLOCK_CACHE, POINT_BLOCK)  # CLOCK: unlike LRU's, a hit moves nothing
         tables = {name: _table_options(cache, points=points) for name, points in TABLES.items()}
         access = AccessType.read_only() if read_only else AccessType.read_write()
-        self._links = ExitStack()
         with self._errors("cannot be opened"):
-            if read_only and path.is_dir() and not os.access(path, os.W_OK):
-                path = self._links.enter_context(_writable(path))
             self._db = Rdict(str(path), _options(), tables, access)
             self._tables = {name: self._db.get_column_family(name) for name in tables}
             self.handles = {name: self._db.get_column_family_handle(name) for name in tables}
@@ -175,7 +168,6 @@ class Rocks:
             with suppress(StoreError), self._errors("cannot be closed"):
                 table.close()
         self._tables.clear()
-        self._links.close()
         if self.failure is not known:
             logger.error("%s; what was committed is safe", self.failure)
 
@@ -207,29 +199,13 @@ def number_range(first: int, end: int) -> tuple[bytes, bytes]:
     """
     if not 0 <= first <= end <= 1 << 32:
         raise ValueError(f"first={first}, end={end}: not a range of server numbers")
-    return _bound(first), _bound(end)
+    ends = [number_key(number) if number < 1 << 32 else _AFTER_ALL for number in (first, end)]
+    return ends[0], ends[1]
 
 
 def row_key(server: int, path: str) -> bytes:
     """The key of a URL by its path (``frontier.entry.path_of``)."""
     return number_key(server) + path.encode("utf-8", "surrogatepass")
-
-
-def _bound(number: int) -> bytes:
-    return number_key(number) if number < 1 << 32 else _AFTER_ALL
-
-
-@contextmanager
-def _writable(path: Path) -> Iterator[Path]:
-    """A directory with links to the database in ``path``: RocksDB, and rocksdict, also write when they only read."""
-    with TemporaryDirectory(prefix="frontier-") as name:
-        for file in path.iterdir():
-            copy = Path(name, file.name)
-            if file.suffix == ".json":
-                copyfile(file, copy)
-            elif not file.name.startswith("LO"):  # LOCK, LOG, LOG.old.*
-                copy.symlink_to(file.absolute())
-        yield Path(name)
 
 
 def _options() -> Options:

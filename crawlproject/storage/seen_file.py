@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 import os
 from struct import pack, unpack
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+from crawlproject.storage.replacing import LineFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,8 +36,7 @@ class SeenFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: IO[bytes] | None = None
-        self._length = 0  # valid bytes in the file; those that wait follow them
+        self._file: LineFile | None = None
         self._waiting = bytearray()
         self._is_failing = False
 
@@ -46,47 +47,42 @@ class SeenFile:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch()
-        self._file = file = self.path.open("r+b", buffering=0)
-        if not HEADER.startswith(file.read(len(HEADER))):  # a part of it: its creation was interrupted
-            file.close()
-            raise ValueError(f"{self.path}: not a file of seen keys of version {VERSION}; the file was not changed")
-        os.pwrite(file.fileno(), HEADER, 0)
-        self._length = file.seek(0, os.SEEK_END)
-        self._length -= (self._length - len(HEADER)) % KEY_BYTES
-        file.truncate(self._length)
-        return self._chunks(file, self._length)
+        with self.path.open("r+b", buffering=0) as file:
+            if not HEADER.startswith(file.read(len(HEADER))):  # a part of it: its creation was interrupted
+                raise ValueError(f"{self.path}: not a file of seen keys of version {VERSION}; the file was not changed")
+            os.pwrite(file.fileno(), HEADER, 0)
+            length = file.seek(0, os.SEEK_END)
+            length -= (length - len(HEADER)) % KEY_BYTES
+            file.truncate(length)
+        self._file = LineFile(self.path, is_text=False)
+        return self._chunks(length - len(HEADER))
 
-    def _chunks(self, file: IO[bytes], end: int) -> Iterator[tuple[int, ...]]:
-        for at in range(len(HEADER), end, CHUNK_BYTES):
-            data = os.pread(file.fileno(), min(CHUNK_BYTES, end - at), at)
-            yield unpack(f"<{len(data) // KEY_BYTES}Q", data)
+    def _chunks(self, size: int) -> Iterator[tuple[int, ...]]:
+        with self.path.open("rb") as file:
+            file.seek(len(HEADER))
+            while data := file.read(min(CHUNK_BYTES, size)):
+                size -= len(data)
+                yield unpack(f"<{len(data) // KEY_BYTES}Q", data)
 
     def append(self, keys: Iterable[int]) -> None:
         """Write ``keys``. O(1) each, and one system call. Does not raise if the write fails."""
         self._waiting += b"".join(pack("<Q", key) for key in keys)
-        self._write()
+        assert self._file is not None
+        try:
+            self._file.write(self._waiting)
+            self._waiting.clear()
+            self._is_failing = False
+        except OSError as error:
+            if not self._is_failing:
+                logger.error("%s: keys cannot be written, kept in memory: %s", self.path, error)
+            self._is_failing = True
 
     def close(self) -> None:
         """Write the waiting keys; logs an error if some are lost."""
         if self._file is None:
             return
-        self._write()
+        self.append(())
         self._file.close()
         self._file = None
         if self._waiting:
             logger.error("%s: %d keys could not be written", self.path, len(self._waiting) // KEY_BYTES)
-
-    def _write(self) -> None:
-        assert self._file is not None
-        data, done = bytes(self._waiting), 0
-        try:
-            while done < len(data):
-                done += os.pwrite(self._file.fileno(), data[done:], self._length + done)
-        except OSError as error:
-            if not self._is_failing:
-                logger.error("%s: keys cannot be written, kept in memory: %s", self.path, error)
-            self._is_failing = True
-            return  # the next write starts at the same offset, so that no key is split
-        self._is_failing = False
-        self._length += done
-        self._waiting.clear()

@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 8
 #: Rows read ahead that are kept until the next commit, which may write nothing.
 MAX_AHEAD = 10_000
 
-#: Size of the cache of URLs found by digest: links lead to the same URLs repeatedly. 200 bytes each.
+#: Size of the cache of URLs found by digest: links lead to the same URLs repeatedly. 200 bytes each; emptied when full.
 RECENT = 1 << 16
 
 #: Uncommitted changes: sort key -> row, or server and digest -> sort key; None removes the key.
@@ -40,7 +40,7 @@ class DiskUrlRows:
         self._sort_keys: Changes = {}
         self._more: dict[int, int] = {}  # rows added minus rows removed, by server
         self._next: dict[bytes, bytes] = {}  # rows read ahead, unchanged since
-        self._recent = Recent(RECENT)
+        self._recent: dict[bytes, bytes] = {}  # server and digest -> sort key and row; empty if it is not queued
         store.add(self)
 
     def put(self, server: int, sort_key: bytes, row: bytes, digest: bytes | None = None) -> None:
@@ -54,7 +54,7 @@ class DiskUrlRows:
         if digest is not None:
             key = number_key(server) + digest
             self._sort_keys[key] = sort_key
-            self._recent.replace(key, sort_key + row)
+            self._note(key, sort_key + row)
 
     def move(self, server: int, digest: bytes, old: bytes, sort_key: bytes, row: bytes) -> None:
         """Move the ``row`` of ``digest`` from the sort key ``old`` to ``sort_key``. O(1)."""
@@ -62,7 +62,7 @@ class DiskUrlRows:
         changes[sort_key] = row
         key = number_key(server) + digest
         self._sort_keys[key] = sort_key
-        self._recent.replace(key, sort_key + row)
+        self._note(key, sort_key + row)
 
     def delete(self, server: int, sort_key: bytes, digest: bytes | None = None) -> None:
         """Remove the row of ``sort_key``, and ``digest`` if it refers to this row. O(1), plus O(log n) on disk."""
@@ -70,7 +70,7 @@ class DiskUrlRows:
         self._remove(server, sort_key)
         if digest is not None and self._sort_key(key := number_key(server) + digest) == sort_key:
             self._sort_keys[key] = None
-            self._recent.replace(key, b"")
+            self._note(key, b"")
 
     def get(self, server: int, sort_key: bytes) -> bytes | None:
         """The row of ``sort_key``. O(log n) on disk; also reads the rows after it."""
@@ -96,8 +96,10 @@ class DiskUrlRows:
     def read_ahead(self, names: Sequence[tuple[int, bytes]]) -> None:
         """Cache sort keys and rows of the URLs ``names`` (server, digest): half the cost of single reads."""
         keys = {number_key(server) + digest: server for server, digest in names}
+        if len(self._recent) + len(keys) > RECENT:
+            self._recent.clear()
         recent, pending = self._recent, self._sort_keys
-        asked = [key for key in keys if recent.get(key) is None]
+        asked = [key for key in keys if key not in recent]
         unknown = [key for key in asked if key not in pending]
         sort_keys = dict(zip(unknown, self._rocks.get_many("places", unknown), strict=True)) if unknown else {}
         stored: list[tuple[bytes, bytes]] = []
@@ -107,10 +109,10 @@ class DiskUrlRows:
             if sort_key is not None and row is None:
                 stored.append((key, sort_key))
             else:
-                recent.put(key, b"" if sort_key is None or row is None else sort_key + row)
+                recent[key] = b"" if sort_key is None or row is None else sort_key + row
         rows = self._rocks.get_many("urls", [key[:4] + sort_key for key, sort_key in stored]) if stored else ()
         for (key, sort_key), row in zip(stored, rows, strict=True):
-            recent.put(key, b"" if row is None else sort_key + row)
+            recent[key] = b"" if row is None else sort_key + row
 
     def after(self, server: int, sort_key: bytes, count: int) -> list[bytes]:
         """The first ``count`` sort keys after ``sort_key``, in order. O(count), O(n log n) in uncommitted ones."""
@@ -140,7 +142,7 @@ class DiskUrlRows:
         self._more = {server: more for server, more in self._more.items() if not first <= server < end}
         self._sort_keys = {key: sort_key for key, sort_key in self._sort_keys.items() if not start <= key < stop}
         self._next = {key: row for key, row in self._next.items() if not start <= key < stop}
-        self._recent.forget(start, stop)
+        self._recent = {key: found for key, found in self._recent.items() if not start <= key < stop}
 
     def write_to(self, batch: Batch) -> None:
         for server, changes in self._rows.items():
@@ -159,6 +161,10 @@ class DiskUrlRows:
         found = self._recent.get(key)
         return self._rocks.get("places", key) if found is None else found[:SORT_KEY_BYTES]
 
+    def _note(self, key: bytes, found: bytes) -> None:
+        if key in self._recent:
+            self._recent[key] = found
+
     def _remove(self, server: int, sort_key: bytes) -> Changes:
         changes = self._rows.setdefault(server, {})
         if changes.get(sort_key) is not None:  # not committed yet
@@ -172,36 +178,3 @@ class DiskUrlRows:
         start = prefix + sort_key + b"\0" if sort_key else prefix  # the first key after `sort_key`
         for key, row in self._rocks.rows("urls", start, number_key(server + 1)):
             yield key[4:], row
-
-
-class Recent:
-    """A cache of at most ``size`` recent values in two generations; when full, the older generation is dropped."""
-
-    def __init__(self, size: int) -> None:
-        self._half = size // 2
-        self._young: dict[bytes, bytes] = {}
-        self._old: dict[bytes, bytes] = {}
-
-    def get(self, key: bytes) -> bytes | None:
-        """The cached value of ``key``, or None. O(1)."""
-        value = self._young.get(key)
-        if value is None and (value := self._old.get(key)) is not None:
-            self.put(key, value)
-        return value
-
-    def put(self, key: bytes, value: bytes) -> None:
-        if len(self._young) >= self._half:
-            self._young, self._old = {}, self._young
-        self._young[key] = value
-
-    def forget(self, start: bytes, end: bytes) -> None:
-        """Drop the keys from ``start`` (inclusive) to ``end`` (exclusive). O(size)."""
-        self._young = {key: value for key, value in self._young.items() if not start <= key < end}
-        self._old = {key: value for key, value in self._old.items() if not start <= key < end}
-
-    def replace(self, key: bytes, value: bytes) -> None:
-        """Update the value if ``key`` is cached. O(1)."""
-        if key in self._young:
-            self._young[key] = value
-        elif key in self._old:
-            self._old[key] = value

@@ -10,10 +10,9 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from socket import gethostname
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -22,8 +21,7 @@ from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import NoScriptError, ReadOnlyError, RedisClusterException, RedisError
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.clocks import boot_time
-from crawlproject.workers.connection import LONG, is_full, policy_refusal
+from crawlproject.workers.connection import LONG
 from crawlproject.workers.scripts import (
     ADD,
     ALL,
@@ -43,7 +41,7 @@ from crawlproject.workers.scripts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from crawlproject.workers.keys import Keys
 
@@ -51,9 +49,6 @@ T = TypeVar("T")
 
 #: Errors of a call: the answer is unknown, or Redis refuses to write.
 AWAY = (RedisError, RedisClusterException, OSError, TimeoutError)
-
-#: Seconds between two looks at the memory policy of Redis, which may be changed while it runs.
-MEMORY_EVERY = 10.0
 
 #: Elements of a list fetched by one call, which may take ``LONG``: no tick waits for it, and ``LOADED_AT_ONCE``
 #: partitions share a line that may be slow.
@@ -72,12 +67,7 @@ AT_ONCE = 32
 
 #: Partition -> ids and contents of messages.
 Inboxes = dict[int, list[tuple[bytes, bytes]]]
-#: A script, its keys and arguments.
-Script = tuple[str, list[str], Sequence[Any]]
-
-
-class PolicyError(RedisError):
-    """Redis would delete parts of the crawl."""
+Command = tuple[Any, ...]
 
 
 class Spent(NamedTuple):
@@ -203,8 +193,6 @@ class Control:
         self._wanted: dict[int, bytes] = {}  # inboxes to be read by the next ``send``
         self._read: Inboxes | None = None  # what it found
         self._part = 1.0  # of ALL_MESSAGES, ALL_BYTES: less after a timeout
-        self._memory_at = -inf  # when its policy was seen
-        self._is_wary = False  # it was a wrong one: nothing is written before another look
         #: Round trips so far.
         self.calls = 0
 
@@ -223,22 +211,14 @@ class Control:
         ``info`` is for display, ``member`` for the other workers, which receive it only when it changes; ``spent``:
         under this id; ``changed``: see ``Beat``, as far as this worker noticed it.
         """
-        looks = boot_time() >= self._memory_at + MEMORY_EVERY
-        if self._is_wary or (looks and self._is_cluster):
-            await self._check_policy()
         known, members = self._members
-        arguments = [self.id, round(lease * 1000), json.dumps(info), json.dumps(member), known]
-        arguments += [round(changed * 1000), *spent]
-        script = (BEAT, [*self._worker_keys(), self._keys.spent], arguments)
+        keys = [*self._worker_keys(), self._keys.spent]
+        texts_ = self.id, round(lease * 1000), json.dumps(info), json.dumps(member), known
+        script = call(BEAT, keys, *texts_, round(changed * 1000), *spent)
         if self._is_cluster:
-            answer, server = (await self._scripts([script]))[0], await self._info_of_all()
+            answer, server = (await self.commands([script]))[0], await self._info_of_all()
         else:
-            more = [("INFO", "memory")] if looks else []
-            answer, server, *memory = await self._scripts([script], ("INFO", "server"), *more)
-            if any(map(policy_refusal, memory)):
-                await self._check_policy()
-        if looks:
-            self._memory_at = boot_time()
+            answer, server = await self.commands([script, ("INFO", "server")])
         status = answer[0].decode()
         if status != "ok":
             return Beat(status)
@@ -262,7 +242,7 @@ class Control:
 
     async def bury(self, worker: str, grace: float) -> bool:
         """Remove another worker if its lease ended ``grace`` seconds ago; False if not."""
-        return bool(await self._remove(worker, str(round(grace * 1000))))
+        return bool(await self._one(REMOVE, self._worker_keys(), worker, round(grace * 1000)))
 
     async def buried_at(self, worker: str) -> float:
         """End of the lease of a worker that was buried, on Redis's clock; 0 if it was not."""
@@ -271,32 +251,29 @@ class Control:
 
     async def leave(self) -> None:
         """Remove this worker, which has released its partitions."""
-        await self._remove(self.id, "")
+        await self._one(REMOVE, self._worker_keys(), self.id, "")
 
     async def add_stats(self, stats: Mapping[str, float]) -> dict[str, float]:
         """After ``leave``: add ``stats`` to those of workers that left before; returns the sums after the last one.
 
         Not to be repeated.
         """
-        keys = self._keys
         pairs = [text for name, number in stats.items() for text in (name, repr(number))]
-        answer = (await self._scripts([(SUM, [keys.workers, keys.stats], pairs)]))[0]
+        answer = await self._one(SUM, [self._keys.workers, self._keys.stats], *pairs)
         return {name: float(number) for name, number in texts(answer).items()}
 
     async def set_running(self, crawl: str) -> None:
-        await self._scripts([(STATE, [self._keys.meta], [crawl, "running"])])
+        await self._one(STATE, [self._keys.meta], crawl, "running")
 
     async def set_ended(self, crawl: str, mark: str) -> bool:
         """Say that the crawl has ended; False if the operator has acted since his action with this ``mark``."""
-        return bool((await self._scripts([(STATE, [self._keys.meta], [crawl, "ended", mark])]))[0])
+        return bool(await self._one(STATE, [self._keys.meta], crawl, "ended", mark))
 
     async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
         """Change the operator's orders; ``action``: see ``ORDER``. Returns its number; 0 if it is another crawl."""
         keys = self._keys
         pairs = [text for name, value in changes.items() for text in (name, value or "")]
-        used = (keys.meta, keys.orders, keys.actions)
-        number: int = (await self.commands([("EVAL", ORDER, len(used), *used, crawl, *action, *pairs)]))[0]
-        return number
+        return int(await self._one(ORDER, [keys.meta, keys.orders, keys.actions], crawl, *action, *pairs))
 
     async def orders(self) -> tuple[str, dict[str, str]]:
         """The mark of the operator's last action, and the orders after it.
@@ -347,25 +324,23 @@ class Control:
     ) -> tuple[str, dict[str, dict[str, Any]], list[tuple[Record, int]]]:
         """The mark of the operator's last action; each worker's description of itself; and then ``scan``."""
         keys = self._keys
-        commands: list[tuple[Any, ...]] = [("HGET", keys.meta, "actions")]
+        commands: list[Command] = [("HGET", keys.meta, "actions")]
         commands += [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
         commands += [("XLEN", keys.i(partition)) for partition in partitions]
         mark, infos, *answers = await self.commands(commands)
         half = len(partitions)
-        rows = [
-            (self._record(partition, fields), length)
-            for partition, fields, length in zip(partitions, answers[:half], answers[half:], strict=True)
-        ]
+        records = map(self._record, partitions, answers[:half])
         found = {name: worker_info(value) for name, value in texts(infos).items()}
-        return (mark or b"").decode("ascii", "replace"), found, rows
+        return (mark or b"").decode("ascii", "replace"), found, list(zip(records, answers[half:], strict=True))
 
     async def take(self, expected: Mapping[int, Record]) -> dict[int, Record]:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""
-        scripts = [
-            (TAKE, [self._keys.m(partition)], [self.id, record.owner, record.epoch])
-            for partition, record in expected.items()
-        ]
-        answers = await self._scripts(scripts)
+        answers = await self.commands(
+            [
+                call(TAKE, [self._keys.m(partition)], self.id, record.owner, record.epoch)
+                for partition, record in expected.items()
+            ]
+        )
         return {
             partition: self._record(partition, answer)
             for partition, answer in zip(expected, answers, strict=True)
@@ -374,8 +349,8 @@ class Control:
 
     async def release(self, epochs: Mapping[int, int]) -> None:
         """Give partitions back; those that another took meanwhile are not touched."""
-        await self._scripts(
-            [(RELEASE, [self._keys.m(partition)], [self.id, epoch]) for partition, epoch in epochs.items()]
+        await self.commands(
+            [call(RELEASE, [self._keys.m(partition)], self.id, epoch) for partition, epoch in epochs.items()]
         )
 
     @property
@@ -383,41 +358,35 @@ class Control:
         """Bytes that a call should send: fewer while calls take too long."""
         return round(self._part * ALL_BYTES)
 
-    async def send(self, messages: Sequence[tuple[int, bytes]], commits: Sequence[Commit]) -> list[tuple[str, int]]:
-        """Add ``messages`` to the inboxes of their partitions; then carry out ``commits``.
-
-        Returns for each commit its result, and with ``gap`` the number of the last commit that Redis knows.
-        """
+    async def send(self, messages: Sequence[tuple[int, bytes]], commits: Sequence[Commit]) -> list[str]:
+        """Add ``messages`` to the inboxes of their partitions; then carry out ``commits``; returns their results."""
         size = 1 if self._is_cluster else AT_ONCE  # partitions of a script: in a cluster, all its keys are of one
         scripts = [*map(self._append, _batches(messages, size)), *map(self._commit, _batches(commits, size))]
         wanted, self._wanted = self._wanted, {}
-        answers = await self._run_in_parts(scripts, self._reads(wanted))
+        answers = await self._run_in_parts([*scripts, *self._reads(wanted)])
         if wanted:
             self._read = self._found(wanted, answers[len(scripts) :])
-        results = chain.from_iterable(answers[ceil(len(messages) / size) : len(scripts)])
-        return [("gap", each) if isinstance(each, int) else (each.decode(), 0) for each in results]
+        return [each.decode() for each in chain.from_iterable(answers[ceil(len(messages) / size) : len(scripts)])]
 
-    def _append(self, messages: Sequence[tuple[int, bytes]]) -> Script:
-        return APPEND, [self._keys.i(partition) for partition, _ in messages], [blob for _, blob in messages]
+    def _append(self, messages: Sequence[tuple[int, bytes]]) -> Command:
+        return call(APPEND, [self._keys.i(partition) for partition, _ in messages], *[blob for _, blob in messages])
 
-    def _commit(self, commits: Sequence[Commit]) -> Script:
+    def _commit(self, commits: Sequence[Commit]) -> Command:
         keys = self._keys
         used = [key(each.partition) for each in commits for key in (keys.m, keys.j, keys.i)]
         extras = {id(each.extra): each.extra for each in commits}  # most often one for all
         encoded = {number: json.dumps(extra, separators=(",", ":")) for number, extra in extras.items()}
-        return (
-            COMMIT,
-            used,
-            [self.id, *chain.from_iterable(each.arguments(encoded[id(each.extra)]) for each in commits)],
+        return call(
+            COMMIT, used, self.id, *chain.from_iterable(each.arguments(encoded[id(each.extra)]) for each in commits)
         )
 
     def read_along(self, last: Mapping[int, bytes]) -> None:
         """Let the next ``send`` also read what the next ``messages`` will ask for: one round trip less."""
         self._wanted, self._read = self._some(last), None
 
-    async def _run_in_parts(self, scripts: Sequence[Script], reads: Sequence[tuple[Any, ...]]) -> list[Any]:
+    async def _run_in_parts(self, commands: Sequence[Command]) -> list[Any]:
         try:
-            answers = await self._run([], scripts, reads)
+            answers = await self.commands(commands)
         except TimeoutError:
             self._part = max(LEAST, self._part / 4)
             raise
@@ -432,13 +401,13 @@ class Control:
         found, self._read, self._wanted = self._read, None, {}
         if found is None:
             some = self._some(last)
-            found = self._found(some, await self._run_in_parts([], self._reads(some)))
+            found = self._found(some, await self._run_in_parts(self._reads(some)))
         return {partition: messages for partition, messages in found.items() if partition in last}
 
     def _some(self, last: Mapping[int, bytes]) -> dict[int, bytes]:
         return dict(islice(last.items(), round(self._part * ALL_MESSAGES)))
 
-    def _reads(self, last: Mapping[int, bytes]) -> list[tuple[Any, ...]]:
+    def _reads(self, last: Mapping[int, bytes]) -> list[Command]:
         if not last:
             return []
         count = max(1, min(MESSAGES, round(self._part * ALL_MESSAGES) // len(last)))
@@ -455,15 +424,14 @@ class Control:
             partitions = {self._keys.i(partition).encode(): partition for partition in last}
             rows = {partitions[key]: messages for key, messages in (answers[0] if answers else None) or ()}
         return {
-            partition: [(name, _field(fields, b"b")) for name, fields in messages]
+            partition: [(name, _fields(fields).get(b"b", b"")) for name, fields in messages]
             for partition, messages in rows.items()
             if messages
         }
 
     async def elements(self, keys: Sequence[str], start: int) -> list[list[bytes]]:
         """``ELEMENTS`` elements of each of these lists from ``start`` on, fewer at its end."""
-        commands = [("LRANGE", key, start, start + ELEMENTS - 1) for key in keys]
-        return await self._run(commands, [], patience=LONG)
+        return await self.commands([("LRANGE", key, start, start + ELEMENTS - 1) for key in keys], patience=LONG)
 
     async def begin_snapshot(self, partition: int, epoch: int, gen: str, record: Record) -> bool:
         """Announce a snapshot, and delete one that was never finished; False if the partition is another's.
@@ -483,12 +451,11 @@ class Control:
 
     async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int) -> bool:
         """Use the announced snapshot of all commits up to ``base``; False if the partition is another's."""
-        keys = self._keys
-        used = [keys.m(partition), keys.j(partition), *self.snapshot_keys(partition, old)]
+        used = [self._keys.m(partition), self._keys.j(partition), *self.snapshot_keys(partition, old)]
         return await self._snapshot_step(SWITCH, used, epoch, gen, base)
 
     async def _snapshot_step(self, script: str, used: list[str], epoch: int, gen: str, *more: Any) -> bool:
-        answer = (await self._scripts([(script, used, [self.id, epoch, gen, *more])]))[0][0]
+        answer = (await self._one(script, used, self.id, epoch, gen, *more))[0]
         if answer == b"late":
             raise TimeoutError(f"an earlier call for a snapshot was late: {used[0]}")
         return bool(answer == b"ok")
@@ -506,60 +473,30 @@ class Control:
 
     # internal
 
-    async def _check_policy(self) -> None:
-        """Raise PolicyError if Redis may delete keys of the crawl: each write to a full one costs some of them."""
-        self._is_wary = True
-        if self._is_cluster:
-            found = await self._redis.info(target_nodes=RedisCluster.PRIMARIES)
-            infos = [found] if "maxmemory_policy" in found else list(found.values())
-        else:
-            memory, stats = await self.commands([("INFO", "memory"), ("INFO", "stats")])
-            infos = [{**stats, **memory}]
-        for info in infos:
-            if reason := policy_refusal(info):
-                evicted = info.get("evicted_keys")
-                raise PolicyError(f"{reason}; {evicted} keys were deleted already" if evicted else reason)
-        self._is_wary = False
-
-    async def _remove(self, worker: str, grace: str) -> int:
-        return int((await self._scripts([(REMOVE, self._worker_keys(), [worker, grace])]))[0])
-
     def _worker_keys(self) -> list[str]:
         keys = self._keys
         return [keys.meta, keys.workers, keys.dead, keys.info, keys.members]
 
-    async def commands(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        return await self._run(commands, [])
+    async def _one(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
+        return (await self.commands([call(script, keys, *arguments)]))[0]
 
-    async def _scripts(self, scripts: Sequence[Script], *commands: tuple[Any, ...]) -> list[Any]:
-        answers = await self._run(commands, scripts)
-        return [*answers[len(commands) :], *answers[: len(commands)]]
+    async def commands(self, commands: Sequence[Command], patience: float = 1) -> list[Any]:
+        """Send all in one pipeline; raises the first error after all answers have arrived.
 
-    async def _run(
-        self,
-        commands: Sequence[tuple[Any, ...]],
-        scripts: Sequence[Script],
-        last: Sequence[tuple[Any, ...]] = (),
-        patience: float = 1,
-    ) -> list[Any]:
-        """Send all in one pipeline in this order; raises the first error after all answers have arrived.
-
-        ``patience``: times the timeout that it may take.
+        ``patience``: times the timeout that it may take; longer if much is sent.
         """
-        if not commands and not scripts and not last:
+        if not commands:
             return []
-        size = sum(len(each) for _, _, arguments in scripts for each in arguments if isinstance(each, bytes))
+        size = sum(len(each) for command in commands for each in command if isinstance(each, bytes))
         async with asyncio.timeout(self._timeout * max(patience, min(LONG, size / IN_TIME))):
-            answers = await self._pipeline(commands, scripts, last)
+            answers = await self._pipeline(commands)
             if any(isinstance(answer, NoScriptError) for answer in answers):  # a new server, or SCRIPT FLUSH
                 await self._load_scripts()
-                answers = await self._pipeline(commands, scripts, last)
+                answers = await self._pipeline(commands)
         for answer in answers:
             if isinstance(answer, Exception):
                 if isinstance(answer, ReadOnlyError) and isinstance(self._redis, Redis):
                     await self._redis.connection_pool.disconnect(inuse_connections=False)  # its name has moved
-                if is_full(answer):  # whoever makes room may do it by the policy
-                    self._memory_at = -inf
                 raise answer
         return answers
 
@@ -568,7 +505,7 @@ class Control:
         if isinstance(self._redis, RedisCluster):  # its pipelines cannot
             await asyncio.gather(*map(self._redis.script_load, ALL))
             return
-        for answer in await self._pipeline([("SCRIPT LOAD", script) for script in ALL], [], []):
+        for answer in await self._pipeline([("SCRIPT LOAD", script) for script in ALL]):
             if isinstance(answer, Exception):
                 raise answer
 
@@ -583,22 +520,18 @@ class Control:
             "uptime_in_seconds": min(info["uptime_in_seconds"] for info in infos),
         }
 
-    async def _pipeline(
-        self,
-        commands: Sequence[tuple[Any, ...]],
-        scripts: Sequence[Script],
-        last: Sequence[tuple[Any, ...]],
-    ) -> list[Any]:
+    async def _pipeline(self, commands: Sequence[Command]) -> list[Any]:
         self.calls += 1
         pipeline = self._redis.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)
-        for script, keys, arguments in scripts:
-            pipeline.execute_command("EVALSHA", digest(script), len(keys), *keys, *arguments)
-        for command in last:
-            pipeline.execute_command(*command)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         return answers
+
+
+def call(script: str, keys: Sequence[str], *arguments: Any) -> Command:
+    """The command that runs ``script``, once it is loaded."""
+    return "EVALSHA", digest(script), len(keys), *keys, *arguments
 
 
 def _batches(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -648,10 +581,6 @@ def _fields(answer: Any) -> dict[bytes, bytes]:
     if isinstance(answer, dict):
         return answer
     return dict(zip(answer[::2], answer[1::2], strict=True))
-
-
-def _field(row: Any, name: bytes) -> bytes:
-    return _fields(row).get(name, b"")
 
 
 def texts(answer: Any) -> dict[str, str]:

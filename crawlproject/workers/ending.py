@@ -8,7 +8,6 @@ there must be no later one when the end is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -30,17 +29,14 @@ class PartitionState(NamedTuple):
     inbox: int
 
 
-@dataclass(frozen=True)
-class Scan:
-    """One look at the whole crawl."""
+class Scan(NamedTuple):
+    """One look at the whole crawl, while no start URLs wait; of those without anything left, two equal ones end it."""
 
     partitions: tuple[PartitionState, ...]
     #: Workers whose lease runs.
     live: frozenset[str]
     #: Worker -> whether it has work that is not in Redis: requests in memory, messages not yet sent.
     busy: Mapping[str, bool]
-    #: Whether start URLs wait in Redis.
-    start_urls: bool
     #: Of the operator's last action; empty if there is none.
     mark: str
     #: Workers that obey it.
@@ -48,11 +44,10 @@ class Scan:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left to do, and that is known of all workers."""
+        """Whether nothing is left to do, and that is known of all workers. O(partitions)."""
         owners = {state.owner for state in self.partitions} - {""}
         return (
             bool(self.partitions)
-            and not self.start_urls
             and not any(state.stored or state.inbox for state in self.partitions)
             and owners <= self.live
             and all(self.busy.get(worker) is False for worker in self.live)
@@ -60,18 +55,11 @@ class Scan:
         )
 
 
-class EndDetector:
-    """Compares each scan with the one before."""
-
-    def __init__(self) -> None:
-        self._last: Scan | None = None
-
-    def look(self, scan: Scan) -> bool:
-        """Whether the crawl has ended: ``scan`` and the one before are empty and equal. O(partitions)."""
-        last, self._last = self._last, scan
-        return (
-            last is not None
-            and last.is_empty
-            and scan.is_empty
-            and (last.partitions, last.live, last.mark) == (scan.partitions, scan.live, scan.mark)
-        )
+def has_ended(last: Scan | None, scan: Scan) -> bool:
+    """Whether these two looks, one after the other, show that the crawl has ended. O(partitions)."""
+    return (
+        last is not None
+        and last.is_empty
+        and scan.is_empty
+        and (last.partitions, last.live, last.mark) == (scan.partitions, scan.live, scan.mark)
+    )

@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY
+from crawlproject.workers.lease import boot_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from crawlproject.workers.ports import Crawl
+    from crawlproject.workers.part import Crawl
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,10 @@ class Loops:
             started = boot_time()
             try:
                 await step()
-                self._redis_answers(name)
+                if name in self._failing:
+                    self._failing.discard(name)
+                    if not self._failing:
+                        logger.info("Redis answers again")
             except AWAY as error:
                 self.redis_is_away(error, name)
             except BuriedError:
@@ -88,9 +91,3 @@ class Loops:
     def is_failing(self) -> bool:
         """Whether Redis did not answer the last time."""
         return bool(self._failing)
-
-    def _redis_answers(self, loop: str) -> None:
-        if loop in self._failing:
-            self._failing.discard(loop)
-            if not self._failing:
-                logger.info("Redis answers again")

@@ -143,7 +143,7 @@ return {'ok'}
 
 #: KEYS: m, journal, inbox of each partition.  ARGV: id; of each partition: epoch, seq, blob, stored, servers, open,
 #: extra, 1 if nothing that former owners left must be kept, number of applied messages, their ids.  Returns for each
-#: "ok"; "old": done already; "lost": another's partition; a number: commits after that one are missing.
+#: "ok"; "old": done already; "lost": another's partition; "gap": earlier commits are missing.
 COMMIT = """
 local found, at = {}, 2
 for i = 1, #KEYS, 3 do
@@ -155,7 +155,7 @@ for i = 1, #KEYS, 3 do
     elseif seq <= last then
         result = 'old'
     elseif seq > last + 1 then
-        result = last
+        result = 'gap'
     else
         redis.call('RPUSH', KEYS[i + 1], ARGV[at + 2])
         redis.call('HSET', KEYS[i], 'seq', seq, 'stored', ARGV[at + 3], 'servers', ARGV[at + 4],
@@ -220,7 +220,7 @@ return {'ok'}
 #: KEYS: meta, orders, actions.  ARGV: crawl, id, action, length of the list, then order, value ("": none), ...
 #: Change the operator's orders and add the action to the list; returns its number, 0 if it is another crawl.
 #: Number and id are the mark of the last action in meta: a number may come twice if Redis loses writes, an id does not,
-#: so orders after the same mark are the same.  It is rare, and sent as it is: not in ``ALL``.
+#: so orders after the same mark are the same.
 ORDER = (
     _NOW
     + """
@@ -242,7 +242,7 @@ return number
 """
 )
 
-ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, APPEND, BEGIN, ADD, SWITCH)
+ALL = (JOIN, BEAT, REMOVE, SUM, STATE, TAKE, RELEASE, COMMIT, APPEND, BEGIN, ADD, SWITCH, ORDER)
 
 
 def digest(script: str) -> str:

@@ -10,26 +10,23 @@ import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.assignment import assign
-from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import AWAY, may_run
-from crawlproject.workers.lease import GRACE, MAX_LAG, is_buried
-from crawlproject.workers.loading import read_partition, write_snapshot
+from crawlproject.workers.lease import GRACE, MAX_LAG, boot_time, is_buried
+from crawlproject.workers.local import read_partition, write_snapshot
 from crawlproject.workers.part import Part, PartState
+from crawlproject.workers.partitions import assign
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from crawlproject.workers.control import Beat, Record
-    from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.ports import Journal
+    from crawlproject.workers.part import Holdings
+    from crawlproject.workers.writer import Writer
 
 logger = logging.getLogger(__name__)
 
 #: Partitions with data taken in one tick, at most.
 MAX_TAKEN = 64
-#: Workers named in a line of the log.
-MAX_NAMED = 5
 #: Partitions loaded at the same time: one step of each, some milliseconds, runs before anything else does.
 LOADED_AT_ONCE = 16
 
@@ -40,7 +37,7 @@ class Shares:
     def __init__(
         self,
         holdings: Holdings,
-        writer: Journal,
+        writer: Writer,
         beat: Callable[[], Awaitable[Beat]],
         stays: Callable[[], set[int]] = set,
     ) -> None:
@@ -58,11 +55,8 @@ class Shares:
         self._checked_at = boot_time()
         self._loading: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(LOADED_AT_ONCE)
-        self._loaded_since = 0.0
-        self._loaded = 0
         self._is_leaving = False
         self._joined = 0.0  # when this worker made its first step, on Redis's clock
-        self._waits_since = 0.0  # for a settled crawl; 0.0: it does not, -1.0: that was logged
         self._buried: dict[str, float] = {}  # worker -> end of its lease, on Redis's clock
         self.taken = self.released = self.snapshots = 0
         #: Whether partitions go from one live worker to another: then look again soon.
@@ -92,8 +86,6 @@ class Shares:
         self.is_moving = self._is_overdue(beat) or any(part.state is PartState.LEAVING for part in self._parts.values())
         if missing:
             await self._take(missing)
-        else:
-            self._waits_since = 0.0
         await self._write_snapshot()
 
     async def stop(self) -> None:
@@ -129,7 +121,6 @@ class Shares:
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
         free = {number: record for number, record in records.items() if self._is_free(record, beat)}
-        self._log_waiting(beat)
         self.is_moving |= any(record.owner in beat.members for record in records.values() if record.owner != worker)
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
@@ -143,24 +134,13 @@ class Shares:
             part.is_heir, part.inherited = bool(record.formers), record.open
             self.taken += 1
             if record.seq or record.gen:
-                self._loaded_since = self._loaded_since or boot_time()
                 part.loading = asyncio.get_running_loop().create_task(self._load(part, record, beat))
                 self._loading.add(part.loading)
-                part.loading.add_done_callback(self._load_ended)
+                part.loading.add_done_callback(self._loading.discard)
             else:
                 for _ in self._local.restore(number, {}):
                     pass  # it has no servers
                 self._is_loaded(part)
-
-    def _load_ended(self, task: asyncio.Task[None]) -> None:
-        self._loading.discard(task)
-        self._loaded += 1
-        if not self._loading:
-            seconds = boot_time() - self._loaded_since
-            logger.info(
-                "Partitions of other workers, or of an earlier run, loaded: %d in %.1f s", self._loaded, seconds
-            )
-            self._loaded, self._loaded_since = 0, 0.0
 
     def _is_free(self, record: Record, beat: Beat) -> bool:
         """Whether no other worker can own the partition, even if Redis has lost its last seconds."""
@@ -171,34 +151,10 @@ class Shares:
 
         A worker that lives has noticed the loss, and what it owns was taken again; or its lease is over.
         """
-        return not self._unsettled(beat)
-
-    def _unsettled(self, beat: Beat) -> list[str]:
-        """The workers that have not noticed a loss, or not long ago."""
-        return [
-            worker
-            for worker, member in beat.members.items()
-            if member.get("run") != beat.run_id or _changed(member) + self._lease + GRACE >= beat.now
-        ]
-
-    def _log_waiting(self, beat: Beat) -> None:
-        """Log once what partitions wait for, if it takes longer than it should after a loss."""
-        waiting = self._unsettled(beat)
-        if not waiting:
-            self._waits_since = 0.0
-        elif not self._waits_since:
-            self._waits_since = boot_time()
-        elif self._waits_since > 0 and boot_time() > self._waits_since + 2 * (self._lease + GRACE):
-            seconds = boot_time() - self._waits_since
-            self._waits_since = -1.0
-            names = ", ".join(sorted(waiting)[:MAX_NAMED])
-            logger.warning(
-                "Partitions without a worker wait for %.0f s: Redis was restarted or replaced, and not all of the %d "
-                "workers have known that for a lease: %s",
-                seconds,
-                len(beat.members),
-                names,
-            )
+        return not any(
+            member.get("run") != beat.run_id or _changed(member) + self._lease + GRACE >= beat.now
+            for member in beat.members.values()
+        )
 
     async def _load(self, part: Part, record: Record, beat: Beat) -> None:
         try:

@@ -15,22 +15,20 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.clocks import RedisClock, boot_time
 from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
-from crawlproject.workers.ending import EndDetector, PartitionState, Scan
-from crawlproject.workers.lease import MAX_LAG, Lease
+from crawlproject.workers.ending import PartitionState, Scan, has_ended
+from crawlproject.workers.exchange import Receiver
+from crawlproject.workers.lease import MAX_LAG, Lease, RedisClock, boot_time
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
-from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.ports import StartUrlKey
+    from crawlproject.workers.part import Holdings, StartUrlKey
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +61,9 @@ class Worker:
         self._outbox = holdings.outbox
         self._crawl = holdings.crawl
         self._options = options = holdings.options
-        self._writer = Writer(holdings)
-        self._shares = Shares(holdings, self._writer, self._beat_once, self._stays)
+        #: Its ``cuts`` tell what Redis has.
+        self.writer = Writer(holdings)
+        self._shares = Shares(holdings, self.writer, self._beat_once, self._stays)
         self._receiver = Receiver(holdings)
         self._loops = Loops(holdings.crawl, options.interval / 40)
         self._lease = Lease(options.lease, margin=(1 - MAX_LAG) * options.lease)
@@ -72,7 +71,7 @@ class Worker:
         self._beat_sent = -inf
         self._ticked_at = -inf
         self._reported = self._counted = NOTHING  # what was reported to Redis, and that under earlier ids
-        self._end = EndDetector()
+        self._last_scan: Scan | None = None
         self._looked_at = boot_time()
         self._has_ended = False
         self._is_gone = False
@@ -99,7 +98,7 @@ class Worker:
     def may_start(self) -> bool:
         """Whether a request may be handed out now. O(1)."""
         now = boot_time()
-        is_late = now - self._writer.confirmed_at > MAX_LAG * self._options.lease
+        is_late = now - self.writer.confirmed_at > MAX_LAG * self._options.lease
         return not is_late and self._lease.may_start(now) and self._outbox.length < MAX_OUTBOX
 
     def may_send(self) -> bool:
@@ -119,7 +118,7 @@ class Worker:
     def confirmed(self, partition: int) -> int | None:
         """Number of cuts that Redis has confirmed; None if another worker crawls ``partition``."""
         part = self.parts.get(partition)
-        return None if part is None or part.state is PartState.LOADING else self._writer.cuts
+        return None if part is None or part.state is PartState.LOADING else self.writer.cuts
 
     def is_leaving(self, partition: int) -> bool:
         """Whether ``partition`` is about to go to another worker. O(1)."""
@@ -130,26 +129,12 @@ class Worker:
         """Partitions that cannot go to another worker yet."""
         return {source.partition for source in self.start_urls if source.are_pending}
 
-    @property
-    def cuts(self) -> int:
-        """Number of cuts that Redis has confirmed."""
-        return self._writer.cuts
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether Redis has all there is, as far as the last cut tells."""
-        return self._writer.is_clean
-
     async def saved(self) -> bool:
         """Wait until Redis has what is queued now; False if it does not have it within ``SAVE_TIMEOUT``."""
-        cuts = self._writer.cuts + 2  # one under way may lack it
-        try:
-            async with asyncio.timeout(SAVE_TIMEOUT):
-                while self._writer.cuts < cuts:
-                    await self._writer.next_cut()
-        except TimeoutError:
-            return False
-        return True
+        cuts, end = self.writer.cuts + 2, boot_time() + SAVE_TIMEOUT  # a cut under way may lack it
+        while self.writer.cuts < cuts and boot_time() < end:
+            await asyncio.sleep(0.05)
+        return self.writer.cuts >= cuts
 
     def summary(self) -> dict[str, float]:
         """Counts for the stats, by name."""
@@ -159,15 +144,15 @@ class Worker:
             "redis_away": self._loops.away,
             "taken": self._shares.taken,
             "released": self._shares.released,
-            "lost": self._writer.lost,
+            "lost": self.writer.lost,
             "snapshots": self._shares.snapshots,
             "sent": self._outbox.total,
             "sent/refused": self._outbox.refused,
             "calls": self.control.calls,
-            "cuts": self._writer.cuts,
+            "cuts": self.writer.cuts,
             "pages": self._beat.spent.pages,
             "partitions": len(self.parts),
-            "lag": round(boot_time() - self._writer.confirmed_at, 1),
+            "lag": round(boot_time() - self.writer.confirmed_at, 1),
         }
 
     # life
@@ -239,7 +224,7 @@ class Worker:
         await self._beat_once()
         await self._replay()
         try:
-            if not await self._writer.flush():
+            if not await self.writer.flush():
                 return False
         except StoreError as error:
             logger.critical("The last changes are lost, their pages are fetched again: %s", error)
@@ -287,7 +272,6 @@ class Worker:
             raise BuriedError
         self._beat_sent = sent_at = boot_time()
         worker = self.control.id
-        self._lease.beat_sent(sent_at)
         info, counts = self._crawl.info(), self.summary()
         spent = Spent(int(info.get("pages", 0)), int(info.get("bytes", 0)))
         under_this_id = Spent(spent.pages - self._counted.pages, spent.size - self._counted.size)
@@ -351,7 +335,7 @@ class Worker:
         self._tick_soon()  # tell the others
         for part in list(self.parts.values()):
             if part.state is PartState.LOADING:  # its rows have the times of the clock before
-                self._writer.lose(part)
+                self.writer.lose(part)
         return replace(beat, members={**beat.members, self.control.id: self._member()}, changed=self._changed)
 
     def _reached_since(self, sent_at: float) -> float:
@@ -369,7 +353,7 @@ class Worker:
 
     def _is_busy(self, info: Mapping[str, Any]) -> bool:
         """Whether this worker has work, of which Redis may not know yet."""
-        return bool(info.get("busy")) or not self._writer.is_clean or any(map(self._writer.stored, self.parts.values()))
+        return bool(info.get("busy")) or not self.writer.is_clean or any(map(self.writer.stored, self.parts.values()))
 
     async def _begin_again(self) -> None:
         """Others took this worker for dead: it comes back under another name, without partitions."""
@@ -380,7 +364,7 @@ class Worker:
         self._counted = self._reported
         self._crawl.disconnect()
         for part in list(self.parts.values()):
-            self._writer.lose(part)
+            self.writer.lose(part)
             await asyncio.sleep(0)
         self._is_beginning = False
 
@@ -394,7 +378,7 @@ class Worker:
             await self._tick()
         else:
             self.control.read_along(self._receiver.inboxes())
-            await self._writer.send_messages()
+            await self.writer.send_messages()
             await self._receiver.receive()
 
     def _tick_soon(self) -> None:
@@ -409,12 +393,12 @@ class Worker:
         await self._replay()
         could_start = self.may_start()
         self.control.read_along(self._receiver.inboxes())
-        await self._writer.send()
+        await self.writer.send()
         if not could_start:
             self._crawl.wake()
-        if self._writer.lost > self._lost:
-            logger.warning("Partitions that this worker no longer owns: %d", self._writer.lost - self._lost)
-            self._lost = self._writer.lost
+        if self.writer.lost > self._lost:
+            logger.warning("Partitions that this worker no longer owns: %d", self.writer.lost - self._lost)
+            self._lost = self.writer.lost
         await self._receiver.receive()
         if boot_time() - self._beat.at < BREAK * self._options.lease:  # else it says nothing about the other workers
             await self._shares.step(self._beat)
@@ -431,7 +415,7 @@ class Worker:
         since, self._lost_since = self._lost_since, inf
         if since < inf:
             try:
-                await self._writer.replay(since)
+                await self.writer.replay(since)
             except BaseException:
                 self._lost_since = min(since, self._lost_since)
                 raise
@@ -459,13 +443,14 @@ class Worker:
     async def _look_for_end(self) -> None:
         """Call it when no start URLs wait."""
         if self._options.keep_running or self._has_ended or not self._is_idle():
-            self._end = EndDetector()
+            self._last_scan = None
             return
         if boot_time() < self._looked_at + self._options.interval:  # others may be about to join
             return
         self._looked_at = boot_time()
-        scan = await self._scan()
-        if self._end.look(scan) and await self.control.set_ended(self._options.crawl, scan.mark):
+        last, self._last_scan = self._last_scan, await self._scan()
+        scan = self._last_scan
+        if has_ended(last, scan) and await self.control.set_ended(self._options.crawl, scan.mark):
             self._ended()
 
     async def _look_for_hope(self, *, may_end: bool) -> None:
@@ -491,7 +476,7 @@ class Worker:
         busy = {worker: bool(info.get("busy", True)) for worker, info in infos.items()}
         obeyed = (number_of(mark), None)  # None: nothing in that process applies orders
         obeying = {worker for worker, info in infos.items() if info.get("actions") in obeyed}
-        return Scan(tuple(states), frozenset(beat.members), busy, start_urls=False, mark=mark, obeying=obeying)
+        return Scan(tuple(states), frozenset(beat.members), busy, mark, obeying)
 
     def _ended(self) -> None:
         self._has_ended = True

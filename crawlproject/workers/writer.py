@@ -16,21 +16,20 @@ from collections import deque
 from dataclasses import dataclass, field
 from math import inf
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal
-from crawlproject.workers.clocks import boot_time
 from crawlproject.workers.control import Commit
-from crawlproject.workers.loading import write_snapshot
+from crawlproject.workers.lease import boot_time
+from crawlproject.workers.local import write_snapshot
 from crawlproject.workers.part import KEPT, PartState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
-    from crawlproject.workers.holdings import Holdings
-    from crawlproject.workers.part import Part
+    from crawlproject.workers.part import Holdings, Part
 
 #: A partition and what is sent to its inbox.
 Message = tuple[int, bytes]
@@ -80,7 +79,6 @@ class Writer:
         #: Cuts that Redis has confirmed, and the time of the last one (``boot_time``).
         self.cuts = 0
         self.confirmed_at = boot_time()
-        self._cut_ended = asyncio.Event()
         self.lost = 0
         #: Partitions of which the local copy still has rows: they cannot be taken again yet.
         self.dropped: dict[int, Part] = {}
@@ -106,7 +104,7 @@ class Writer:
             part = cut.snapshots[0]
             if self._parts.get(part.number) is part:
                 await self._snapshot(part)
-                self._keep(part.number, cut.tables.get(part.number, {}))
+                self._keep(cut.tables.get(part.number, {}), part.number)
             del cut.snapshots[0]
         self._confirmed += cut.done
         self._cut = None
@@ -115,8 +113,6 @@ class Writer:
         self._ends.append(self.confirmed_at)
         if self._replayed_at < self.confirmed_at - KEPT:  # else what was sent again may be lost again
             self._forget(self.confirmed_at - KEPT)
-        self._cut_ended.set()
-        self._cut_ended = asyncio.Event()
 
     async def _sent_all(self, cut: Cut) -> bool:
         """Send the messages and commits of ``cut``; False if commits before one of them are missing."""
@@ -125,37 +121,34 @@ class Writer:
             answers = await self._control.send(messages, commits)
             self._remember(messages)
             del cut.messages[: len(messages)]  # even if a later call fails
-            for commit, (result, _) in zip(commits, answers, strict=True):
+            for commit, result in zip(commits, answers, strict=True):
                 if result == "gap":
                     is_missing = True
-                else:
-                    self._answered(commit, result)
-                    cut.commits.pop(commit.partition, None)
+                    continue
+                cut.commits.pop(commit.partition, None)
+                part = self._parts.get(commit.partition)
+                if part is not None and part.epoch == commit.epoch:
+                    if result == "lost":
+                        self.lose(part)
+                    else:
+                        part.confirmed(commit, boot_time())
         return not is_missing
 
     def _calls(
         self, messages: Iterable[Message], commits: Iterable[Commit]
     ) -> Iterator[tuple[list[Message], list[Commit]]]:
         """All of them in order, in parts for one call each."""
-        call = list[Message](), list[Commit]()
-        rows: list[tuple[bytes, Message | None, Commit | None]] = [(each[1], each, None) for each in messages]
-        rows += [(each.blob, None, each) for each in commits]
+        call: tuple[list[Any], list[Any]] = [], []
         size = 0
-        for blob, message, commit in rows:
+        rows = [*((0, each, each[1]) for each in messages), *((1, each, each.blob) for each in commits)]
+        for kind, each, blob in rows:
             if size and size + len(blob) > self._control.at_once:
                 yield call
                 call, size = ([], []), 0
+            call[kind].append(each)
             size += len(blob)
-            if message is not None:
-                call[0].append(message)
-            elif commit is not None:
-                call[1].append(commit)
         if rows:
             yield call
-
-    async def next_cut(self) -> None:
-        """Return when Redis has confirmed the next cut."""
-        await self._cut_ended.wait()
 
     async def send_messages(self) -> None:
         """Send the outbox before the next cut is due. Raises what a call to Redis raises; then the cut sends it."""
@@ -172,15 +165,6 @@ class Writer:
             await self.send()
         await self.send()
         return self.is_clean
-
-    def _answered(self, commit: Commit, result: str) -> None:
-        part = self._parts.get(commit.partition)
-        if part is None or part.epoch != commit.epoch:
-            return
-        if result == "lost":
-            self.lose(part)
-        else:
-            part.confirmed(commit, boot_time())
 
     def _make_cut(self) -> Cut:
         confirmed, self._confirmed = self._confirmed, []
@@ -207,24 +191,13 @@ class Writer:
                 if blob is None:
                     cut.snapshots.append(part)
                 else:
-                    cut.commits[number] = self._commit(part, blob, extra, settles=settles)
+                    servers = self._local.server_count(number)
+                    cut.commits[number] = Commit(
+                        number, part.epoch, part.seq, blob, stored, servers, opened, extra, part.applied, settles
+                    )
+                    part.applied = []
         self._done = []
         return cut
-
-    def _commit(self, part: Part, blob: bytes, extra: Mapping[str, int], *, settles: bool) -> Commit:
-        applied, part.applied = part.applied, []
-        return Commit(
-            part.number,
-            part.epoch,
-            part.seq,
-            blob,
-            part.stored,
-            self._local.server_count(part.number),
-            part.open,
-            extra,
-            applied,
-            settles,
-        )
 
     def stored(self, part: Part) -> int:
         """URLs of ``part`` that are queued or in progress, as of the last cut; 0 if only blocked ones are left.
@@ -255,10 +228,9 @@ class Writer:
         now = boot_time()
         self._sent.extend((now, message) for message in messages)
 
-    def _keep(self, partition: int, tables: Tables) -> None:
+    def _keep(self, tables: Tables, partition: int) -> None:
         """If Redis loses the changes ``tables``, send the URLs in them as messages: no commit has them."""
-        entries = self._local.entries(tables)
-        self._remember((partition, message) for message in self._outbox.encoded(entries))
+        self._remember((partition, message) for message in self._outbox.encoded(self._local.entries(tables)))
 
     def _forget(self, before: float) -> None:
         """Keep nothing that was confirmed earlier, except links of pages whose acknowledgement is kept. O(partitions).
@@ -306,7 +278,7 @@ class Writer:
     def give_away(self, part: Part) -> None:
         """``drop`` it after its release; if Redis loses its last commits, the URLs in them are sent as messages."""
         for tables in self._kept(part):
-            self._keep(part.number, tables)
+            self._keep(tables, part.number)
         self.drop(part)
 
     @staticmethod

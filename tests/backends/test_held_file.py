@@ -9,7 +9,7 @@ from scrapy import Request, Spider
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backends.held_file import HeldFile
+from crawlproject.backends.feeds import HeldFile
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.storage.errors import StoreError
 
@@ -71,38 +71,6 @@ def test_requests_are_seen_on_disk_when_they_are_stored(tmp_path: Path) -> None:
     run(tmp_path, second)
 
 
-def test_only_what_was_sent_is_written(tmp_path: Path) -> None:
-    """What came later is not in the store yet."""
-    path = tmp_path / "seen"
-    with path.open("w") as file:
-        held: HeldFile[str] = HeldFile(file)
-        held.write("1")
-        held.send()
-        held.write("2")
-        held.release_sent()
-        assert path.read_text() == "1"
-        held.release_sent()
-        assert path.read_text() == "1"
-        held.release()
-        assert path.read_text() == "12"
-
-
-def test_requests_that_cannot_be_stored_are_not_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk is full: the next run must fetch them."""
-
-    def full() -> bool:
-        raise StoreError(tmp_path, "No space left on device")
-
-    def crawl(scheduler: FrontierScheduler) -> None:
-        monkeypatch.setattr(scheduler._backend._store, "commit", full)  # type: ignore[attr-defined]
-        monkeypatch.setattr("crawlproject.backends.disk.end_crawl", lambda *_: None)
-        assert scheduler.enqueue_request(Request(URL))
-        scheduler.close("finished")
-        assert seen(tmp_path) == 0
-
-    run(tmp_path, crawl)
-
-
 def test_a_file_on_a_full_disk_is_named() -> None:
     """By the error of a store, which ends the crawl in order."""
     with Path("/dev/full").open("wb", buffering=0) as file:
@@ -110,14 +78,3 @@ def test_a_file_on_a_full_disk_is_named() -> None:
         held.write(b"x")
         with pytest.raises(StoreError, match=r"^/dev/full: No space left on device$"):
             held.release()
-
-
-def test_filters_without_a_file_stay_as_they_are(tmp_path: Path) -> None:
-    """Such as Scrapy's base class, for which nothing is a duplicate."""
-
-    def crawl(scheduler: FrontierScheduler) -> None:
-        assert scheduler.enqueue_request(Request(URL))
-        assert scheduler.enqueue_request(Request(URL))
-        scheduler.close("finished")
-
-    run(tmp_path, crawl, DUPEFILTER_CLASS="scrapy.dupefilters.BaseDupeFilter")

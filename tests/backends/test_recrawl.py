@@ -12,7 +12,7 @@ from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.backends.recrawl import Recrawl
+from crawlproject.backends.disk import Recrawl
 from crawlproject.frontier import POLICIES, Entry, Frontier, Politeness
 from crawlproject.requests.codec import RequestCodec
 from crawlproject.scheduler import FrontierScheduler
@@ -109,7 +109,7 @@ class RecrawlMachine(RuleBasedStateMachine):
         assert len(self.frontier) == len(self.queued)
 
 
-RecrawlMachine.TestCase.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+RecrawlMachine.TestCase.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
 test_pages_over_recrawls_and_crashes = RecrawlMachine.TestCase
 
 

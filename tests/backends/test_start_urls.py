@@ -1,7 +1,6 @@
 """The order of reading, queueing and removing start URLs; by hand, without Redis."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from scrapy import Request, Spider
 from scrapy.settings import Settings
 
 from crawlproject.backends import start_urls
-from crawlproject.backends.start_urls import BATCH_BYTES, FIRST_BATCH, MAX_LOGGED, StartUrls
+from crawlproject.backends.start_urls import MAX_LOGGED, StartUrls
 from crawlproject.options.redis import RedisOptions
 from tests.backends.worker import crawler_of
 
@@ -82,7 +81,7 @@ def urls(count: int) -> list[bytes]:
 
 def test_removed_when_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Queued once, however often it is asked; then the next batch."""
-    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
+    monkeypatch.setattr(start_urls, "BATCH", 2)
     key = Key(monkeypatch, urls(3))
     assert key.move()
     assert key.move()
@@ -112,7 +111,7 @@ def test_lost_with_the_partition(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_removed_before_the_partition_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the next owner would queue them again, and requests with ``dont_filter`` would be fetched twice."""
-    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
+    monkeypatch.setattr(start_urls, "BATCH", 2)
     key = Key(monkeypatch, urls(3))
     key.move()
     key.leaves = True
@@ -124,16 +123,6 @@ def test_removed_before_the_partition_goes(monkeypatch: pytest.MonkeyPatch) -> N
     assert (len(key.queued), key.elements) == (2, urls(3)[2:])
     assert key.move()
     assert len(key.queued) == 2
-
-
-def test_removed_when_the_worker_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Redis has all there is; the next ones wait for another worker."""
-    monkeypatch.setattr(start_urls, "FIRST_BATCH", 2)
-    key = Key(monkeypatch, urls(3))
-    key.move()
-    asyncio.run(key.reader.remove_stored())
-    assert (len(key.queued), key.elements) == (2, urls(3)[2:])
-    assert not key.reader.are_pending
 
 
 def test_repeated_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,25 +138,6 @@ def test_repeated_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(key.queued), key.elements) == (2, [])
 
 
-def test_size_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their bytes: few long ones, many short ones."""
-    short = urls(2_000)
-    key = Key(monkeypatch, short)
-    sizes = []
-    for cut in range(4):
-        key.cuts = cut
-        before = len(key.queued)
-        key.move()
-        sizes.append(len(key.queued) - before)
-    assert sizes == [FIRST_BATCH, 1_000, 950, 0]
-    long = [b"http://a.example/%d/" % number + b"x" * 60_000 for number in range(200)]
-    key = Key(monkeypatch, long)
-    key.move()
-    key.cuts = 1
-    key.move()
-    assert len(key.queued) - FIRST_BATCH == BATCH_BYTES // len(long[0])
-
-
 def test_key_that_becomes_another(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """One error; the crawl goes on without it, and with it when it is a list again."""
     key = Key(monkeypatch, urls(1))
@@ -181,7 +151,7 @@ def test_key_that_becomes_another(monkeypatch: pytest.MonkeyPatch, caplog: pytes
 
 def test_only_some_bad_ones_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     bad = [b"\xff", b"no address", b"", b"http://a.example/ two", *[b"bad %d" % number for number in range(200)]]
-    monkeypatch.setattr(start_urls, "FIRST_BATCH", 1_000)
+    monkeypatch.setattr(start_urls, "BATCH", 1_000)
     key = Key(monkeypatch, bad)
     for cut in range(9):
         key.cuts = cut
@@ -191,16 +161,3 @@ def test_only_some_bad_ones_are_logged(monkeypatch: pytest.MonkeyPatch, caplog: 
     assert key.queued == []
     assert caplog.text.count("Start URL cannot be used") == MAX_LOGGED
     assert key.elements == []
-
-
-def test_idle_time_begins_with_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """scrapy-redis counts from when the module was imported, or start URLs were seen by an idle spider."""
-    key = Key(monkeypatch, [])
-    now = int(time.time())
-    key.move()
-    assert key.spider.spider_idle_start_time >= now
-    key.is_running = False
-    key.spider.spider_idle_start_time = 5
-    key.move()
-    assert key.spider.spider_idle_start_time == 5
-    assert (key.spider.count_size("old:start_urls"), key.spider.fetch_data("old:start_urls", 16)) == (0, [])

@@ -14,8 +14,7 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends import choice
-from crawlproject.backends.memory_urls import MemoryUrls
-from crawlproject.backends.protocol import Host
+from crawlproject.backends.protocol import Host, MemoryUrls
 from crawlproject.backends.storing import StoringBackend
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import Entry, Frontier

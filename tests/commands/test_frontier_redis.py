@@ -16,13 +16,12 @@ from scrapy.settings import Settings
 from crawlproject.frontier import Entry
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.storage.errors import StoreError
-from crawlproject.workers.assignment import assign
+from crawlproject.urls.fates import Fates
 from crawlproject.workers.blobs import encode_message
-from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.local import ReadCopy
-from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.partitions import Partitions, assign
 from crawlproject.workers.stored_crawl import stored_crawl
 from testbed.redis_server import RunningRedis
 from testbed.web import RunningWeb, WebSpec, running_web
@@ -192,14 +191,12 @@ def test_snapshots_that_are_replaced_meanwhile(
             for number, record in zip(partitions, found, strict=True)
         ]
 
-    def new_copy(*arguments: Any) -> ReadCopy:
-        return ReadCopy(FrontierOptions.from_settings(Settings()).new_frontier(), *arguments, indexed=False)
-
     def read() -> tuple[int, int, int]:
-        connector = RedisConnector(RedisAddress(params={"url": url}))
-        with stored_crawl(connector, Keys("web"), 5.0, new_copy) as crawl:
-            counts = crawl.frontier.counts()  # by state: rests end between two reads
-            return counts["urls"], counts["servers"], crawl.keys_seen
+        connector = RedisConnector({"url": url})
+        frontier = FrontierOptions.from_settings(Settings()).new_frontier()
+        with stored_crawl(connector, Keys("web"), 5.0, frontier, Fates()) as crawl:
+            counts = frontier.counts()  # by state: rests end between two reads
+            return counts["urls"], counts["servers"], crawl.marks.total()
 
     expected = read()
     monkeypatch.setattr(Control, "records", changing)

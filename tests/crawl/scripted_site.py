@@ -6,6 +6,7 @@ given in turn (the last one again and again), or a function of the request.  Any
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import socketserver
 import ssl
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler
 from itertools import pairwise
@@ -22,8 +24,12 @@ from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
 from tests.waiting import PATIENCE
-from tests.workers.certificates import write_certificates
 
 #: Closing sends a reset.
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -228,10 +234,33 @@ def scripted_site(servers: int = 1, *, tls: tuple[int, ...] = (), address: str |
 
 
 @cache
+def tls_pem(address: str) -> bytes:
+    """A key and its self-signed certificate."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, address)])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return private + certificate.public_bytes(serialization.Encoding.PEM)
+
+
 def tls_context() -> ssl.SSLContext:
-    """A context with a certificate that nobody trusts."""
+    """A context with a self-signed certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with TemporaryDirectory() as folder:
-        write_certificates(Path(folder))
-        context.load_cert_chain(Path(folder, "cert.pem"), Path(folder, "key.pem"))
+        file = Path(folder, "server.pem")
+        file.write_bytes(tls_pem("127.4.0.1"))
+        context.load_cert_chain(file)
     return context

@@ -87,7 +87,7 @@ def test_rules(site: Site, redis_server: RunningRedis, client: redis.Redis) -> N
 def test_order_of_scores(site: Site, redis_server: RunningRedis, client: redis.Redis) -> None:
     """The highest comes first, one after the other."""
     client.zadd("pushed:start_urls", {site.url(f"1/{place}"): place for place in range(4)})
-    one = {f"crawlproject.backends.start_urls.{name}": 1 for name in ("FIRST_BATCH", "MAX_BATCH")}
+    one = {"crawlproject.backends.start_urls.BATCH": 1}
     work("PushedSpider", redis_server, **AS_ZSET, TEST_CONSTANTS=one)
     assert site.places() == ["1/3", "1/2", "1/1", "1/0"]
 

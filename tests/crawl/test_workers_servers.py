@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import redis
 
-from crawlproject.workers.connection import RedisAddress, RedisConnector
+from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control
 from crawlproject.workers.keys import Keys
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
 from tests.waiting import until
-from tests.workers.conftest import Server, running
+from tests.workers.test_connection import sentinel
 
 SPIDER = "tests.crawl.start_urls_spiders.PushedSpider"
 KEY = "pushed:start_urls"
@@ -32,7 +32,7 @@ QUICK |= {"FRONTIER_REDIS_TIMEOUT": 60}  # Redis is never away, however busy the
 DATA = (
     "DEL", "EVAL", "EVALSHA", "GET", "HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HINCRBYFLOAT", "HMGET", "HSET",
     "INFO",
-    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "TYPE", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
+    "LRANGE", "LTRIM", "RPUSH", "SCRIPT LOAD", "SET", "TIME", "XADD", "XDEL", "XLEN", "XRANGE", "XREAD",
 )  # fmt: skip
 #: For start URLs in a list, a set, or a sorted set.
 START_URLS = ("LLEN", "LREM", "SCARD", "SRANDMEMBER", "SREM", "ZCARD", "ZREM", "ZREVRANGE")
@@ -71,27 +71,21 @@ def work(site: Site, client: Any, **settings: Any) -> Crawl:
 
 
 def test_sentinel(site: Site, tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        server = stack.enter_context(running(tcp=True))
-        config = tmp_path / "sentinel.conf"
-        config.write_text(f"sentinel monitor first 127.0.0.1 {server.port} 1\n")
-        sentinel = stack.enter_context(running(str(config), "--sentinel", tcp=True))
-        params = {"sentinels": [("127.0.0.1", sentinel.port)], "service_name": "first"}
-        with redis.Redis(port=server.port) as client:
-            work(site, client, REDIS_PARAMS=params)
+    with RunningRedis() as server, sentinel(server, tmp_path) as port, server.client() as client:
+        work(site, client, REDIS_PARAMS={"sentinels": [("127.0.0.1", port)], "service_name": "first"})
 
 
 @contextmanager
-def cluster(count: int = 3) -> Iterator[list[Server]]:
+def cluster(count: int = 3) -> Iterator[list[RunningRedis]]:
     """Nodes that have become one."""
     with ExitStack() as stack:
-        options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "60000")
-        nodes = [stack.enter_context(running(*options, tcp=True)) for _ in range(count)]
-        clients = [stack.enter_context(redis.Redis(port=node.port, protocol=2)) for node in nodes]
+        config = ["cluster-enabled yes", "cluster-node-timeout 60000"]
+        nodes = [stack.enter_context(RunningRedis(config=config)) for _ in range(count)]
+        clients = [stack.enter_context(node.client(protocol=2)) for node in nodes]
         bounds = [16384 * number // count for number in range(count + 1)]
         for client, first, end in zip(clients, bounds, bounds[1:], strict=False):
             client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
-            client.execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[0].port)
+            client.execute_command("CLUSTER", "MEET", nodes[0].host, nodes[0].port)
         for client in clients:
             until(lambda client=client: is_complete(client, count))  # type: ignore[misc]
         yield nodes
@@ -106,12 +100,12 @@ def is_complete(node: Any, count: int) -> bool:
 def test_cluster(site: Site) -> None:
     """Partitions lie on all nodes; scripts are loaded on all."""
     with cluster() as nodes:
-        url = f"redis+cluster://127.0.0.1:{nodes[0].port}"
-        with redis.RedisCluster(port=nodes[0].port, host="127.0.0.1") as client:
+        url = f"redis+cluster://{nodes[0].host}:{nodes[0].port}"
+        with redis.RedisCluster(port=nodes[0].port, host=nodes[0].host) as client:
             work(site, client, REDIS_URL=url)
             give_order(client, url)
         for node in nodes:
-            with redis.Redis(port=node.port) as client:
+            with node.client() as client:
                 assert client.keys("{pushed:*}:m")
 
 
@@ -121,7 +115,7 @@ def give_order(client: redis.Redis | redis.RedisCluster, url: str) -> None:
     assert isinstance(name, bytes)
 
     async def give() -> None:
-        control = Control(RedisConnector(RedisAddress(url)).client(), Keys("pushed"), timeout=60.0)
+        control = Control(RedisConnector({"url": url}).client(), Keys("pushed"), timeout=60.0)
         try:
             assert await control.order(name.decode(), ("id", "{}", 3), {"paused": "1", "sessions": None}) == 1
             assert (await control.beat(15.0, {}, {})).actions == "1 id"

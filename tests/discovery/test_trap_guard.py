@@ -14,8 +14,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from crawlproject.backends.choice import open_backend
+from crawlproject.backends.disk import pack_again
 from crawlproject.backends.protocol import Backend
-from crawlproject.backends.recrawl import pack_again
 from crawlproject.content.page_marks import PageAddresses, PageContent, PageText, page_content
 from crawlproject.discovery.page_reading import answer_of
 from crawlproject.discovery.trap_guard import Probes, TrapGuard

@@ -51,14 +51,6 @@ def test_first_page_of_each_content(contents: list[tuple[int, str]]) -> None:
     OPENED.pop().close()
 
 
-def test_many_contents_without_a_path() -> None:
-    """More than fit into SQLite's cache."""
-    file = opened(None)
-    urls = [f"http://a.example/{number:0200}" for number in range(20_000)]
-    assert [file.first(key, url) for key, url in enumerate(urls)] == [None] * len(urls)
-    assert [file.first(key, "http://b.example/") for key in range(len(urls))] == urls
-
-
 def test_what_was_met_is_known_in_the_next_run(path: Path) -> None:
     """Without a close: each content is written at once."""
     first = opened(path)
@@ -79,20 +71,7 @@ def test_another_file_is_left_alone(path: Path) -> None:
     assert path.read_bytes() == other
 
 
-@pytest.mark.parametrize("change", ["CREATE TABLE other (a)", "PRAGMA user_version = 2"])
-def test_another_database_is_left_alone(path: Path, change: str) -> None:
-    """Of another program, or of another version."""
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(change)
-        database.commit()
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"contents\.sqlite: not a contents file"):
-        opened(path)
-    assert path.read_bytes() == before
-
-
-@pytest.mark.parametrize("url", [b"http://[", b"nothing", b"http://a.example:x/", b"http://\xff\xff/", b"", "text", 7])
+@pytest.mark.parametrize("url", [b"http://[", b"http://\xff\xff/", b"", "text", 7])
 def test_a_damaged_url_costs_a_count_and_a_line_in_the_log(
     path: Path, caplog: pytest.LogCaptureFixture, url: object
 ) -> None:

@@ -40,11 +40,6 @@ def test_what_does_not_fit_is_cut() -> None:
     assert page.quality > 3e38
 
 
-def test_a_plain_page_costs_few_bytes() -> None:
-    """Besides its URL."""
-    assert len(FetchedPage(1_700_000_000).encode()) <= 20
-
-
 def test_pages_by_server(tmp_path: Path) -> None:
     """Only what was committed is listed, those of a server together; a page put again replaces the old one."""
     with DiskStore(tmp_path, LABEL) as store:

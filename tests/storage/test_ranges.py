@@ -24,7 +24,6 @@ from crawlproject.frontier import (
 )
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
-from crawlproject.storage.errors import StoreError
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.rocks import Changes, number_range
 from crawlproject.storage.seen import DiskSeenStore
@@ -345,40 +344,6 @@ def test_loading_goes_in_steps(worker: Worker, monkeypatch: pytest.MonkeyPatch) 
     assert len(list(worker.servers.unload_range(*numbers_of(3)))) == 3
 
 
-def test_times_follow_the_clock_of_others(worker: Worker) -> None:
-    """The offset may change while the store is open."""
-    worker.servers.follow_clock(1000.0, 0.0)
-    worker.frontier.record(Measurement(key_of(3), 1.0, 429, retry_after=60.0))
-    worker.commit()
-    worker.leave(3)
-    worker.servers.follow_clock(1020.0, 0.0)
-    worker.frontier.remove(key_of(3)) if worker.frontier.server(key_of(3)) else None
-    worker.servers._rests.clear()  # as in another process
-    worker.take(3)
-    assert worker.frontier.servers[key_of(3)].ready_at == pytest.approx(41.0)
-
-
-def test_a_damaged_record_is_an_error(worker: Worker) -> None:
-    """It names the server."""
-    worker.commit()
-    worker.leave(3)
-    rows = worker.central.rows[3]["servers"]
-    for key, value in rows.items():
-        rows[key] = value.replace(b'"demotion":1.0', b'"demotion":"x"')
-    with pytest.raises(StoreError, match=r"damaged: the record of http://3\.example cannot be read"):
-        worker.take(3)
-
-
-@pytest.mark.parametrize(("arrivals", "returns"), [(1, 1), (1 << 40, 1), (1 << 39, -1), (1 << 39, (1 << 39) + 1)])
-def test_arrival_numbers_that_do_not_fit_are_refused(arrivals: int, returns: int) -> None:
-    """A sort key has 40 bits for them."""
-    frontier = Frontier(BestPrefix())
-    before = frontier.arrivals
-    with pytest.raises(ValueError, match=f"arrivals={arrivals}, returns={returns}"):
-        frontier.raise_arrivals(arrivals, returns)
-    assert frontier.arrivals == before
-
-
 def test_a_scan_shows_the_rows_of_its_start(tmp_path: Path) -> None:
     """Whatever is committed or dropped before it is read; keys of other ranges are not in it."""
     with DiskStore.scratch(tmp_path / "scratch", StoreLabel("web", "quality")) as store:
@@ -393,17 +358,3 @@ def test_a_scan_shows_the_rows_of_its_start(tmp_path: Path) -> None:
             rows[2][0] + b"x",
             rows[9][0],
         ]
-
-
-@pytest.mark.parametrize(("first", "end"), [(-1, 2), (3, 2), (0, 2**32 + 1)])
-def test_a_wrong_range_raises(first: int, end: int) -> None:
-    """Nothing is removed."""
-    with pytest.raises(ValueError, match="not a range"):
-        number_range(first, end)
-
-
-def test_a_range_may_end_with_the_last_number() -> None:
-    """Its end sorts after every key."""
-    start, end = number_range(3 << 30, 1 << 32)
-    assert start == b"\xc0\0\0\0"
-    assert end > b"\xff" * 32

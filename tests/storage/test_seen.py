@@ -17,7 +17,7 @@ STEPS = ["add_new", "add", "contains", "commit", "load", "drop", "mark", "reopen
 KEYS = st.lists(st.integers(0, 20) | st.integers((1 << 96) - 20, (1 << 96) - 1), max_size=8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), KEYS), max_size=20))
 def test_seen_set_behaves_like_a_set(steps: list[tuple[str, list[int]]]) -> None:
     """Also over commits and restarts, its length included; a mark is kept from the next commit on, if its key is."""

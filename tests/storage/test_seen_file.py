@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.storage.seen_file import CHUNK_BYTES, HEADER, SeenFile
+from crawlproject.storage.seen_file import HEADER, SeenFile
 from tests.storage.full_disk import full_disk
 
 KEYS = st.lists(st.integers(0, 2**64 - 1), max_size=5)
@@ -36,7 +36,7 @@ def write(path: Path, keys: list[int]) -> None:
 
 @given(runs=st.lists(st.lists(KEYS)))
 def test_keys_come_back_over_runs(tmp_path_factory: pytest.TempPathFactory, runs: list[list[list[int]]]) -> None:
-    """In order, each run's after the ones before."""
+    """In order, each run's after the ones before; each key is in the file at once, as a killed process needs it."""
     path = tmp_path_factory.mktemp("job") / "seen.keys"
     expected: list[int] = []
     for batches in runs:
@@ -45,31 +45,12 @@ def test_keys_come_back_over_runs(tmp_path_factory: pytest.TempPathFactory, runs
         for batch in batches:
             file.append(batch)
             expected += batch
+            assert path.stat().st_size == len(HEADER) + 8 * len(expected)
         file.close()
     assert read(path) == expected
 
 
-def test_keys_are_in_the_file_at_once(path: Path) -> None:
-    """A killed process loses none: nothing waits in a buffer."""
-    file = SeenFile(path)
-    list(file.open())
-    file.append([1, 2**64 - 1])
-    assert path.read_bytes() == HEADER + b"\1" + bytes(7) + b"\xff" * 8
-    file.close()
-
-
-def test_more_keys_than_a_chunk(path: Path) -> None:
-    """They come in several."""
-    keys = list(range(CHUNK_BYTES // 8 + 5))
-    write(path, keys)
-    file = SeenFile(path)
-    chunks = [len(chunk) for chunk in file.open()]
-    file.close()
-    assert chunks == [CHUNK_BYTES // 8, 5]
-    assert read(path) == keys
-
-
-@pytest.mark.parametrize("cut", range(1, 8))
+@pytest.mark.parametrize("cut", [1, 4, 7])
 def test_key_cut_short_is_removed(path: Path, cut: int) -> None:
     """And those after it stand where they should."""
     write(path, [1, 2, 3])
@@ -79,7 +60,7 @@ def test_key_cut_short_is_removed(path: Path, cut: int) -> None:
     assert read(path) == [1, 2, 4]
 
 
-@pytest.mark.parametrize("length", range(len(HEADER)))
+@pytest.mark.parametrize("length", [0, 5, 15])
 def test_header_cut_short_is_made_anew(path: Path, length: int) -> None:
     """The process was killed when it made the file."""
     path.parent.mkdir()
@@ -110,15 +91,3 @@ def test_full_disk_costs_no_key(path: Path, caplog: pytest.LogCaptureFixture) ->
     assert read(path) == [1, 2, 3, 4, 5, 6]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     file.close()
-
-
-def test_keys_that_cannot_be_kept_are_counted(path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """At the end, in the log; the file is whole."""
-    file = SeenFile(path)
-    list(file.open())
-    file.append([1])
-    with full_disk(len(HEADER) + 8):
-        file.append([2, 3])
-        file.close()
-    assert "2 keys could not be written" in caplog.text
-    assert read(path) == [1]

@@ -12,37 +12,15 @@ import pytest
 import redis.asyncio
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from crawlproject.workers.control import Control
+from crawlproject.workers.control import Control, call
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.orders import Action, SharedOrders
-from crawlproject.workers.roster import read_workers
 from crawlproject.workers.scripts import JOIN
+from crawlproject.workers.stored_crawl import read_workers
 from testbed.redis_server import RunningRedis
-from tests.workers.model.redis_model import RedisModel
+from tests.workers.model.redis_model import Direct, RedisModel
 
 KEYS = Keys("web")
-
-
-class Client:
-    """Of the model of Redis; raises ``error`` if there is one."""
-
-    def __init__(self, model: RedisModel) -> None:
-        self.model = model
-        self.error: Exception | None = None
-        self._commands: list[Any] = []
-
-    def pipeline(self, *, transaction: bool) -> Client:
-        made = Client(self.model)
-        made.error = self.error
-        return made
-
-    def execute_command(self, *command: Any) -> None:
-        self._commands.append(command)
-
-    async def execute(self, *, raise_on_error: bool) -> list[Any]:
-        if self.error is not None:
-            raise self.error
-        return [self.model.execute(command) for command in self._commands]
 
 
 class Worker:
@@ -97,8 +75,8 @@ def run(model: RedisModel, test: Callable[[Callable[[], Awaitable[Worker]]], Awa
     """``test`` gets a function that makes workers which have joined."""
 
     async def join() -> Worker:
-        worker = Worker(Client(model))
-        await worker.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        worker = Worker(Direct(model))
+        await worker.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         await worker.beat()
         await worker.begin()
         return worker
@@ -117,7 +95,7 @@ def test_an_order_reaches_all_workers_also_those_that_join(redis_server: Running
             return redis.asyncio.Redis.from_url(redis_server.url)
 
         one, other = Worker(client()), Worker(client())
-        await one.control._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await one.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         for worker in (one, other):
             await worker.beat()
             await worker.begin()
@@ -185,24 +163,13 @@ def test_all_obey_what_redis_has_after_it_has_lost_writes(model: RedisModel) -> 
     run(model, test)
 
 
-def test_a_damaged_mark_is_no_action(model: RedisModel) -> None:
-    """However long it is."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one = await join()
-        one.copy.announced("9" * 10_000)
-        assert one.copy._task is None
-
-    run(model, test)
-
-
 def test_without_redis_an_order_is_refused_and_a_start_waits(model: RedisModel) -> None:
     """In one line; nothing may be fetched before the orders are known."""
 
     async def test(join: Callable[[], Awaitable[Worker]]) -> None:
         one = await join()
         await one.copy.give({"paused": "1"})
-        late = Worker(Client(model))
+        late = Worker(Direct(model))
         late.client.error = RedisConnectionError("Connection\nrefused")
         await late.begin()
         assert late.copy.is_waited_for
@@ -288,7 +255,7 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
         one = await join()
         await one.copy.give({"bad": "1"})
         await one.copy.give({"paused": "1"})
-        late = Worker(Client(model))
+        late = Worker(Direct(model))
 
         async def restore(_: Mapping[str, str]) -> None:
             raise RuntimeError("unforeseen")
@@ -300,21 +267,6 @@ def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, capl
 
     run(model, test)
     assert "cannot be restored together" in caplog.text
-
-
-def test_rows_that_cannot_be_read_are_not_shown(model: RedisModel) -> None:
-    """The orders themselves count."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        await one.copy.give({"paused": "1"})
-        await one.copy.give({"sessions": "2"})
-        model.data[KEYS.actions][-1] = b"2 id 5 []"
-        await other.beat()
-        assert other.orders == {"paused": "1", "sessions": "2"}
-        assert [each["number"] for each in (await read_workers(one.control, KEYS))["actions"]] == [1]
-
-    run(model, test)
 
 
 BAD = [
@@ -334,15 +286,11 @@ BAD = [
 
 
 @pytest.mark.usefixtures("no_collection")
-@pytest.mark.parametrize("row", BAD)
-def test_rows_that_cannot_be_read(row: bytes) -> None:
-    assert Action.read(row) is None
-
-
-def test_a_row() -> None:
+def test_rows_of_actions() -> None:
+    """Those that cannot be read are not shown: the orders themselves count."""
+    assert [Action.read(row) for row in BAD] == [None] * len(BAD)
     text = json.dumps({"by": "w", "changes": {"paused": None, "sessions": "5"}})
-    row = f"7 id 1500 {text}".encode()
-    assert Action.read(row) == Action(7, "id", 1.5, "w", {"paused": None, "sessions": "5"})
+    assert Action.read(f"7 id 1500 {text}".encode()) == Action(7, "id", 1.5, "w", {"paused": None, "sessions": "5"})
 
 
 def test_orders_of_an_earlier_crawl_of_the_same_name_do_not_count(model: RedisModel) -> None:

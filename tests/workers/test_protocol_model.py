@@ -1,7 +1,6 @@
 """The protocol of workers under faults: whole crawls in virtual time, see ``model``.
 
-``WORKERS_MODEL_SEEDS=1000:1040`` tries other seeds, 0.5 s for each kind of faults; ``python -m tests.workers.model``
-shows the trace of one.
+``WORKERS_MODEL_SEEDS=1000:1040`` tries other seeds, 0.5 s for each kind of faults; a failure shows the trace.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from typing import Any
 import pytest
 import redis.asyncio
 
-from crawlproject.workers.control import Commit, Control, Spent
+from crawlproject.workers.control import Commit, Control, Spent, call
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.loading import read_partition
+from crawlproject.workers.local import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.scripts import JOIN, MAX_FORMERS
 from testbed.redis_server import RunningRedis
 from tests.workers.model.crawl import ModelCopy
-from tests.workers.model.redis_model import RedisModel
+from tests.workers.model.redis_model import Direct, RedisModel
 from tests.workers.model.runs import FAULTS, OF, PARTITIONS, Run
 
 KEYS = Keys("web")
@@ -103,7 +102,7 @@ def test_the_crawl_ends_when_only_blocked_servers_are_left(kind: str) -> None:
 
 async def _queued_servers(run: Run) -> set[str]:
     """Servers with URLs in Redis."""
-    control, copy = Control(_Direct(run.redis), KEYS, 60.0), ModelCopy(run.web, OF, lambda: 0.0)
+    control, copy = Control(Direct(run.redis), KEYS, 60.0), ModelCopy(run.web, OF, lambda: 0.0)
     for number, record in enumerate(await control.records(range(PARTITIONS))):
         await read_partition(control, copy.write, Part(number, record.epoch, record.seq, record.gen), record)
         for _ in copy.restore(number, {}):
@@ -139,28 +138,6 @@ def test_round_trips() -> None:
 
 
 # the model of Redis
-
-
-class _Direct:
-    """A client of the model, without a network."""
-
-    def __init__(self, model: RedisModel) -> None:
-        self._model = model
-        self._commands: list[Any] = []
-
-    def pipeline(self, *, transaction: bool) -> _Direct:
-        assert not transaction
-        return _Direct(self._model)
-
-    def execute_command(self, *command: Any) -> None:
-        self._commands.append(command)
-
-    async def execute(self, *, raise_on_error: bool) -> list[Any]:
-        assert not raise_on_error
-        return [self._model.execute(command) for command in self._commands]
-
-    async def aclose(self) -> None:
-        pass
 
 
 class _Calls:
@@ -307,7 +284,7 @@ def test_the_model_of_redis_answers_as_redis_does(
     async def answers(client: Callable[[], Any]) -> list[object]:
         controls = [Control(client(), KEYS, 60.0) for _ in range(2)]
         recorded = _Calls(*controls)
-        await controls[0]._scripts([(JOIN, [KEYS.meta], ["crawl", "c1", "state", "running"])])
+        await controls[0].commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
         await calls(recorded)
         for control in controls:
             await control.close()
@@ -315,4 +292,4 @@ def test_the_model_of_redis_answers_as_redis_does(
 
     model = RedisModel(lambda: 0.0)
     expected = asyncio.run(answers(lambda: redis.asyncio.Redis.from_url(redis_server.url)))
-    assert asyncio.run(answers(lambda: _Direct(model))) == expected
+    assert asyncio.run(answers(lambda: Direct(model))) == expected

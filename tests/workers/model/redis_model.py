@@ -88,9 +88,6 @@ class RedisModel:
         name, *arguments = command
         if name == "EVALSHA":
             return self._evalsha(*arguments)
-        if name == "EVAL":
-            self._scripts.add(scripts.digest(arguments[0]))
-            return self._evalsha(scripts.digest(arguments[0]), *arguments[1:])
         if name == "SCRIPT LOAD":
             self._scripts.add(scripts.digest(arguments[0]))
             return scripts.digest(arguments[0])
@@ -221,6 +218,33 @@ class RedisModel:
             self.save(key)
             self.data[key].pop(name, None)
             self._set(key, self.data[key])
+
+
+class Direct:
+    """A client of the model, without a network; raises ``error`` if there is one."""
+
+    def __init__(self, model: RedisModel) -> None:
+        self.model = model
+        self.error: Exception | None = None
+        self._commands: list[Any] = []
+
+    def pipeline(self, *, transaction: bool) -> Direct:
+        assert not transaction
+        made = Direct(self.model)
+        made.error = self.error
+        return made
+
+    def execute_command(self, *command: Any) -> None:
+        self._commands.append(command)
+
+    async def execute(self, *, raise_on_error: bool) -> list[Any]:
+        assert not raise_on_error
+        if self.error is not None:
+            raise self.error
+        return [self.model.execute(command) for command in self._commands]
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
 
 
 def to_bytes(value: Any) -> bytes:
@@ -359,7 +383,7 @@ def _commit_one(redis: RedisModel, keys: list[str], arguments: list[bytes]) -> A
     if int(number) <= seq:
         return b"old"
     if int(number) > seq + 1:
-        return seq
+        return b"gap"
     redis.do_rpush(keys[1], blob)
     redis.hset(keys[0], seq=number, stored=stored, servers=servers, open=opened, extra=extra)
     if settles == b"1":

@@ -1,11 +1,14 @@
-"""URLs that wait to be sent: batches, sizes, what cannot be sent."""
+"""URLs that wait to be sent: which links, batches, sizes, what cannot be sent."""
 
 import pytest
 
 from crawlproject.frontier import Entry
+from crawlproject.workers import exchange
 from crawlproject.workers.blobs import MAX_URL, decode_message
-from crawlproject.workers.outbox import BYTES, ENTRIES, Outbox
+from crawlproject.workers.exchange import BYTES, ENTRIES, Outbox
 from crawlproject.workers.partitions import Partitions
+
+ONE, OTHER = "http://a.example/", "http://b.example/"
 
 
 def entry(number: int, payload: bytes | None = None) -> Entry:
@@ -28,12 +31,9 @@ def test_messages_are_bounded_in_entries_and_in_bytes() -> None:
 
 
 def test_each_partition_has_its_messages() -> None:
-    """By the partition of the URL."""
     partitions = Partitions(256)
     outbox = Outbox(partitions)
-    urls = [f"http://server{number}.example/" for number in range(20)]
     outbox.send([Entry(f"http://site{number}.test/") for number in range(20)])
-    outbox.send([Entry(url) for url in urls])
     for partition, blob in outbox.take():
         assert {partitions.of_url(each.url) for each in decode_message(blob)[0]} == {partition}
 
@@ -45,3 +45,26 @@ def test_what_cannot_be_sent_is_counted_and_costs_nothing_else(caplog: pytest.Lo
     assert sent(outbox) == [["http://example.org/1"], ["http://example.org/3"]]
     assert outbox.refused == 2
     assert caplog.text.count("cannot be sent to other workers") == 1
+
+
+def test_a_url_is_sent_once() -> None:
+    """However often it is found, until all is sent again; repeats go together if they add to the URL's quality."""
+    box = Outbox(Partitions(4))
+    assert box.unsent([ONE, OTHER, ONE]) == [1, 1, 0]
+    assert box.unsent([ONE]) == [0]
+    box.forget_sent()
+    assert [box.unsent([ONE], repeats=True)[0] for _ in range(22)] == [1, *[0] * 6, 7, *[0] * 13, 0]
+
+
+def test_the_urls_found_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bounded number of them."""
+    monkeypatch.setattr(exchange, "REMEMBERED", 4)
+    box = Outbox(Partitions(4))
+    box.unsent([ONE, OTHER])
+    box.unsent([ONE])
+    box.unsent(["http://c.example/"])
+    assert box.unsent([ONE]) == [0]
+    assert box.unsent([OTHER]) == [1]
+    for number in range(20):
+        box.unsent([f"http://{number}.example/"])
+        assert len(box._sent) + len(box._older) <= 4
