@@ -26,7 +26,7 @@ from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier import POLICIES, Entry, Frontier, Measurement
-from crawlproject.simulation.record import NO_WAIT
+from crawlproject.simulation.crawl import NO_WAIT
 from testbed.bench import command_line
 
 LINKS_PER_PUSH = 40
