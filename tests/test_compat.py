@@ -19,7 +19,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject import compat
 from crawlproject.download.downloader import ActiveRequests
-from crawlproject.options.scrapy_values import ADDON
+from crawlproject.options.project_rules import ADDON
 from tests.processes import HUNG
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -49,7 +49,7 @@ def test_every_setting_is_declared_with_a_meaning() -> None:
     assert len(names) == len(set(names))
     assert set(DEFAULTS) - set(names) == set()
     for family, meanings in families.items():
-        others = set(meanings) - set(family.defaults()) - {"FRONTIER_PRESET"}
+        others = set(meanings) - set(family.defaults())
         assert {name for name in others if not hasattr(default_settings, name)} == set()
         assert [name for name, meaning in meanings.items() if len(meaning.split()) > 30] == []
 

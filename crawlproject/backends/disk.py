@@ -14,7 +14,7 @@ from crawlproject.backends.storing import StoringBackend, order_of
 from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.workers import WORKERS_LOCK
+from crawlproject.options.redis import WORKERS_LOCK
 from crawlproject.requests.meta import RECRAWL, REPLACED
 from crawlproject.requests.unstored import Unstored
 from crawlproject.signals import commit_failed

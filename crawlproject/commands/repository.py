@@ -51,7 +51,7 @@ class Command(Described, ScrapyCommand):
         parser.add_argument("--raw", action="store_true", help="get: print the body as received, without decoding")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.options.warc import RepositorySettings
+        from crawlproject.options.records import RepositorySettings
 
         assert self.settings is not None
         with command_needs_extra("repository", "repository"):

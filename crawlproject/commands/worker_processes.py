@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -27,11 +25,8 @@ MAX_RESTARTS, RESTART_PERIOD = 5, 600.0
 #: Seconds between the second Ctrl-C and ``kill -9``.
 FORCE_TIME = 10.0
 
-#: Bytes at the end of a log that are searched for the reason why a worker failed; characters shown of it.
-_MAX_TAIL, _MAX_REASON = 65_536, 500
-
-_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[")
-_ERROR = re.compile(_LOG_LINE.pattern + r"[\w.]{1,200}\] (?:ERROR|CRITICAL): ")
+#: Bytes at the end of a log in which its last line is looked for.
+_MAX_TAIL = 4096
 
 _PR_SET_PDEATHSIG = 1
 
@@ -161,25 +156,11 @@ class Worker:
         return stats if isinstance(stats, dict) else None
 
     def reason(self) -> str:
-        """The last error in its log, or its last line; at most ``_MAX_REASON`` characters."""
-        try:
-            with self.log.open("rb") as log:
-                size = log.seek(0, os.SEEK_END)
-                log.seek(max(self._log_start, size - _MAX_TAIL))
-                lines = log.read().decode(errors="replace").splitlines()
-        except OSError as error:
-            return str(error)
-        return _last_error([line for line in lines if line.strip()])[:_MAX_REASON]
-
-
-def _last_error(lines: list[str]) -> str:
-    """The message of the last error in a log; the last line of its traceback if there is one."""
-    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
-    if not errors:
-        return lines[-1].strip() if lines else "its log is empty"
-    rest = lines[errors[-1] + 1 :]
-    traceback = list(takewhile(lambda line: not _LOG_LINE.match(line), rest))
-    return traceback[-1].strip() if traceback else lines[errors[-1]].strip()
+        """The last line of its log."""
+        with self.log.open("rb") as log:
+            log.seek(max(self._log_start, log.seek(0, os.SEEK_END) - _MAX_TAIL))
+            lines = log.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
 
 
 class Workers:
@@ -291,9 +272,5 @@ class Workers:
 
 
 def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
+    names = {int(each): each.name for each in signal.Signals}  # without those of real time
+    return f"ended with exit code {code}" if code >= 0 else f"was killed by {names.get(-code, -code)}"

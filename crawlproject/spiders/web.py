@@ -31,7 +31,7 @@ from crawlproject.monitor.failure_log import COUNTED, failure_counts
 from crawlproject.options.all_settings import closest
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import RobotsOptions
-from crawlproject.options.scrapy_values import ENABLED, has_addon
+from crawlproject.options.project_rules import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.records.intake import RecordIntake, SiteReader

@@ -162,11 +162,3 @@ def test_writers_do_not_read() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get"):
                 read = {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
                 assert not read & set(DEFAULTS), f"{place}: {ast.unparse(node)}"
-
-
-@pytest.mark.parametrize("name", ["JOBDIR", "FRONTIER_DIR"])
-def test_paths_that_the_locale_cannot_spell_are_refused(name: str) -> None:
-    """With LC_ALL=C, "j\u00f6b" comes as stand-ins for its bytes, which no store can write."""
-    with pytest.raises(ValueError, match="LC_ALL"):
-        FrontierOptions.from_settings(Settings({name: "j\udcc3\udcb6b"}))
-    assert FrontierOptions.from_settings(Settings({name: "j\u00f6b"})).directory is not None

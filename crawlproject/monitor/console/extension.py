@@ -9,7 +9,7 @@ from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -22,7 +22,7 @@ from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
 from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import STATS, Stage
 

@@ -15,8 +15,7 @@ from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
 from crawlproject.monitor.console.past import Past
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.monitor.quantities import crawl_folder
-from crawlproject.options.console import ConsoleOptions
-from crawlproject.options.monitor import ReportOptions
+from crawlproject.options.monitor import ConsoleOptions, ReportOptions
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
