@@ -64,9 +64,11 @@ REPOSITORY_MIDDLEWARE = {
 
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
-    "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
     "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots_parser.CappedRobotParser",
 }
+
+#: With that scheduler only: it stores the keys.
+DUPEFILTER = "crawlproject.dupefilter.SeenDupeFilter"
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
 REPLACED = {
@@ -153,6 +155,7 @@ class FrontierAddon:
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
+            settings.set("DUPEFILTER_CLASS", DUPEFILTER, priority="addon")
             # Limits are the frontier's: a request delayed in the downloader would occupy a connection.
             running = self._crawler and (self._crawler.spider or self._crawler.spidercls)
             logger.info("Politeness: %s", take_over_rules(settings, running))

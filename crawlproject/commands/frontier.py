@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlproject.commands.described import Described, server_option
+from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -118,10 +118,10 @@ class Command(Described, ScrapyCommand):
         from crawlproject.commands import frontier_report
         from crawlproject.options.following import LinkOptions
         from crawlproject.options.scheduling import FrontierOptions
-        from crawlproject.urls import server_key
+        from crawlproject.urls.server_key import server_key, server_name
 
         assert self.settings is not None
-        server, url = server_option(opts.server) if opts.server else None, ""
+        server, url = server_name(opts.server.rstrip("/")) if opts.server else None, ""
         if opts.url:
             url = LinkOptions.from_settings(self.settings).canonicalizer.canonical(opts.url) or ""
             if not url:
@@ -129,7 +129,12 @@ class Command(Described, ScrapyCommand):
             server = server_key(url)
         options = FrontierOptions.from_settings(self.settings)
         if _is_url(target):
-            opened = frontier_report.in_redis(target, opts.key, self.settings, options, url)
+            from crawlproject.workers.local import ReadCopy
+
+            def new_copy(*arguments: Any, fates: Any) -> ReadCopy:
+                return ReadCopy(options.new_frontier(), *arguments, indexed=False, fates=fates)
+
+            opened = frontier_report.in_redis(target, opts.key, self.settings, new_copy, url)
         else:
             opened = frontier_report.on_disk(_directory(target), options)
         with opened as report:
@@ -172,8 +177,8 @@ def _text(answer: Mapping[str, Any]) -> str:
     if workers := answer.get("workers"):
         lines += ["", " ".join(f"{name:>{width}}" for name, width in WORKER_COLUMNS.items())]
         for each in workers:
-            cells = ((each[name], width) for name, width in WORKER_COLUMNS.items())
-            lines.append(" ".join(f"{'' if value is None else value:>{width}}" for value, width in cells))
+            shown = {name: "" if each[name] is None else each[name] for name in WORKER_COLUMNS}
+            lines.append(" ".join(f"{shown[name]:>{width}}" for name, width in WORKER_COLUMNS.items()))
     for row in answer.get("ends", []):
         what = f"{row['url_state']} {row.get('change', '')}".rstrip()
         lines.append(f"{row['count']:>9}  {row['stage']}/{row['reason']}: {what}")

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from io import StringIO
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, cast
@@ -265,11 +266,11 @@ def on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierReport]:
 
 @contextmanager
 def in_redis(
-    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions, page: str
+    url: str, key: str | None, settings: BaseSettings, new_copy: Callable[..., Any], page: str
 ) -> Iterator[FrontierReport]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    ``page``: canonical URL of the only page of interest, or empty.  Other parameters of the client are those of the
+    ``new_copy``: also takes ``fates``.  ``page``: canonical URL of the only page of interest, or empty.  Other parameters of the client are those of the
     settings.  Raises StoreError, ValueError for a wrong URL or key.
     """
     from crawlproject.options.extras import command_needs_extra
@@ -277,16 +278,14 @@ def in_redis(
     with command_needs_extra("frontier", "redis"):
         from crawlproject.workers.connection import RedisAddress, RedisConnector
         from crawlproject.workers.keys import Keys
-        from crawlproject.workers.local import ReadCopy
         from crawlproject.workers.stored_crawl import stored_crawl
 
     redis, fates = RedisOptions.from_settings(settings), Fates()
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
 
-    def new_copy(*arguments: Any) -> ReadCopy:
-        return ReadCopy(options.new_frontier(), *arguments, indexed=False, fates=fates)
-
-    with stored_crawl(connector, Keys(key or redis.key_of("web")), redis.timeout, new_copy, page) as crawl:
+    with stored_crawl(
+        connector, Keys(key or redis.key_of("web")), redis.timeout, partial(new_copy, fates=fates), page
+    ) as crawl:
         fates.restore({"links": _links_refused(crawl)})
         yield FrontierReport(
             crawl.frontier,
@@ -307,7 +306,7 @@ def _crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
 
     live = {worker.id for worker in crawl.workers if worker.lease > 0}
     workers = map(worker_facts, crawl.workers)
-    shares = [
+    shares: list[dict[str, Any]] = [
         {
             "partition": number,
             "owner": record.owner,

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from crawlproject.commands.worker_processes import Restarts
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Self
@@ -69,7 +67,6 @@ class PrivateRedis:
         self._program = find_server()
         self._folder = Path(_socket_folder())
         self._process: subprocess.Popen[bytes] | None = None
-        self._restarts = Restarts()
         self._log = (directory or self._folder) / "redis.log"
 
     @property
@@ -98,15 +95,10 @@ class PrivateRedis:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def check(self) -> None:
-        """Start the server again if it died. Raises PrivateRedisError if its data is gone or it died too often."""
-        if self._process is None or self._process.poll() is None:
-            return
-        if self._directory is None:
-            raise PrivateRedisError("redis-server ended, and without JOBDIR its data with it")
-        if not self._restarts.allow(time.monotonic()):
-            raise PrivateRedisError(f"redis-server ended too often; its log: {self._log}")
-        self._show("redis-server ended; started again")
-        self._start()  # workers wait until it has loaded its data
+        """Raise PrivateRedisError if the server has died."""
+        if self._process is not None and self._process.poll() is not None:
+            kept = "the same command goes on" if self._directory else "without JOBDIR its data are lost"
+            raise PrivateRedisError(f"redis-server ended: {kept}; its log: {self._log}")
 
     def _wait_for_lock(self, lock: IO[bytes]) -> None:
         """Raises PrivateRedisError after ``ENDING_TIME``."""

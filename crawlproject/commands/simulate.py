@@ -18,7 +18,8 @@ from crawlproject.options.extras import command_needs_extra
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from crawlproject.simulation.experiment import Experiment, WebSpec
+    from crawlproject.simulation.experiment import Experiment
+    from crawlproject.simulation.metrics import WebSpec
 
 SYNTHETIC_WEBS = ("work", "tail")
 SEEDS = 5  # of a synthetic web
@@ -47,7 +48,7 @@ class Command(Described, ScrapyCommand):
         add("--estimate", choices=ESTIMATES, default="known", help="how the crawler estimates quality")
         add("--error", type=_number, default=0.0, metavar="SIGMA", help="log-normal error of the known quality")
         add("--jobs", type=_count, default=os.cpu_count() or 1, metavar="N", help="processes")
-        add("-o", "--output", metavar="DIR", help="write table.csv or budgets.csv, and curves.csv, to DIR")
+        add("-o", "--output", metavar="DIR", help="write table.csv, or budgets.csv, to DIR")
         add = parser.add_argument_group("Web").add_argument
         add("--web", default="work", metavar="work|tail|FILE", help="synthetic, or a graph from a file")
         add("--webs", type=_count, default=1, metavar="N", help="number of webs, with consecutive seeds (1)")
@@ -87,8 +88,7 @@ class Command(Described, ScrapyCommand):
         trials = experiment.run(plan, opts.jobs)
         print(report.text(trials))  # noqa: T201
         if opts.output:
-            files = ", ".join(path.name for path in report.write(trials, Path(opts.output)))
-            print(f"\nin {opts.output}: {files}")  # noqa: T201
+            print(f"\nin {report.write(trials, Path(opts.output))}")  # noqa: T201
         if opts.tradeoff:
             crawl = partial(experiment.outcomes, knowledge=plan.knowledge, jobs=opts.jobs)
             picture = tradeoff.svg(tradeoff.lines(trials, plan.options, crawl))

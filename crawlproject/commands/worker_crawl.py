@@ -154,8 +154,6 @@ def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:
     """Raise UsageError if workers with these settings would not share one crawl."""
     if not has_addon(settings):
         raise UsageError(f"ADDONS: workers share nothing without {ADDON}", print_help=False)
-    if parsed.backend not in (None, "redis"):
-        raise UsageError(f"FRONTIER_BACKEND={parsed.backend!r}: workers share a crawl with 'redis'", print_help=False)
     if parsed.job and (parsed.job / "frontier").exists():
         raise UsageError(f"JOBDIR={str(parsed.job)!r}: holds a crawl of one process (scrapy crawl)", print_help=False)
 
@@ -226,7 +224,7 @@ class WorkerOptions:
         command = [sys.executable, "-m", "scrapy", "crawl", self.spider]
         for name, value in self.arguments.items():
             command += ["-a", f"{name}={value}"]
-        for assignment in ("FRONTIER_BACKEND=redis", *self.set, *self._own(number, again=again)):
+        for assignment in (*self.set, "FRONTIER_BACKEND=redis", *self._own(number, again=again)):
             command += ["-s", assignment]
         return command
 

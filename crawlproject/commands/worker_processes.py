@@ -94,25 +94,6 @@ class Signals:
         )
 
 
-class Restarts:
-    """Counts deaths; allows ``MAX_RESTARTS`` new starts in ``RESTART_PERIOD`` seconds."""
-
-    def __init__(self) -> None:
-        self._times: deque[float] = deque()
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def allow(self, now: float) -> bool:
-        """Whether it may be started again; if so, that is counted."""
-        while self._times and now - self._times[0] > RESTART_PERIOD:
-            self._times.popleft()
-        if len(self._times) >= MAX_RESTARTS:
-            return False
-        self._times.append(now)
-        return True
-
-
 @dataclass
 class Worker:
     """One process, and those that replace it when it dies."""
@@ -126,7 +107,8 @@ class Worker:
     #: Its temporary files, deleted when it ends or is started again: one that is killed leaves them behind.
     scratch: Path
     process: subprocess.Popen[bytes] | None = None
-    restarts: Restarts = field(default_factory=Restarts)
+    #: When it was started again, at last.
+    restarts: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS))
     #: Why it failed for good; empty: it did not.
     failure: str = ""
     #: Times it died.
@@ -260,15 +242,14 @@ class Workers:
 
     def _replace(self, worker: Worker, code: int) -> None:
         worker.deaths += 1
-        if worker.restarts.allow(time.monotonic()):
-            self._show(
-                f"worker {worker.number} {_how(code)}; started again "
-                f"({len(worker.restarts)} of {MAX_RESTARTS} in {RESTART_PERIOD / 60:.0f} minutes)"
-            )
-            worker.start(self._signals)
-        else:
+        now = time.monotonic()
+        if len(worker.restarts) == MAX_RESTARTS and now - worker.restarts[0] <= RESTART_PERIOD:
             worker.failure = f"died {worker.deaths} times"
             self._show(f"worker {worker.number} {_how(code)}, too often: not started again; its log: {worker.log}")
+        else:
+            worker.restarts.append(now)
+            self._show(f"worker {worker.number} {_how(code)}; started again")
+            worker.start(self._signals)
 
 
 def _how(code: int) -> str:

@@ -50,29 +50,16 @@ class Reader:
         self._settings = settings
         #: Setting -> default, of the settings read so far; Scrapy's own are among them.
         self.defaults: dict[str, Any] = {}
-        self._read: dict[str, str] = {}
-
-    def has_changed(self) -> bool:
-        """Whether a setting was changed after it was read. O(settings read)."""
-        return any(self._state(name) != state for name, state in self._read.items())
-
-    def _state(self, name: str) -> str:
-        return repr((self._get(name), self._settings.getpriority(name)))  # shows what was changed in place, too
-
-    def _get(self, name: str) -> Any:
-        value = self._settings.get(name)
-        return dict(value) if isinstance(value, BaseSettings) else value  # as which Scrapy stores some dicts
 
     def value(self, name: str, default: Any = None) -> Any:
         """Unchecked; None counts as not set."""
         self.defaults[name] = default
-        self._read[name] = self._state(name)
-        value = self._get(name)
+        value = self._settings.get(name)
+        value = dict(value) if isinstance(value, BaseSettings) else value  # as which Scrapy stores some dicts
         return default if value is None else value
 
     def is_set(self, name: str) -> bool:
         """Whether the project sets ``name``, which may have a default in Scrapy."""
-        self._read[name] = self._state(name)
         return self._settings.get(name) is not None and (self._settings.getpriority(name) or 0) > 0
 
     def wrong(self, name: str, allowed: str) -> ValueError:
@@ -197,16 +184,14 @@ class Options:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self:
-        """The options of a crawl: parsed at the first call, and again only if a setting has changed since then.
+        """The options of a crawl: parsed once when Scrapy has frozen the settings, before that at each call.
 
-        Settings may change until Scrapy freezes them: by the spider, by its ``from_crawler``, by add-ons.
-        Raises ValueError for a wrong value.
+        Spider and add-ons may change settings until then.  Raises ValueError for a wrong value.
         """
         parsed = _parsed.setdefault(crawler, {})
-        if cls not in parsed or parsed[cls][0].has_changed():
-            reader = Reader(crawler.settings)
-            parsed[cls] = reader, cls.read(reader)
-        options: Self = parsed[cls][1]
+        options: Self = parsed.get(cls) or cls.from_settings(crawler.settings)
+        if crawler.settings.frozen:
+            parsed[cls] = options
         return options
 
     @classmethod
@@ -217,4 +202,4 @@ class Options:
         return reader.defaults
 
 
-_parsed: WeakKeyDictionary[Crawler, dict[type[Options], tuple[Reader, Any]]] = WeakKeyDictionary()
+_parsed: WeakKeyDictionary[Crawler, dict[type[Options], Any]] = WeakKeyDictionary()

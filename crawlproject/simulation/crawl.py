@@ -21,7 +21,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import link_gains
-from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
+from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, Crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.quality import Quality
     from crawlproject.frontier.server import Session
-    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
+    from crawlproject.simulation.web import SimulatedWeb
 
 
 UNKNOWN, QUEUED, TAKEN = range(3)
@@ -60,32 +60,6 @@ class CrawlOptions:
     limits: Limits = NO_LIMITS
     #: See ``frontier.budgets``.
     choosiness: float = CHOOSINESS
-
-
-@dataclass(frozen=True)
-class Crawl:
-    """The pages fetched, in order of the ends of their responses; times in seconds."""
-
-    web: SimulatedWeb
-    pages: IntArray
-    #: Start of each page's request, and end of its response.
-    started: FloatArray
-    ended: FloatArray
-    connections: int
-    #: Requests that timed out.
-    failures: int
-    #: Other requests that brought no page: copies, redirects, 404, 500.
-    wasted: int
-
-    @property
-    def size(self) -> float:
-        """Bytes of the pages."""
-        return float(self.web.size[self.pages].sum())
-
-    @property
-    def full_time(self) -> float:
-        """End of the last page's response; 0 without pages."""
-        return float(self.ended[-1]) if len(self.ended) else 0.0
 
 
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:

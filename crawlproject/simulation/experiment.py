@@ -10,7 +10,7 @@ from itertools import product
 from math import nan
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -19,9 +19,17 @@ from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.simulation.bound import bound_of, bound_within
 from crawlproject.simulation.crawl import CrawlOptions, simulate
-from crawlproject.simulation.graph import GraphSpec
 from crawlproject.simulation.graph import build as build_graph_web
-from crawlproject.simulation.metrics import Outcome, Reference, best_first, collectable_quality, score
+from crawlproject.simulation.metrics import (
+    Ground,
+    Outcome,
+    Reference,
+    Trial,
+    WebSpec,
+    best_first,
+    collectable_quality,
+    score,
+)
 from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
@@ -30,10 +38,8 @@ from crawlproject.simulation.synthetic import build as build_synthetic
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crawlproject.simulation.bound import Bound
-    from crawlproject.simulation.web import FloatArray, SimulatedWeb
+    from crawlproject.simulation.web import SimulatedWeb
 
-WebSpec: TypeAlias = SyntheticSpec | GraphSpec
 Task = TypeVar("Task")
 Done = TypeVar("Done")
 
@@ -70,42 +76,6 @@ class Experiment:
     policies: tuple[str, ...] = COMPARED
     options: CrawlOptions = field(default_factory=CrawlOptions)
     knowledge: Knowledge = field(default_factory=Knowledge)
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Properties of a web and its quality by which crawls are scored; times in seconds."""
-
-    pages: int
-    servers: int
-    links: int
-    #: Number of collectable pages, their total quality, and the share of it in the best of them (``best_first``).
-    collectable: int
-    total: float
-    best_first: FloatArray
-    #: Time of the slowest server, and the sum over all servers.
-    longest_chain: float
-    work: float
-    #: Bounds of quality, and of pages (each worth 1).
-    bound: Bound
-    page_bound: Bound
-    #: Share of the quality within the crawl's limits, at most, and by the oracle; nan without limits.
-    most_within: float = nan
-    oracle_within: float = nan
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One policy's crawl of one web."""
-
-    web: WebSpec
-    quality: str
-    policy: str
-    outcome: Outcome
-    ground: Ground
-    reference: Reference
-    #: See ``metrics.score``.
-    score: dict[str, float]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from crawlproject.simulation.graph import GraphSpec
+from crawlproject.simulation.synthetic import SyntheticSpec
+
 if TYPE_CHECKING:
     from crawlproject.simulation.bound import Bound
-    from crawlproject.simulation.crawl import Crawl
-    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
+    from crawlproject.simulation.web import Crawl, FloatArray, IntArray, SimulatedWeb
+
+WebSpec: TypeAlias = SyntheticSpec | GraphSpec
 
 BOUND_POINTS = 400  # points at which the bound is evaluated; the bound is concave between them
 SAMPLES = 200  # points of a written or drawn curve, besides 0
@@ -124,6 +128,42 @@ class Reference:
         """From a breadth-first crawl and the bound of its web; ``total``: the collectable quality."""
         unit, curve = breadth_first.full_time, breadth_first.curve
         return cls(unit, curve.time_of(0.8), curve.area(unit), bound_area(bound, total, unit))
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Properties of a web and its quality by which crawls are scored; times in seconds."""
+
+    pages: int
+    servers: int
+    links: int
+    #: Number of collectable pages, their total quality, and the share of it in the best of them (``best_first``).
+    collectable: int
+    total: float
+    best_first: FloatArray
+    #: Time of the slowest server, and the sum over all servers.
+    longest_chain: float
+    work: float
+    #: Bounds of quality, and of pages (each worth 1).
+    bound: Bound
+    page_bound: Bound
+    #: Share of the quality within the crawl's limits, at most, and by the oracle; nan without limits.
+    most_within: float = nan
+    oracle_within: float = nan
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One policy's crawl of one web."""
+
+    web: WebSpec
+    quality: str
+    policy: str
+    outcome: Outcome
+    ground: Ground
+    reference: Reference
+    #: See ``score``.
+    score: dict[str, float]
 
 
 def score(outcome: Outcome, reference: Reference) -> dict[str, float]:

@@ -15,8 +15,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from crawlproject.frontier.budgets import Limits
-    from crawlproject.simulation.crawl import Crawl
-    from crawlproject.simulation.web import FloatArray, SimulatedWeb
+    from crawlproject.simulation.web import Crawl, FloatArray, SimulatedWeb
 
 #: Prices of a page that are tried, in mean times of a page: the best result counts.
 LEVELS = (0.0, 3.0, 10.0, 100.0)

@@ -1,8 +1,7 @@
-"""Reports the results of an experiment as a text table and as CSV files.
+"""Reports the results of an experiment as a text table and as a CSV file.
 
 ``table.csv``    a row for each crawl: ``metrics.score``, and T in seconds
 ``budgets.csv``  of crawls with limits: a row for each, instead
-``curves.csv``   pages and quality collected, and the bounds of both, at regular intervals of each web's T
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from crawlproject.simulation.metrics import SAMPLES, bound_shares
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from crawlproject.simulation.experiment import Trial, WebSpec
+    from crawlproject.simulation.metrics import Trial, WebSpec
     from crawlproject.simulation.web import FloatArray
 
 Row: TypeAlias = dict[str, str | float]
@@ -158,13 +157,11 @@ def curves(trials: Sequence[Trial]) -> CurveSet:
     return CurveSet(times, *({name: mean[kind] for name, mean in means.items()} for kind in range(3)))
 
 
-def write(trials: Sequence[Trial], folder: Path) -> list[Path]:
-    """Write the CSV files into ``folder``; returns their paths."""
-    files = {"budgets.csv": _budget_rows(trials)} if _has_limits(trials) else {"table.csv": rows(trials)}
-    files["curves.csv"] = _curve_rows(trials)
-    for name, lines in files.items():
-        write_rows(lines, folder / name)
-    return [folder / name for name in files]
+def write(trials: Sequence[Trial], folder: Path) -> Path:
+    """Write the rows of the table into a CSV file in ``folder``; returns its path."""
+    name, lines = ("budgets.csv", _budget_rows(trials)) if _has_limits(trials) else ("table.csv", rows(trials))
+    write_rows(lines, folder / name)
+    return folder / name
 
 
 def write_rows(lines: Sequence[Row], path: Path) -> None:
@@ -179,17 +176,3 @@ def _written(value: str | float) -> str:
     if isinstance(value, float):
         return "" if isnan(value) else f"{value:.6g}"
     return str(value)
-
-
-def _curve_rows(trials: Sequence[Trial]) -> list[Row]:
-    result: list[Row] = []
-    groups: defaultdict[tuple[WebSpec, str], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        groups[trial.web, trial.quality].append(trial)
-    for group in groups.values():
-        drawn, unit = curves(group), group[0].reference.unit
-        for policy, pages in drawn.pages.items():
-            points = zip(drawn.times.tolist(), pages.tolist(), drawn.quality[policy].tolist(), strict=True)
-            head = _head(group[0], policy)
-            result += [head | {"time": t, "seconds": t * unit, "pages": p, "collected": q} for t, p, q in points]
-    return result

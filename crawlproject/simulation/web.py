@@ -1,4 +1,4 @@
-"""A web as arrays: everything that a simulated crawl can encounter, drawn once and so equal for all policies."""
+"""A web as arrays, drawn once and so equal for all policies, and what a crawl of it has fetched."""
 
 from __future__ import annotations
 
@@ -136,6 +136,32 @@ class SimulatedWeb:
         times = np.bincount(self.server[pages], self.page_time[pages], minlength=self.servers)
         chains: FloatArray = times + 2 * -(-counts // self.keep_alive_limit) * self.connect_time
         return chains
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """The pages fetched, in order of the ends of their responses; times in seconds."""
+
+    web: SimulatedWeb
+    pages: IntArray
+    #: Start of each page's request, and end of its response.
+    started: FloatArray
+    ended: FloatArray
+    connections: int
+    #: Requests that timed out.
+    failures: int
+    #: Other requests that brought no page: copies, redirects, 404, 500.
+    wasted: int
+
+    @property
+    def size(self) -> float:
+        """Bytes of the pages."""
+        return float(self.web.size[self.pages].sum())
+
+    @property
+    def full_time(self) -> float:
+        """End of the last page's response; 0 without pages."""
+        return float(self.ended[-1]) if len(self.ended) else 0.0
 
 
 def ranges(starts: IntArray, stops: IntArray) -> IntArray:

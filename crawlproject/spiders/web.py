@@ -368,7 +368,7 @@ class WebSpider(Spider):
     def _end_without_pages(self) -> None:
         """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
         crawl = frontier_of(self.crawler)
-        if crawl is None or crawl.pages or crawl.is_resumed or crawl.pages_elsewhere():
+        if crawl is None or crawl.pages or crawl.is_resumed or crawl.store.pages_elsewhere():
             return
         counted = crawl.intake.links_counted
         if counted("seen") and not counted("new"):

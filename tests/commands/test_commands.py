@@ -40,7 +40,7 @@ def test_simulate_prints_a_table_and_writes_files(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     policies = ["breadth-first", "performance", "quality", "capacity", "prefix"]
     assert [line.split()[0] for line in lines[2:8]] == ["pagerank", *policies]
-    assert lines[-1] == f"in {out}: table.csv, curves.csv"
+    assert lines[-1] == f"in {out}/table.csv"
     assert done.stderr == ""
 
 

@@ -51,18 +51,15 @@ def test_rows_have_all_columns_of_the_score(trials: list[Trial], tmp_path: Path)
         assert float(row["unit"]) == pytest.approx(trial.reference.unit, rel=1e-5)
 
 
-def test_curves_rise_to_everything_below_the_bound(trials: list[Trial], tmp_path: Path) -> None:
-    """For each web, quality and policy, and the bounds of pages and of quality beside them."""
-    report.write(trials, tmp_path)
-    rows = [row for row in read(tmp_path / "curves.csv") if (row["seed"], row["quality"]) == ("2", "zipf")]
-    assert list(dict.fromkeys(row["policy"] for row in rows)) == ["breadth-first", "prefix", "bound"]
-    for column in ("pages", "collected"):
-        bound = np.array([float(row[column]) for row in rows if row["policy"] == "bound"])
+def test_curves_rise_to_everything_below_the_bound(trials: list[Trial]) -> None:
+    """For each policy, and the bounds of pages and of quality beside them."""
+    drawn = report.curves([trial for trial in trials if (trial.web.seed, trial.quality) == (2, "zipf")])
+    for curves in (drawn.pages, drawn.quality):
+        assert list(curves) == ["breadth-first", "prefix", "bound"]
         for policy in ("breadth-first", "prefix"):
-            curve = np.array([float(row[column]) for row in rows if row["policy"] == policy])
-            assert (np.diff(curve) >= 0).all()
-            assert curve[-1] == pytest.approx(1)
-            assert (curve <= bound + 1e-5).all()
+            assert (np.diff(curves[policy]) >= 0).all()
+            assert curves[policy][-1] == pytest.approx(1)
+            assert (curves[policy] <= curves["bound"] + 1e-5).all()
 
 
 def test_means_of_curves_over_webs(trials: list[Trial]) -> None:

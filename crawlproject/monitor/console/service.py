@@ -103,7 +103,7 @@ class ConsoleService:
             try:
                 self._charts.add(figures := self._room.figures())
                 self._crawl.told.update((name, figures[name]) for name in TOLD)
-                if self._crawl.shared_orders is not None:
+                if self._crawl.store.orders is not None:
                     await self._room.whole.look()
                 self._hub.publish()
             except Exception:
