@@ -19,19 +19,15 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.misc import load_object
-from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
-from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.engine import Crawl
 from crawlproject.monitor.brief_log import shorten_lists
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.monitor import MonitorOptions
-from crawlproject.options.project_rules import apply_preset, take_over_rules
-from crawlproject.options.records import RecordOptions
-from crawlproject.options.scrapy_values import check_log, check_scrapy_values
+from crawlproject.options.project_rules import take_over_rules
+from crawlproject.options.records import RecordOptions, RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.options.warc import RepositorySettings
 from crawlproject.requests.owners import Owners
 
 if TYPE_CHECKING:
@@ -65,9 +61,11 @@ REPOSITORY_MIDDLEWARE = {
 
 COMPONENTS = {
     "SCHEDULER": "crawlproject.scheduler.FrontierScheduler",
-    "DUPEFILTER_CLASS": "crawlproject.dupefilter.SeenDupeFilter",
     "ROBOTSTXT_PARSER": "crawlproject.middlewares.robots.CappedRobotParser",
 }
+
+#: With that scheduler only: it stores the keys.
+DUPEFILTER = "crawlproject.dupefilter.SeenDupeFilter"
 
 #: Scrapy's middleware -> its replacement, used if the project has not replaced or disabled Scrapy's.
 REPLACED = {
@@ -139,12 +137,9 @@ class FrontierAddon:
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        """Called by Scrapy before it configures the log. Raises ValueError for a log that it cannot write."""
-        check_log(settings)
+        """Called by Scrapy before it configures the log."""
         with suppress(ValueError):  # reported when the crawl starts, in one line
-            options = MonitorOptions.from_settings(settings)
-            if options.log_json:
-                _log_json(settings, options)
+            _log_json(settings, MonitorOptions.from_settings(settings))
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -153,39 +148,36 @@ class FrontierAddon:
         if missing := missing_names(USED):
             raise ValueError(f"Scrapy {scrapy.__version__} has no {', '.join(missing)}: use another version")
         check_names(settings)
-        apply_preset(settings)
         _check_job_dir(settings)
         for name, value in COMPONENTS.items():
             settings.set(name, value, priority="addon")
         if settings["SCHEDULER"] == COMPONENTS["SCHEDULER"]:  # other schedulers rely on Scrapy's limits
+            settings.set("DUPEFILTER_CLASS", DUPEFILTER, priority="addon")
             # Limits are the frontier's: a request delayed in the downloader would occupy a connection.
-            spider = self._crawler and (self._crawler.spider or self._crawler.spidercls)
-            rules = take_over_rules(settings, spider)
-            logger.info("Politeness: %s", rules)
+            running = self._crawler and (self._crawler.spider or self._crawler.spidercls)
+            logger.info("Politeness: %s", take_over_rules(settings, running))
             settings.set("DOWNLOADER", DOWNLOADER, priority="addon")
             if settings["DOWNLOADER"] != DOWNLOADER:  # ours knows that Scrapy's default is no limit
                 settings.set("CONCURRENT_REQUESTS", 0, priority="addon")
         options: dict[type, Any] = {
             family: family.of(self._crawler) if self._crawler else family.from_settings(settings) for family in FAMILIES
         }
-        check_scrapy_values(settings)
         has_repository = options[RepositorySettings].directory is not None
         # ftp is off: Scrapy's handler connects to any address given by DNS or by the server's answer to PASV.
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         _check_handlers(settings)
-        _check_reactor(settings)
-        for name, components in (
-            ("DOWNLOADER_MIDDLEWARES", DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})),
-            (
-                "SPIDER_MIDDLEWARES",
-                SPIDER_MIDDLEWARES
-                | (PAGE_OBJECTS_MIDDLEWARE if options[RecordOptions].pages else {})
-                | (SPIDERS_MIDDLEWARES if self._has_several() else {}),
-            ),
-            ("ITEM_PIPELINES", DATABASE_PIPELINE if options[RecordOptions].database else {}),
-            ("EXTENSIONS", EXTENSIONS),
-        ):
+        downloader = DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})
+        spider = SPIDER_MIDDLEWARES | (PAGE_OBJECTS_MIDDLEWARE if options[RecordOptions].pages else {})
+        if self._crawler is not None and len(Crawl.of(self._crawler).part(Owners)) > 0:  # several spiders, made by now
+            spider |= SPIDERS_MIDDLEWARES
+        chosen: dict[str, dict[str, int]] = {
+            "DOWNLOADER_MIDDLEWARES": downloader,
+            "SPIDER_MIDDLEWARES": spider,
+            "ITEM_PIPELINES": DATABASE_PIPELINE if options[RecordOptions].database else {},
+            "EXTENSIONS": EXTENSIONS,
+        }
+        for name, components in chosen.items():
             for path, order in components.items():
                 settings.setdefault_in_component_priority_dict(name, load_object(path), order)
         _leave_out_extensions(settings)
@@ -194,16 +186,11 @@ class FrontierAddon:
         settings.set("METAREFRESH_IGNORE_TAGS", ["noscript", "noframes"], priority="addon")
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
-        if options[MonitorOptions].log_json:
-            _log_json(settings, options[MonitorOptions])
+        _log_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
-
-    def _has_several(self) -> bool:
-        """Whether the crawl has several spiders, which are made by now."""
-        return self._crawler is not None and len(Crawl.of(self._crawler).part(Owners)) > 0
 
 
 def _replace(settings: BaseSettings) -> None:
@@ -237,9 +224,10 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
 
 
 def _log_json(settings: BaseSettings, options: MonitorOptions) -> None:
-    from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
+    if options.log_json:
+        from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
 
-    use_json(settings, options)
+        use_json(settings, options)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:
@@ -260,19 +248,6 @@ def _check_handlers(settings: BaseSettings) -> None:
                 load_object(handler)
             except (ImportError, NameError, ValueError, AttributeError) as error:
                 raise ValueError(f"DOWNLOAD_HANDLERS[{scheme!r}]={handler!r}: {error}") from error
-
-
-def _check_reactor(settings: BaseSettings) -> None:
-    """Raise ValueError if the download handler cannot work: each request would fail."""
-    if HANDLER not in settings.getdict("DOWNLOAD_HANDLERS").values() or not settings.getbool("TWISTED_REACTOR_ENABLED"):
-        return
-    name = settings["TWISTED_REACTOR"]
-    if is_reactor_installed():
-        works = is_asyncio_reactor_installed()
-    else:
-        works = bool(name) and issubclass(load_object(name), AsyncioSelectorReactor)
-    if not works:
-        raise ValueError(f"TWISTED_REACTOR={name!r}: must be Scrapy's default, the reactor on asyncio")
 
 
 def _leave_out_extensions(settings: BaseSettings) -> None:

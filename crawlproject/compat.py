@@ -41,13 +41,25 @@ from scrapy.core.downloader.handlers.base import BaseDownloadHandler  # noqa: E4
 
 if VERSION >= (2, 15):
     from scrapy.exceptions import (
-        CannotResolveHostError,
-        DownloadCancelledError,
-        DownloadConnectionRefusedError,
-        DownloadFailedError,
-        DownloadTimeoutError,
-        ResponseDataLossError,
-        UnsupportedURLSchemeError,
+        CannotResolveHostError as CannotResolveHostError,
+    )
+    from scrapy.exceptions import (
+        DownloadCancelledError as DownloadCancelledError,
+    )
+    from scrapy.exceptions import (
+        DownloadConnectionRefusedError as DownloadConnectionRefusedError,
+    )
+    from scrapy.exceptions import (
+        DownloadFailedError as DownloadFailedError,
+    )
+    from scrapy.exceptions import (
+        DownloadTimeoutError as DownloadTimeoutError,
+    )
+    from scrapy.exceptions import (
+        ResponseDataLossError as ResponseDataLossError,
+    )
+    from scrapy.exceptions import (
+        UnsupportedURLSchemeError as UnsupportedURLSchemeError,
     )
 else:  # RETRY_EXCEPTIONS, and errbacks of projects, know the errors of Twisted
     from scrapy.exceptions import NotSupported
@@ -230,32 +242,6 @@ def _names_of(kind: type) -> set[str]:
         code = getattr(vars(each).get("__init__"), "__code__", None)
         names.update(() if code is None else code.co_names)
     return names
-
-
-__all__ = [
-    "ABOVE",
-    "LOWEST",
-    "UNLIMITED",
-    "USED",
-    "USED_BY_LANE",
-    "VERSION",
-    "CannotResolveHostError",
-    "DownloadCancelledError",
-    "DownloadConnectionRefusedError",
-    "DownloadFailedError",
-    "DownloadTimeoutError",
-    "HttpHandler",
-    "ResponseDataLossError",
-    "SlotDownloader",
-    "UnsupportedURLSchemeError",
-    "closes_lane",
-    "engine_of",
-    "job_dir",
-    "missing_names",
-    "normalize_bind_address",
-    "robots_parsed",
-    "tls_context",
-]
 
 
 def forget_timeout(crawler: Crawler) -> None:

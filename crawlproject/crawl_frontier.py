@@ -80,35 +80,26 @@ class PageIntake(Protocol):
 
 
 class Store(Protocol):
-    """What the crawl's parts may ask of its backend (``backends.protocol.Backend``)."""
+    """What the crawl's parts may ask of its backend; see ``backends.protocol.Backend``."""
 
+    #: Where the operator's orders are kept with the frontier; None: it is not on disk.
     @property
     def directory(self) -> Path | None: ...
+    #: The orders that all workers of the crawl share; None: there is one process.
     @property
     def orders(self) -> SharedOrders | None: ...
+    #: All URLs that are known here by name.
     @property
     def urls(self) -> UrlTable: ...
+    #: Whether requests may start now, and whether those that were handed out may still be sent.
     def may_start(self) -> bool: ...
     def may_send(self) -> bool: ...
+    #: Number of pages that other processes have fetched.
     def pages_elsewhere(self) -> float: ...
+    #: Waits until all that is queued now would survive this process; False if it would not.
     async def saved(self) -> bool: ...
+    #: The descriptions of the crawl's workers; None: there is one process.
     async def workers(self) -> dict[str, Any] | None: ...
-
-
-@dataclass(frozen=True)
-class CrawlPorts:
-    """What the running frontier is connected with."""
-
-    intake: PageIntake
-    store: Store
-    #: Makes the engine ask the scheduler for requests soon.
-    wake: Callable[[], None]
-    #: Called after each operation that may make the frontier drop URLs.
-    take_dropped: Callable[[], None]
-    #: Number of URLs seen.
-    urls_seen: Callable[[], int]
-    fates: Fates
-    limits: LiveLimits
 
 
 class Unrecorded:
@@ -143,51 +134,36 @@ class Unrecorded:
                 self.remove(key)
 
 
+@dataclass(eq=False)
 class CrawlFrontier:
-    """Frontier, sessions, and the requests that were handed out and are not finished.
+    """Frontier, sessions, and the requests that were handed out and are not finished."""
 
-    ``by_ip``: servers at one IP address form one politeness group.
-    """
+    dispatcher: Dispatcher
+    intake: PageIntake
+    store: Store
+    #: Makes the engine ask the scheduler for requests soon.
+    wake: Callable[[], None]
+    #: Called after each operation that may make the frontier drop URLs.
+    take_dropped: Callable[[], None]
+    #: Number of URLs seen, with ``JOBDIR`` including earlier runs.
+    urls_seen: Callable[[], int]
+    #: What becomes of URLs.
+    fates: Fates
+    #: The limits in force, which the operator may change.
+    limits: LiveLimits
+    #: Whether servers at one IP address form one politeness group.
+    by_ip: bool
 
-    def __init__(self, dispatcher: Dispatcher, ports: CrawlPorts, *, by_ip: bool) -> None:
-        store = ports.store
-        self.intake = ports.intake
-        #: Whether the backend lets requests start now.
-        self.is_allowed = store.may_start
-        #: Whether requests that were handed out may still be sent.
-        self.may_send = store.may_send
+    def __post_init__(self) -> None:
+        self.frontier = self.dispatcher.frontier
         #: Whether servers of earlier runs are known at the start.
-        self.is_resumed = len(dispatcher.frontier.servers) > 0
-        #: Number of pages that other processes have fetched.
-        self.pages_elsewhere = store.pages_elsewhere
-        #: Number of URLs seen, with ``JOBDIR`` including earlier runs.
-        self.urls_seen = ports.urls_seen
-        #: What becomes of URLs.
-        self.fates = ports.fates
-        #: The limits in force, which the operator may change.
-        self.limits = ports.limits
-        #: Where the operator's orders are kept with the frontier; None: it is not on disk.
-        self.directory = store.directory
-        #: All URLs that are known here by name.
-        self.urls = store.urls
-        #: The orders that all workers of the crawl share; None: there is one process.
-        self.shared_orders = store.orders
-        #: Waits until all that is queued now would survive this process; False if it would not.
-        self.saved = store.saved
-        #: The descriptions of the crawl's workers; None: there is one process.
-        self.workers = store.workers
-        #: Makes the engine ask the scheduler for requests soon.
-        self.wake = ports.wake
-        self.dispatcher = dispatcher
-        self.frontier = dispatcher.frontier
-        self.by_ip = by_ip
+        self.is_resumed = len(self.frontier.servers) > 0
         #: Admits newcomers, before requests are handed out.
         self.admit: Callable[[], None] = self._admit_unasked
         #: Whether names are not looked up beforehand.
         self.admits_any = False
-        #: Pages fetched in this run.
+        #: Pages fetched in this run, and times measured in it.
         self.pages = 0
-        #: Of this run.
         self.times = ObservedTimes()
         #: Requests that have ended, until they are recorded.
         self.unrecorded = Unrecorded()
@@ -195,7 +171,6 @@ class CrawlFrontier:
         self.started: dict[Request, Start] = {}
         #: Requests that will fail without being sent: their URL has no host, or their server is given up or full.
         self.unsent: deque[tuple[Request, Entry]] = deque()
-        self._take_dropped = ports.take_dropped
         #: Whether the operator has paused the crawl.
         self.is_paused = False
         #: What keeps this machine from sending requests, as ``monitor.held_back`` says it; None: nothing.
@@ -204,7 +179,7 @@ class CrawlFrontier:
         self.cut_off_until = -inf
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
-        self.allowed_sessions = dispatcher.max_sessions
+        self.allowed_sessions = self.dispatcher.max_sessions
         #: What the monitor says of this worker to the others, by the names in ``workers.roster``.
         self.told: dict[str, Any] = {}
         #: Called with each measurement, after the frontier has learned from it.
@@ -228,7 +203,7 @@ class CrawlFrontier:
 
     def may_hand_out(self) -> bool:
         """Whether requests may start now: the operator has not paused the crawl, and network and backend work. O(1)."""
-        return not self.is_paused and self.outage is None and self.is_allowed()
+        return not self.is_paused and self.outage is None and self.store.may_start()
 
     def pause(self, *, on: bool) -> None:
         """Start no further request, or end this."""
@@ -383,7 +358,7 @@ class CrawlFrontier:
             self.times.response.add(measurement.response_time)
         self.frontier.record(measurement)
         self.unrecorded.remove(measurement.server_key)
-        self._take_dropped()
+        self.take_dropped()
         for observe in self.observers:
             observe(measurement)
 
@@ -391,7 +366,7 @@ class CrawlFrontier:
         """Count the page that answers ``request``, which was handed out, and count it against the limits."""
         self.pages += 1
         self.intake.page_fetched(server_key(request.url), self.started[request].entry.quality)
-        self._take_dropped()
+        self.take_dropped()
 
     def page_scraped(self, request: Request) -> None:
         """All that the callback of ``request`` found is queued: a session without URLs need not wait for more. O(1)."""
@@ -426,13 +401,13 @@ class CrawlFrontier:
         ``wait``: seconds until it can be looked up again.
         """
         given_up = self.frontier.name_failed(key, CLOCK(), error, wait, is_final=is_final)
-        self._take_dropped()
+        self.take_dropped()
         return given_up
 
     def name_missing(self, key: str, error: str) -> None:
         """Learn that the name of the server ``key`` does not exist."""
         self.frontier.name_missing(key, error)
-        self._take_dropped()
+        self.take_dropped()
 
     def last_error(self, key: str) -> str | None:
         """Why the server failed, in words, since its last answer."""
@@ -461,7 +436,7 @@ class CrawlFrontier:
         server = self.frontier.servers.robots_failed(key, CLOCK(), retry_after, error)
         if server.robots_failures >= max_failures > 0:
             self.frontier.give_up(key)
-        self._take_dropped()
+        self.take_dropped()
         return inf if server.given_up else server.ready_at
 
 

@@ -13,7 +13,6 @@ from crawlproject.engine import stats_of
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.seen import SeenOptions
 from crawlproject.seen.fingerprint import bytes_fingerprint, server_part, url_fingerprint
-from crawlproject.storage.seen_file import FILE_NAME, SeenFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,13 +46,10 @@ STATS = {
 
 
 class SeenDupeFilter(BaseDupeFilter):
-    """``DUPEFILTER_CLASS`` that uses the seen-set; works with any scheduler.
+    """``DUPEFILTER_CLASS`` of the frontier's scheduler, which stores the keys (``use_store``).
 
     The key of a plain GET is its canonical URL, so that all spellings of a page's URL are equal.  The key of any other
     request is Scrapy's request fingerprint, as is that of every request in a project with its own fingerprinter.
-
-    With JOBDIR the file ``seen.keys`` there keeps the keys between runs, unless the scheduler stores them
-    (``use_store``).
     """
 
     def __init__(
@@ -68,7 +64,6 @@ class SeenDupeFilter(BaseDupeFilter):
         self.canonicalizer = canonicalizer
         self._options = options
         self.seen = self._options.in_memory()
-        self._file = None if self._options.directory is None else SeenFile(self._options.directory / FILE_NAME)
         self._by_urls: SeenSet | None = None  # ``seen``, if it may be asked for URLs: nothing else needs their keys
         self._record: ExactStore | None = None  # stores the keys of a Bloom filter
         self._withheld: set[int] = set()  # seen, but not in the store
@@ -82,7 +77,7 @@ class SeenDupeFilter(BaseDupeFilter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Settings: ``FRONTIER_SEEN_*``, ``JOBDIR``, ``FRONTIER_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
+        """Settings: ``FRONTIER_SEEN_*``, ``FRONTIER_DROP_PARAMETERS``, ``DUPEFILTER_DEBUG``,
         ``REQUEST_FINGERPRINTER_CLASS``."""
         assert crawler.request_fingerprinter is not None
         return cls(
@@ -97,13 +92,12 @@ class SeenDupeFilter(BaseDupeFilter):
         """Use the exact store of keys of a scheduler that stores the frontier itself. Call it before ``open``.
 
         ``server_part``: URL -> the part of its key above the low 64 bits, which all keys of its server share.
-        None: no key outlives the run, even with JOBDIR.  With ``FRONTIER_SEEN_SET = "bloom"`` the store is written and
+        None: no key outlives the run.  With ``FRONTIER_SEEN_SET = "bloom"`` the store is written and
         not searched: keys and queue are stored together, so that no URL is marked as seen without being queued.  The
         filter is filled from the store: O(keys), 9 s for a million.
         """
         if self._is_open or len(self.seen):
             raise RuntimeError("the store of a seen-set cannot be changed once it is in use")
-        self._file = None
         if store is None:
             return
         self._server_part = server_part
@@ -116,21 +110,14 @@ class SeenDupeFilter(BaseDupeFilter):
         self._record = store
 
     def open(self) -> None:
-        """Read the keys of earlier runs. O(keys): 2 s for a million URLs, 9 s with ``FRONTIER_SEEN_SET = "bloom"``."""
-        if self._file is not None:
-            for keys in self._file.open():
-                self.seen.fill(keys)
-            if len(self.seen):
-                logger.info("%s: %d URLs seen in earlier runs", self._file.path, len(self.seen))
+        """From now on the store cannot be changed."""
         self._is_open = True
 
     def close(self, reason: str) -> None:
-        """Close the file. Stats: ``seen/urls``, ``seen/store_lookups``, …: the counts of the seen-set."""
+        """Stats: ``seen/urls``, ``seen/store_lookups``, …: the counts of the seen-set."""
         self._is_open = False
         for name, count in self.seen.counts().items():
             self._stats.set_value(STATS[name], count)
-        if self._file is not None:
-            self._file.close()
 
     def request_seen(self, request: Request) -> bool:
         """Whether an equal request was seen before; marks it as seen.
@@ -181,8 +168,6 @@ class SeenDupeFilter(BaseDupeFilter):
             new = iter(self._add_new([key for key in keys if key not in self._withheld]))
             return [key not in self._withheld and next(new) for key in keys]
         answers = self.seen.add_new(keys)
-        if self._is_open and self._file is not None:
-            self._file.append(compress(keys, answers))
         if self._record is not None:
             self._record.add(list(compress(keys, answers)))
         return answers

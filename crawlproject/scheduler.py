@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -17,7 +16,7 @@ from crawlproject.backends.choice import open_backend
 from crawlproject.backends.protocol import Host
 from crawlproject.clock import CLOCK
 from crawlproject.compat import robots_parsed
-from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
+from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.discovery.checked_quality import checked
 from crawlproject.discovery.discovery import Discovery, DiscoveryPorts
 from crawlproject.discovery.page_limits import live_limits
@@ -74,7 +73,6 @@ if TYPE_CHECKING:
     from crawlproject.backends.protocol import Exchange
     from crawlproject.frontier.dispatch import Start
     from crawlproject.frontier.server import Server
-    from crawlproject.urls.fates import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -121,12 +119,16 @@ class FrontierScheduler(BaseScheduler):
         is_ours = isinstance(self.dupefilter, SeenDupeFilter)  # any other filters requests only; links need a seen-set
         self._seen = self.dupefilter if is_ours else SeenDupeFilter.from_crawler(crawler)
         self._log = None if options.crawl_log is None else CrawlLog(options.crawl_log)
-        self._fates = Fates(self._stats.inc_value, self._keep_fate, None if self._log is None else self._log.add)
+        self._fates = Fates(
+            self._stats.inc_value,
+            lambda what, outcome: self._backend.keep_fate(what, outcome),
+            None if self._log is None else self._log.add,
+        )
         canonical = self._seen.canonicalizer.canonical
         self._ends = RequestEnds(crawler, self._fates, canonical, lambda entry: self._backend.is_link(entry))
         host = Host(
             self._alarm.ring,
-            self._receive,
+            lambda entries: self._discovery.receive(entries),
             self._servers_came,
             self._close_connections,
             self._fates,
@@ -145,16 +147,17 @@ class FrontierScheduler(BaseScheduler):
             self._backend,
             DiscoveryPorts(quality, self._queued, self._enqueue_received, self._refuse, self._fates, limits),
         )
-        ports = CrawlPorts(
-            self._discovery,
-            self._backend,
-            self._alarm.ring,
-            self._take_dropped,
-            lambda: len(self._seen.seen),
-            self._fates,
-            limits,
+        self.crawl = CrawlFrontier(
+            dispatcher=dispatcher,
+            intake=self._discovery,
+            store=self._backend,
+            wake=self._alarm.ring,
+            take_dropped=self._take_dropped,
+            urls_seen=lambda: len(self._seen.seen),
+            fates=self._fates,
+            limits=limits,
+            by_ip=options.group == "ip",
         )
-        self.crawl = CrawlFrontier(dispatcher, ports, by_ip=options.group == "ip")
 
     @classmethod
     @starting(StoreError)
@@ -243,14 +246,6 @@ class FrontierScheduler(BaseScheduler):
         """Number of queued requests. O(1)."""
         return len(self.crawl)
 
-    #: Scrapy's scheduler has two queues, whose lengths ``est()`` shows in its telnet console.
-    dqs = None
-
-    @property
-    def mqs(self) -> CrawlFrontier:
-        """All that is queued."""
-        return self.crawl
-
     def enqueue_request(self, request: Request) -> bool:
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 
@@ -275,9 +270,7 @@ class FrontierScheduler(BaseScheduler):
         entry = self._entries.entry(request, gain=self._entries.gain(request, page, is_known=False))
         if self._discovery.is_refused(entry):
             request.meta[GIVEN_UP], request.meta[KEEP] = Reason.EXCLUDED, False
-            entry = self._backend.not_queued(entry, request)
-            self.crawl.unsent.append((request, entry))
-            self._count("enqueued", 1, entry)
+            self._fail_unsent(request, entry)
             self._alarm.ring()
             return True
         try:
@@ -286,11 +279,17 @@ class FrontierScheduler(BaseScheduler):
         except ValueError as error:  # its URL has no host: let the downloader fail it, as with Scrapy's scheduler
             self._fates.note(request, Ending(Reason.MALFORMED, note=str(error)))
             logger.warning("Request cannot be scheduled: %s: %s", request, error)
-            entry = self._backend.not_queued(entry, request)
-            self.crawl.unsent.append((request, entry))
-        self._count("enqueued", 1, entry)
+            self._fail_unsent(request, entry)
+        else:
+            self._count("enqueued", 1, entry)
         self._take_dropped()
         return True
+
+    def _fail_unsent(self, request: Request, entry: Entry) -> None:
+        """Let ``request`` fail without being queued or sent."""
+        entry = self._backend.not_queued(entry, request)
+        self.crawl.unsent.append((request, entry))
+        self._count("enqueued", 1, entry)
 
     def _enqueue_received(self, request: Request) -> bool:
         is_new = self.enqueue_request(request)
@@ -304,7 +303,11 @@ class FrontierScheduler(BaseScheduler):
             request = request.replace(meta=meta) if START in request.meta else request
         payload = self._backend.pack_to_send(request)
         if payload is None:
-            self._fail_unserializable(request)
+            if not self._has_failed:
+                self._has_failed = True
+                logger.warning("Requests to other workers fail, as they cannot be serialized: first %s", request)
+            request.meta[GIVEN_UP] = Reason.UNSERIALIZABLE
+            self._fail_unsent(request, Entry(request.url, payload=request))
             return True
         url = self._seen.url_of(request) if self._is_filtered(request) and self._seen is self.dupefilter else None
         if url is not None and not exchange.unsent((url,))[0]:
@@ -314,15 +317,6 @@ class FrontierScheduler(BaseScheduler):
         self._stats.inc_value("scheduler/enqueued")
         self._stats.inc_value("scheduler/enqueued/sent")
         return True
-
-    def _fail_unserializable(self, request: Request) -> None:
-        if not self._has_failed:
-            self._has_failed = True
-            logger.warning("Requests to servers of other workers fail, as they cannot be serialized: first %s", request)
-        request.meta[GIVEN_UP] = Reason.UNSERIALIZABLE
-        entry = self._backend.not_queued(Entry(request.url, payload=request), request)
-        self.crawl.unsent.append((request, entry))
-        self._count("enqueued", 1, entry)
 
     def _is_filtered(self, request: Request) -> bool:
         """Whether ``request`` is dropped if an equal one was seen.
@@ -488,15 +482,7 @@ class FrontierScheduler(BaseScheduler):
         if not dropped:
             return
         for entry in dropped:
-            server = self._frontier.server(server_key(entry.url))
-            reason = _reason_of(server)
-            request = None if self._backend.is_link(entry) else self._read(entry)
-            if request is not None:
-                request.meta[GIVEN_UP] = reason
-                request.meta[KEEP] = reason.stays
-                self.crawl.unsent.append((request, entry))
-            else:
-                self._leave(entry, reason)
+            self._refuse(entry, _reason_of(self._frontier.server(server_key(entry.url))))
         self._alarm.ring()
 
     def _refuse(self, entry: Entry, reason: Reason, request: Request | None = None) -> None:
@@ -506,23 +492,19 @@ class FrontierScheduler(BaseScheduler):
             return
         try:
             request = request or self._entries.read(entry)
-        except SpiderMissingError:
-            self._leave(entry, Reason.SPIDER_MISSING)
+        except SpiderMissingError:  # nobody has its errback
+            reason = Reason.SPIDER_MISSING
+        if request is None:
+            self._leave(entry, reason)
             return
-        if request is not None:
-            request.meta[GIVEN_UP], request.meta[KEEP] = reason, False
-            self.crawl.unsent.append((request, entry))
-            self._alarm.ring()
+        request.meta[GIVEN_UP], request.meta[KEEP] = reason, reason.stays
+        self.crawl.unsent.append((request, entry))
+        self._alarm.ring()
 
     def _drop_more(self) -> None:
         self._next_drop = None
         self._take_dropped()
         self._alarm.ring()  # it may have been the end of the crawl
-
-    def _read(self, entry: Entry) -> Request | None:
-        with suppress(SpiderMissingError):  # nobody has its errback
-            return self._entries.read(entry)
-        return None
 
     def _leave(self, entry: Entry, reason: Reason) -> None:
         """Send no request for ``entry``, which stays in the store if ``reason`` says so."""
@@ -530,23 +512,13 @@ class FrontierScheduler(BaseScheduler):
             self._fates.dropped(entry.url, reason)
             self._backend.unwanted(entry)
         else:
-            self._drop(entry, reason)
-
-    def _drop(self, entry: Entry, reason: Reason) -> None:
-        """Remove a link that will not be fetched from frontier and backend."""
-        self._frontier.acknowledge(entry)
-        self._backend.dropped(entry, reason)
-
-    def _keep_fate(self, what: Request | str, outcome: Outcome) -> None:
-        self._backend.keep_fate(what, outcome)
+            self._frontier.acknowledge(entry)
+            self._backend.dropped(entry, reason)
 
     def _callback_failed(self, response: Response | Failure) -> None:
         request = getattr(response, "request", None)
         if request is not None and (ending := self._fates.noted(request)) is not None:
             self._fates.note(request, ending._replace(reason=Reason.CALLBACK_FAILED))
-
-    def _receive(self, entries: Sequence[Entry]) -> Iterator[None]:
-        return self._discovery.receive(entries)
 
     def _servers_came(self, keys: Sequence[str]) -> None:
         self._discovery.servers_came(keys)

@@ -34,7 +34,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import POLICIES, Dispatcher, Entry, Frontier, Measurement
-from crawlproject.simulation.record import NO_WAIT
+from crawlproject.simulation.crawl import NO_WAIT
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore

@@ -86,9 +86,9 @@ def budgets(path: Path, webs: int = 3) -> None:
     """Draw ``budgets.svg``: quality of the first tenth and of the first 30% of the pages, by choosiness."""
     from crawlproject.frontier.budgets import Limits
     from crawlproject.simulation import experiment, tradeoff
-    from crawlproject.simulation.record import CrawlOptions
+    from crawlproject.simulation.crawl import CrawlOptions
+    from crawlproject.simulation.experiment import Experiment
     from crawlproject.simulation.synthetic import SyntheticSpec
-    from crawlproject.simulation.trial import Experiment
 
     found: dict[str, list[tradeoff.Line]] = {}
     specs = tuple(SyntheticSpec(500, 10_000, seed) for seed in range(1, webs + 1))

@@ -16,7 +16,6 @@ from scrapy.settings import default_settings
 
 from crawlproject.monitor.stat_names import SECTIONS
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES
-from crawlproject.options.project_rules import PRESETS
 
 SETTINGS_START = """\
 # Settings
@@ -24,11 +23,11 @@ SETTINGS_START = """\
 <!-- Made by scripts/reference.py from crawlproject/options/. -->
 
 ```console
-$ scrapy crawl web -a seeds=https://example.org -s FRONTIER_PRESET=gentle -s FRONTIER_MAX_PAGES=100
+$ scrapy crawl web -a seeds=https://example.org -s FRONTIER_DELAY_FACTOR=10 -s FRONTIER_MAX_PAGES=100
 ```
 
 Set these like any Scrapy setting: in `settings.py`, in `custom_settings`, or with `-s NAME=VALUE`. A wrong value or a
-misspelt name stops the crawl at the start, with one line that names it. Scrapy's own settings are checked as well.
+misspelt name stops the crawl at the start, with one line that names it.
 """
 
 STATS_START = """\
@@ -76,22 +75,7 @@ def settings() -> str:
         title = re.sub(r"(Options|Settings)$", "", family.__name__)
         lines = [f"- `{name}`{default(name, family.defaults())}: {text}" for name, text in meanings(family)]
         parts.append(f"\n## {title}\n\n" + "\n".join(lines) + "\n")
-    return "".join(parts) + presets()
-
-
-def presets() -> str:
-    """What each preset sets."""
-    names = {name: None for preset in PRESETS.values() for name in preset}
-    rows = [f"| `{name}` | " + " | ".join(preset_value(preset, name) for preset in PRESETS) + " |" for name in names]
-    head = "| setting | " + " | ".join(f"`{preset}`" for preset in PRESETS) + " |\n|---" + "|---" * len(PRESETS) + "|\n"
-    intro = "Values set by the project, the spider or the command line take precedence.\n\n"
-    return f"\n## Presets\n\n{intro}{head}" + "\n".join(rows) + "\n"
-
-
-def preset_value(preset: str, name: str) -> str:
-    """The value with ``preset``."""
-    value = PRESETS[preset].get(name, DEFAULTS[name])
-    return f"`{value}`" if isinstance(value, str) else f"{value:g}"
+    return "".join(parts)
 
 
 def stats() -> str:

@@ -28,12 +28,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawlproject.frontier import POLICIES
-from crawlproject.simulation.crawl import simulate
-from crawlproject.simulation.experiment import KnownWorth, in_parallel, run
+from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.experiment import COMPARED, Experiment, KnownWorth, in_parallel, run
 from crawlproject.simulation.metrics import Curve
-from crawlproject.simulation.record import CrawlOptions
 from crawlproject.simulation.synthetic import SyntheticSpec, build
-from crawlproject.simulation.trial import COMPARED, Experiment
 from testbed.bench import command_line
 from testbed.crawl import crawl_web
 from testbed.web import WebSpec

@@ -13,10 +13,9 @@ import numpy as np
 
 from crawlproject.frontier import POLICIES
 from crawlproject.frontier.dispatch import LINGER
-from crawlproject.simulation.crawl import simulate
+from crawlproject.simulation.crawl import NO_WAIT, CrawlOptions, simulate
 from crawlproject.simulation.experiment import KnownWorth
 from crawlproject.simulation.metrics import Curve
-from crawlproject.simulation.record import NO_WAIT, CrawlOptions
 from crawlproject.simulation.web import FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, SimulatedWeb, compressed, sources_of
 from testbed.crawl import area, crawl_web
 from testbed.web import graph

@@ -156,13 +156,19 @@ def no_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def root_logger() -> Iterator[None]:
-    """A Scrapy command that a test runs in this process logs to that test's stream only; its token is its own."""
+    """A Scrapy command that a test runs in this process logs to that test's stream only."""
     root = logging.getLogger()
     level = root.level
     yield
-    os.environ.pop("CRAWLPROJECT_TOKEN", None)
     _uninstall_scrapy_root_handler()
     root.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def own_token() -> Iterator[None]:
+    """The token that ``scrapy workers`` puts into the environment for its workers is that of one test."""
+    yield
+    os.environ.pop("CRAWLPROJECT_TOKEN", None)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from crawlproject.backends.protocol import Backend, Host
-from crawlproject.crawl_frontier import CrawlFrontier, CrawlPorts
+from crawlproject.crawl_frontier import CrawlFrontier
 from crawlproject.frontier import Dispatcher
 from crawlproject.frontier.live_limits import LiveLimits
 from crawlproject.urls.fates import Fates
@@ -19,6 +19,8 @@ def unconnected(dispatcher: Dispatcher | None = None) -> CrawlFrontier:
     """The frontier of ``dispatcher``, or of none."""
     seen = SimpleNamespace(use_store=lambda _: None)
     store = Backend(*cast("Any", (None, None, None, seen)), NO_HOST)
-    ports = CrawlPorts(cast("Any", None), store, lambda: None, lambda: None, lambda: 0, Fates(), LiveLimits({}))
     given = dispatcher or cast("Any", SimpleNamespace(frontier=SimpleNamespace(servers=()), max_sessions=1))
-    return CrawlFrontier(given, ports, by_ip=False)
+    intake = cast("Any", None)
+    return CrawlFrontier(
+        given, intake, store, lambda: None, lambda: None, lambda: 0, Fates(), LiveLimits({}), by_ip=False
+    )

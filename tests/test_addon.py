@@ -5,12 +5,10 @@ import warnings
 from typing import Any
 
 import pytest
-from scrapy import Spider
 from scrapy.core.downloader.handlers.ftp import FTPDownloadHandler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import ScrapyDeprecationWarning
 from scrapy.settings import Settings
 from scrapy.utils.conf import build_component_list
 from scrapy.utils.misc import load_object
@@ -68,15 +66,11 @@ def test_places_of_the_downloader_middlewares() -> None:
     assert sorted((f"{name}Middleware" for name in expected), key=names.index) == [f"{n}Middleware" for n in expected]
 
 
-def test_place_of_the_spider_middleware() -> None:
-    """It stands before all of Scrapy's that look at requests, so that they need not look at links."""
+def test_components_stand_among_scrapys() -> None:
+    """Links are taken before Scrapy's middlewares look at requests; extensions are gone where the project says so."""
     names = [component.__name__ for component in components(with_addon(), "SPIDER_MIDDLEWARES")]
     for name in ("HttpErrorMiddleware", "RefererMiddleware", "UrlLengthMiddleware", "DepthMiddleware"):
         assert names.index(name) < names.index(LinksMiddleware.__name__)
-
-
-def test_monitor_is_an_extension() -> None:
-    """Beside Scrapy's own, and gone where the project says so."""
     assert LoadMonitor in components(with_addon(), "EXTENSIONS")
     assert LoadMonitor not in components(with_addon({"EXTENSIONS": {LoadMonitor: None}}), "EXTENSIONS")
 
@@ -96,15 +90,11 @@ def test_choice_of_the_project_wins(name: str, value: Any, priority: str) -> Non
 
 
 def test_download_handlers_of_the_project_win() -> None:
-    """For the schemes it names, also to switch one off; the others are set."""
+    """For the schemes it names; ftp is off otherwise: its handler would connect wherever a server says."""
     settings = with_addon({"DOWNLOAD_HANDLERS": {"https": None, "ftp": FTPDownloadHandler}})
     assert settings["DOWNLOAD_HANDLERS"]["https"] is None
     assert settings["DOWNLOAD_HANDLERS"]["ftp"] is FTPDownloadHandler
     assert load_object(settings["DOWNLOAD_HANDLERS"]["http"]) is FrontierDownloadHandler
-
-
-def test_ftp_is_off_unless_the_project_switches_it_on() -> None:
-    """Its handler would connect wherever a server says."""
     assert with_addon({})["DOWNLOAD_HANDLERS"]["ftp"] is None
 
 
@@ -142,31 +132,28 @@ def test_settings_of_the_project_are_left_as_they_are() -> None:
     assert middlewares == {stats: 5}
 
 
+def downloader(settings: Settings) -> Any:
+    """Of a crawl with ``settings``."""
+    crawler = get_crawler()
+    crawler.settings = settings
+    made = load_object(settings["DOWNLOADER"])(crawler)
+    made.close()
+    return made
+
+
 def delay_and_jitter(settings: Settings) -> tuple[float, float]:
     """Of the downloader's slots for hosts that have none in ``DOWNLOAD_SLOTS``."""
-    crawler = get_crawler()
-    crawler.settings = settings
-    downloader = load_object(settings["DOWNLOADER"])(crawler)
-    downloader.close()
-    return downloader._delay, downloader._jitter
-
-
-def concurrency(settings: Settings) -> int:
-    """The requests that the downloader takes; 0: any number."""
-    crawler = get_crawler()
-    crawler.settings = settings
-    downloader = load_object(settings["DOWNLOADER"])(crawler)
-    downloader.close()
-    return int(downloader.total_concurrency)
+    made = downloader(settings)
+    return made._delay, made._jitter
 
 
 def test_default_concurrency_of_scrapy_is_no_limit() -> None:
     """Yet the setting is as it was: scrapy-playwright would open no page with 0."""
     settings = with_addon({})
-    assert concurrency(settings) == 0
+    assert downloader(settings).total_concurrency == 0
     assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
-    assert concurrency(with_addon({"DOWNLOADER": "scrapy.core.downloader.Downloader"})) == 0
-    assert concurrency(with_addon({"CONCURRENT_REQUESTS": 7})) == 7
+    assert downloader(with_addon({"DOWNLOADER": "scrapy.core.downloader.Downloader"})).total_concurrency == 0
+    assert downloader(with_addon({"CONCURRENT_REQUESTS": 7})).total_concurrency == 7
 
 
 @pytest.mark.parametrize("priority", ["project", "spider", "cmdline"])
@@ -187,22 +174,10 @@ def test_jitter_of_the_project_holds(jitter: float) -> None:
 def test_limits_stay_with_a_scheduler_of_the_project() -> None:
     """Under another scheduler there is no frontier that could keep them."""
     settings = with_addon({"SCHEDULER": STOCK_SCHEDULER, "DOWNLOAD_DELAY": 1.5})
-    assert settings["DOWNLOADER"] == Settings()["DOWNLOADER"]
+    for name in ("DOWNLOADER", "DUPEFILTER_CLASS"):
+        assert settings[name] == Settings()[name]
     assert settings.getfloat("DOWNLOAD_DELAY") == 1.5
     assert settings.getint("CONCURRENT_REQUESTS") == Settings().getint("CONCURRENT_REQUESTS")
-
-
-def test_download_delay_attribute_of_a_spider_is_taken_over() -> None:
-    """Scrapy would give it to the downloader, where it holds a connection while it waits."""
-
-    class SlowSpider(Spider):
-        name = "slow"
-        download_delay = 3
-
-    with pytest.warns(ScrapyDeprecationWarning, match="download_delay"):
-        settings = get_crawler(SlowSpider, {"ADDONS": ADDONS, "DOWNLOAD_DELAY": 1, "DOWNLOAD_HANDLERS": {}}).settings
-    assert settings.getfloat("FRONTIER_REQUEST_DELAY") == settings.getfloat("DOWNLOAD_DELAY") == 3
-    assert delay_and_jitter(settings) == (0, 0)
 
 
 @pytest.mark.parametrize(("name", "value"), [("delay", "long"), ("concurrency", 0)])

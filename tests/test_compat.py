@@ -19,7 +19,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject import compat
 from crawlproject.download.downloader import ActiveRequests
-from crawlproject.options.scrapy_values import ADDON
+from crawlproject.options.project_rules import ADDON
 from tests.processes import HUNG
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,7 +71,7 @@ OTHER_VERSION = """
 """
 
 
-@pytest.mark.parametrize(("major", "minor"), [(2, 13), (2, 21), (3, 0)])
+@pytest.mark.parametrize(("major", "minor"), [(2, 13), (2, 21)])
 def test_other_versions_of_scrapy_are_refused_in_one_line(major: int, minor: int, tmp_path: Path) -> None:
     """Where the add-on is used; commands of Scrapy work without it."""
     program = textwrap.dedent(OTHER_VERSION.format(major=major, minor=minor))
@@ -104,12 +104,8 @@ def test_the_tls_context_is_by_the_settings_of_scrapy(settings: dict[str, Any], 
     assert (context.verify_mode is ssl.CERT_REQUIRED) is verifies
     assert bool(context.options & 0x4) is not verifies
     assert context.minimum_version in (least, ssl.create_default_context().minimum_version)
-
-
-def test_an_unknown_version_of_tls_is_refused() -> None:
-    """With the setting and the value."""
     with pytest.raises(ValueError, match="DOWNLOAD_TLS_MAX_VERSION='TLSv9'"):
-        compat.tls_context(Settings({"DOWNLOAD_TLS_MAX_VERSION": "TLSv9"}))
+        compat.tls_context(Settings({**settings, "DOWNLOAD_TLS_MAX_VERSION": "TLSv9"}))
 
 
 def test_active_requests_note_the_end_however_they_leave() -> None:

@@ -16,7 +16,6 @@ ENGINE = ("engine.py", "compat.py")
 #: Objects of libraries that take these values in no other way, and what the trap guard notes about a page and a server.
 EXCEPTIONS = {
     "backends/start_urls.py self._spider": "a spider of scrapy-redis would ask Redis itself, and block",
-    "commands/frontier.py opts": "argparse's result, which Scrapy hands over to be completed",
     "discovery/skipped_files.py server": "made when the first file is seen: few servers have any",
     "discovery/trap_guard.py page": "of the trap guard",
     "discovery/trap_guard.py server.guard": "of the trap guard",

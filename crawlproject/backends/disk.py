@@ -20,7 +20,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.engine import end_crawl, stats_of
 from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.workers import WORKERS_LOCK
+from crawlproject.options.redis import WORKERS_LOCK
 from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
 from crawlproject.requests.link_request import link_failed

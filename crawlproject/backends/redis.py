@@ -23,9 +23,8 @@ from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier, frontier_of
 from crawlproject.engine import end_crawl, is_closing, is_starting
 from crawlproject.frontier.quality import LinkQuality
-from crawlproject.options.console import ConsoleOptions
-from crawlproject.options.redis import RedisOptions
-from crawlproject.options.workers import common_settings
+from crawlproject.options.monitor import ConsoleOptions
+from crawlproject.options.redis import RedisOptions, common_settings
 from crawlproject.signals import session_abandoned
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.errors import StoreError

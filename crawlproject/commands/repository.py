@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.log import configure_logging
 
-from crawlproject.commands.described import Described, server_option
+from crawlproject.commands.described import Described
 from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
@@ -36,56 +36,43 @@ class Command(Described, ScrapyCommand):
     usage = "[options] <ls [DIR] | get URL [DIR] | index [DIR]>"
     summary = "List and get the pages stored by a crawl"
     explanation = (
-        "ls: list pages, or files. get URL: print the body of the newest page of this URL, decoded."
+        "ls: list pages. get URL: print the body of the newest page of this URL, decoded."
         " index: create or complete the index of a directory of WARC files. DIR defaults to FRONTIER_REPOSITORY_DIR."
     )
 
     def add_options(self, parser: ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument("--dir", help="the repository's directory")
         parser.add_argument("--server", help="ls: only these servers: scheme://host[:port], host, .domain")
         parser.add_argument("--status", type=int, help="ls: only pages with this HTTP status")
         parser.add_argument("--limit", type=int, metavar="N", help="ls: maximum number of pages")
-        parser.add_argument("--files", action="store_true", help="ls: the WARC files instead of the pages")
-        parser.add_argument("--headers", action="store_true", help="get: print the HTTP headers first")
         parser.add_argument("--raw", action="store_true", help="get: print the body as received, without decoding")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.options.warc import RepositorySettings
+        from crawlproject.options.records import RepositorySettings
 
         assert self.settings is not None
         with command_needs_extra("repository", "repository"):
             from crawlproject.repository import PageIndex, RepositoryError, reindex
         configure_logging(self.settings)
         action, *rest = args or [""]
-        if action not in ACTIONS:
-            raise UsageError(f"expected {', '.join(ACTIONS)}, got {action or 'nothing'}", print_help=False)
-        if len(rest) < ACTIONS[action] or len(rest) > ACTIONS[action] + 1:
-            raise UsageError(f"{action}: expected {'a URL and ' * ACTIONS[action]}a directory", print_help=False)
-        try:
-            configured = RepositorySettings.from_settings(self.settings).directory
-        except ValueError as error:
-            raise UsageError(str(error), print_help=False) from error
-        directory = next(filter(None, (*rest[ACTIONS[action] :], opts.dir, configured)), None)
-        if directory is None:
+        if action not in ACTIONS or not ACTIONS[action] <= len(rest) <= ACTIONS[action] + 1:
+            raise UsageError(f"expected {self.usage}", print_help=False)
+        urls, given = rest[: ACTIONS[action]], rest[ACTIONS[action] :]
+        configured = RepositorySettings.from_settings(self.settings).directory
+        if not given and configured is None:
             raise UsageError("no directory given, and FRONTIER_REPOSITORY_DIR is not set", print_help=False)
+        directory = Path(given[0] if given else configured or "")
         try:
             if action == "index":
-                logger.info("Files read: %d, pages found: %d", *reindex(Path(directory)))
+                logger.info("Files read: %d, pages found: %d", *reindex(directory))
                 return
-            with PageIndex(Path(directory), read_only=True) as index:
-                self._read(action, index, Path(directory), opts, *rest[: ACTIONS[action]])
-        except RepositoryError as error:
+            with PageIndex(directory, read_only=True) as index:
+                if action == "get":
+                    self._get(index, directory, urls[0], opts)
+                else:
+                    sys.stdout.writelines(_lines(islice(_rows(index, opts), opts.limit)))
+        except (RepositoryError, ValueError) as error:
             self.fail(str(error))
-
-    def _read(self, action: str, index: PageIndex, directory: Path, opts: Namespace, url: str = "") -> None:
-        if action == "get":
-            self._get(index, directory, url, opts)
-        elif opts.files:
-            sys.stdout.writelines(_files(index, directory))
-        else:
-            rows = _rows(index, opts)
-            sys.stdout.writelines(_lines(islice(rows, opts.limit)))
 
     def _get(self, index: PageIndex, directory: Path, url: str, opts: Namespace) -> None:
         from crawlproject.repository.reading import decoded
@@ -102,8 +89,6 @@ class Command(Described, ScrapyCommand):
         except (OSError, ValueError) as error:
             self.fail(f"{url}: {error}")
             return
-        if opts.headers:
-            sys.stdout.buffer.write(message.head + b"\r\n\r\n")
         sys.stdout.buffer.write(body)
         sys.stdout.flush()
 
@@ -124,38 +109,23 @@ def _message(index: PageIndex, directory: Path, row: PageRow) -> Message:
 
 
 def _rows(index: PageIndex, opts: Namespace) -> Iterator[PageRow]:
-    from crawlproject.urls import server_key
-    from crawlproject.urls.server_key import covers
+    """The pages of a server, or all. Raises ValueError for a wrong name."""
+    from crawlproject.urls.server_key import covers, server_key, server_name
 
-    server = server_option(opts.server) if opts.server else None
-    if server is None or "://" in server:
+    rows = index.rows(status=opts.status)
+    if not opts.server:
+        return rows
+    server = server_name(opts.server.rstrip("/"))
+    if "://" in server:
         return index.rows(server=server, status=opts.status)
-    if opts.server.startswith((".", "*.")):
-        return (row for row in index.rows(status=opts.status) if covers(server, server_key(row.url)))
-    host = f"[{server}]" if server.count(":") > 1 and not server.startswith("[") else server
-    return index.rows(host=host, status=opts.status)
+    return (row for row in rows if covers(server, server_key(row.url)))
 
 
 def _lines(rows: Iterator[PageRow]) -> Iterator[str]:
-
     for row in rows:
         media_type = (row.content_type or "-").partition(";")[0].strip()
         when, status = _iso(row.fetched_at)[:19], row.status or "-"
         yield f"{when}Z {status:>3} {row.record_type:8} {row.length:>9} {media_type} {row.url}\n"
-
-
-def _files(index: PageIndex, directory: Path) -> Iterator[str]:
-    from crawlproject.repository import WarcFiles
-
-    known = index.files()
-    files = WarcFiles(directory)
-    for name in sorted({*known, *(path.name for path in files.finished())}):
-        path = files.path(name)
-        size = path.stat().st_size if path.exists() else 0
-        state = "missing" if not path.exists() else "finished" if path.name == name else "open"
-        complete, pages = known.get(name, (False, 0))
-        note = "" if complete or state == "open" else " (not indexed: scrapy repository index)"
-        yield f"{state:8} {size:>12} bytes {pages:>9} pages {name}{note}\n"
 
 
 def _iso(time: float) -> str:

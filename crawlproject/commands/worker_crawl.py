@@ -9,19 +9,21 @@ import shutil
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.python import global_object_name
 
 from crawlproject.commands.private_redis import PrivateRedis, PrivateRedisError, take_lock
 from crawlproject.commands.worker_processes import Signals, Worker, Workers
 from crawlproject.commands.worker_view import WorkerView, summary
 from crawlproject.monitor.quantities import counted
-from crawlproject.options.scrapy_values import ADDON, has_addon
-from crawlproject.options.workers import WORKERS_LOCK, WorkerSettings
+from crawlproject.options.project_rules import ADDON, has_addon
+from crawlproject.options.redis import WORKERS_LOCK, WorkerSettings
 from crawlproject.workers.keys import Keys
 
 if TYPE_CHECKING:
@@ -64,11 +66,8 @@ class WorkerCrawl:
             with ExitStack() as stack:
                 is_well = self._crawl(count, directory, stack)
         finally:
-            if job is None and is_well:
+            if job is None and (is_well or not any(directory.iterdir())):  # else the logs say why
                 shutil.rmtree(directory, ignore_errors=True)
-            elif job is None:
-                with suppress(OSError):  # not empty: the logs say why
-                    directory.rmdir()
         return is_well
 
     def _console_link(self) -> str | None:
@@ -124,14 +123,12 @@ class WorkerCrawl:
             view.watch(client, pids)
             return True
 
-        view.begin(client)
         start = time.monotonic()
         is_well = Workers(workers, signals, view.show, watch).run()
         sums = joint_stats([stats for worker in workers if (stats := worker.stats()) is not None])
-        view.show(summary(sums, view.pages(client), count, time.monotonic() - start))
-        deaths = sum(worker.deaths for worker in workers)
-        if deaths:
-            view.show(f"{counted(deaths, 'death')} of workers: their items, requests and bytes are missing in the sums")
+        view.show(summary(sums, count, time.monotonic() - start))
+        if deaths := sum(worker.deaths for worker in workers):
+            view.show(f"{counted(deaths, 'death')} of workers: their pages, items and bytes are missing in the sums")
         if (reports := self._parsed.report or job) is not None:
             _report(reports, view)
         if not is_well and job is None:
@@ -144,31 +141,21 @@ def _report(directory: Path, view: WorkerView) -> None:
     from crawlproject.monitor.report.joint import worker_directories
     from crawlproject.monitor.report.page import write_report
 
-    if not worker_directories(directory):
-        return  # none has started
-    try:
-        made = write_report(directory)
-    except (OSError, ValueError) as error:
-        view.show(f"no report: {error}")
-        return
-    for problem in made.problems:
-        view.show(problem)
-    view.show(f"report: {made.path}")
+    if worker_directories(directory):  # else none has started
+        try:
+            made = write_report(directory)
+        except (OSError, ValueError) as error:
+            view.show(f"no report: {error}")
+        else:
+            view.show("\n".join([*made.problems, f"report: {made.path}"]))
 
 
 def _check_settings(settings: BaseSettings, parsed: WorkerSettings) -> None:
     """Raise UsageError if workers with these settings would not share one crawl."""
     if not has_addon(settings):
         raise UsageError(f"ADDONS: workers share nothing without {ADDON}", print_help=False)
-    if parsed.backend not in (None, "redis"):
-        raise UsageError(
-            f"FRONTIER_BACKEND={parsed.backend!r}: workers share a crawl only with 'redis'", print_help=False
-        )
     if parsed.job and (parsed.job / "frontier").exists():
-        raise UsageError(
-            f"JOBDIR={str(parsed.job)!r}: holds a crawl of one process (scrapy crawl); name another directory",
-            print_help=False,
-        )
+        raise UsageError(f"JOBDIR={str(parsed.job)!r}: holds a crawl of one process (scrapy crawl)", print_help=False)
 
 
 def _with_seed_file(arguments: Mapping[str, str], directory: Path) -> Mapping[str, str]:
@@ -191,10 +178,6 @@ def _locked(directory: Path) -> Iterator[None]:
         yield
 
 
-#: Suffixes that follow the one of the format.
-_COMPRESSED = frozenset((".gz", ".bz2", ".xz", ".zst", ".lz4"))
-
-
 def numbered(uri: str, number: int) -> str:
     """A file of worker ``number``, also as a URI.
 
@@ -202,16 +185,8 @@ def numbered(uri: str, number: int) -> str:
     ('out/pages-2.jsonl.gz', 's3://bucket/%(name)s-2')
     """
     folder, slash, name = uri.rpartition("/")
-    stem, suffix = _split(name)
-    if suffix in _COMPRESSED:
-        stem, format_suffix = _split(stem)
-        suffix = format_suffix + suffix
-    return f"{folder}{slash}{stem}-{number}{suffix}"
-
-
-def _split(name: str) -> tuple[str, str]:
-    stem, dot, suffix = name.rpartition(".")
-    return (stem, dot + suffix) if stem else (name, "")
+    stem, dot, suffix = name.partition(".") if not name.startswith(".") else (name, "", "")
+    return f"{folder}{slash}{stem}-{number}{dot}{suffix}"
 
 
 @dataclass(frozen=True)
@@ -229,21 +204,15 @@ class WorkerOptions:
     #: ``REDIS_URL`` of a private server; None: the settings name one.
     redis_url: str | None = None
 
-    def log(self, number: int) -> Path:
-        path = self.parsed.log_file
-        return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.log"
-
-    def stats_file(self, number: int) -> Path:
-        """``FRONTIER_MONITOR_STATS_FILE`` of worker ``number``."""
-        path = self.parsed.stats_file
-        return Path(numbered(str(path), number)) if path else self.directory / f"worker-{number}.json"
+    def _file(self, number: int, given: Path | None, suffix: str) -> Path:
+        return Path(numbered(str(given), number)) if given else self.directory / f"worker-{number}{suffix}"
 
     def worker(self, number: int) -> Worker:
         return Worker(
             number,
             lambda again: self.command(number, again=again),
-            self.log(number),
-            self.stats_file(number),
+            self._file(number, self.parsed.log_file, ".log"),
+            self._file(number, self.parsed.stats_file, ".json"),
             self.directory / f"worker-{number}.tmp",
         )
 
@@ -255,7 +224,7 @@ class WorkerOptions:
         command = [sys.executable, "-m", "scrapy", "crawl", self.spider]
         for name, value in self.arguments.items():
             command += ["-a", f"{name}={value}"]
-        for assignment in ("FRONTIER_BACKEND=redis", *self.set, *self._own(number, again=again)):
+        for assignment in (*self.set, "FRONTIER_BACKEND=redis", *self._own(number, again=again)):
             command += ["-s", assignment]
         return command
 
@@ -264,10 +233,10 @@ class WorkerOptions:
         settings, parsed = self.settings, self.parsed
         own = {
             "LOG_FILE": "",  # standard error is the log's file: it gets what Python prints as well
-            "FRONTIER_MONITOR_STATS_FILE": str(self.stats_file(number).resolve()),
+            "FRONTIER_MONITOR_STATS_FILE": str(self._file(number, parsed.stats_file, ".json").resolve()),
         }
         for name in ("LOG_LEVEL", "LOG_ENABLED"):  # -L and --nolog
-            if settings.getpriority(name) == _COMMAND_LINE:
+            if settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]:
                 own[name] = str(settings[name])
         if self.redis_url is not None:
             own["REDIS_URL"] = self.redis_url
@@ -283,7 +252,7 @@ class WorkerOptions:
         if parsed.console_port:
             own["FRONTIER_CONSOLE_PORT"] = str(parsed.console_port + number - 1)
         if feeds := self._feeds(number, again=again):
-            own["FEEDS"] = json.dumps(feeds, default=_name)
+            own["FEEDS"] = json.dumps(feeds, default=global_object_name)
         return [f"{name}={value}" for name, value in own.items()]
 
     def _feeds(self, number: int, *, again: bool) -> dict[str, dict[str, Any]]:
@@ -295,10 +264,3 @@ class WorkerOptions:
             kept = {"overwrite": False} if again and dict(options).get("overwrite") else {}
             feeds[numbered(str(uri), number)] = {**options, **kept}
         return feeds
-
-
-_COMMAND_LINE = 40  # scrapy.settings.SETTINGS_PRIORITIES["cmdline"]
-
-
-def _name(value: Any) -> str:
-    return f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else str(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import time
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -27,11 +25,8 @@ MAX_RESTARTS, RESTART_PERIOD = 5, 600.0
 #: Seconds between the second Ctrl-C and ``kill -9``.
 FORCE_TIME = 10.0
 
-#: Bytes at the end of a log that are searched for the reason why a worker failed; characters shown of it.
-_MAX_TAIL, _MAX_REASON = 65_536, 500
-
-_LOG_LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \[")
-_ERROR = re.compile(_LOG_LINE.pattern + r"[\w.]{1,200}\] (?:ERROR|CRITICAL): ")
+#: Bytes at the end of a log in which its last line is looked for.
+_MAX_TAIL = 4096
 
 _PR_SET_PDEATHSIG = 1
 
@@ -99,25 +94,6 @@ class Signals:
         )
 
 
-class Restarts:
-    """Counts deaths; allows ``MAX_RESTARTS`` new starts in ``RESTART_PERIOD`` seconds."""
-
-    def __init__(self) -> None:
-        self._times: deque[float] = deque()
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def allow(self, now: float) -> bool:
-        """Whether it may be started again; if so, that is counted."""
-        while self._times and now - self._times[0] > RESTART_PERIOD:
-            self._times.popleft()
-        if len(self._times) >= MAX_RESTARTS:
-            return False
-        self._times.append(now)
-        return True
-
-
 @dataclass
 class Worker:
     """One process, and those that replace it when it dies."""
@@ -131,7 +107,8 @@ class Worker:
     #: Its temporary files, deleted when it ends or is started again: one that is killed leaves them behind.
     scratch: Path
     process: subprocess.Popen[bytes] | None = None
-    restarts: Restarts = field(default_factory=Restarts)
+    #: When it was started again, at last.
+    restarts: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS))
     #: Why it failed for good; empty: it did not.
     failure: str = ""
     #: Times it died.
@@ -161,25 +138,11 @@ class Worker:
         return stats if isinstance(stats, dict) else None
 
     def reason(self) -> str:
-        """The last error in its log, or its last line; at most ``_MAX_REASON`` characters."""
-        try:
-            with self.log.open("rb") as log:
-                size = log.seek(0, os.SEEK_END)
-                log.seek(max(self._log_start, size - _MAX_TAIL))
-                lines = log.read().decode(errors="replace").splitlines()
-        except OSError as error:
-            return str(error)
-        return _last_error([line for line in lines if line.strip()])[:_MAX_REASON]
-
-
-def _last_error(lines: list[str]) -> str:
-    """The message of the last error in a log; the last line of its traceback if there is one."""
-    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
-    if not errors:
-        return lines[-1].strip() if lines else "its log is empty"
-    rest = lines[errors[-1] + 1 :]
-    traceback = list(takewhile(lambda line: not _LOG_LINE.match(line), rest))
-    return traceback[-1].strip() if traceback else lines[errors[-1]].strip()
+        """The last line of its log."""
+        with self.log.open("rb") as log:
+            log.seek(max(self._log_start, log.seek(0, os.SEEK_END) - _MAX_TAIL))
+            lines = log.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "its log is empty")
 
 
 class Workers:
@@ -279,21 +242,16 @@ class Workers:
 
     def _replace(self, worker: Worker, code: int) -> None:
         worker.deaths += 1
-        if worker.restarts.allow(time.monotonic()):
-            self._show(
-                f"worker {worker.number} {_how(code)}; started again "
-                f"({len(worker.restarts)} of {MAX_RESTARTS} in {RESTART_PERIOD / 60:.0f} minutes)"
-            )
-            worker.start(self._signals)
-        else:
+        now = time.monotonic()
+        if len(worker.restarts) == MAX_RESTARTS and now - worker.restarts[0] <= RESTART_PERIOD:
             worker.failure = f"died {worker.deaths} times"
             self._show(f"worker {worker.number} {_how(code)}, too often: not started again; its log: {worker.log}")
+        else:
+            worker.restarts.append(now)
+            self._show(f"worker {worker.number} {_how(code)}; started again")
+            worker.start(self._signals)
 
 
 def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    try:
-        return f"was killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"was killed by signal {-code}"
+    names = {int(each): each.name for each in signal.Signals}  # without those of real time
+    return f"ended with exit code {code}" if code >= 0 else f"was killed by {names.get(-code, -code)}"

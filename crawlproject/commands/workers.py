@@ -12,12 +12,10 @@ from scrapy.commands import BaseRunSpiderCommand
 from scrapy.exceptions import UsageError
 
 from crawlproject.commands.described import Described
+from crawlproject.options.extras import command_needs_extra
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-
-    from scrapy import Spider
-    from scrapy.settings import BaseSettings
 
 
 class Command(Described, BaseRunSpiderCommand):
@@ -51,18 +49,11 @@ class Command(Described, BaseRunSpiderCommand):
 
     def run(self, args: list[str], opts: Namespace) -> None:
         """Run the crawl to its end; exit code 1 unless all workers ended well. Raises UsageError."""
-        from crawlproject.commands.early import interrupted
-
-        try:
-            self.exitcode = 0 if self._is_well(args, opts) else 1
-        except KeyboardInterrupt:  # later, the signal is an event
-            self.exitcode = interrupted("workers")
+        self.exitcode = 0 if self._is_well(args, opts) else 1
 
     def _is_well(self, args: list[str], opts: Namespace) -> bool:
         if not hasattr(signal, "sigtimedwait"):
             raise UsageError("needs Linux; scrapy crawl works here", print_help=False)
-        from crawlproject.options.extras import command_needs_extra
-
         with command_needs_extra("workers", "redis"):
             from redis import RedisError
 
@@ -71,8 +62,14 @@ class Command(Described, BaseRunSpiderCommand):
             from crawlproject.storage.errors import StoreError, plain_message
         if len(args) != 1:
             raise UsageError("expected exactly one spider")
+        from scrapy.spiderloader import get_spider_loader
+
         assert self.settings is not None
-        crawl = WorkerCrawl(_load_spider(args[0], self.settings), opts, self.settings)
+        loader = get_spider_loader(self.settings)
+        if args[0] not in loader.list():
+            known = ", ".join(sorted(loader.list())) or "none"
+            raise UsageError(f"no spider {args[0]!r} in SPIDER_MODULES; known spiders: {known}", print_help=False)
+        crawl = WorkerCrawl(loader.load(args[0]), opts, self.settings)
         try:
             return crawl.run(opts.workers or _cores())
         except StopRequestedError:
@@ -80,18 +77,6 @@ class Command(Described, BaseRunSpiderCommand):
         except (PrivateRedisError, RedisError, StoreError, OSError, ValueError) as error:
             sys.stderr.write(f"scrapy workers: {plain_message(error)}\n")
             return False
-
-
-def _load_spider(name: str, settings: BaseSettings) -> type[Spider]:
-    from scrapy.spiderloader import get_spider_loader
-
-    from crawlproject.commands.early import unknown_spider
-
-    loader = get_spider_loader(settings)
-    try:
-        return loader.load(name)
-    except KeyError:
-        raise unknown_spider(name, loader.list(), settings.getlist("SPIDER_MODULES")) from None
 
 
 def _count(value: str) -> int:

@@ -303,7 +303,7 @@ class FrontierDownloadHandler(HttpHandler):
         if self._crawl is None:
             return lambda: True
         if keep or self._crawl.handed_out(request):
-            return self._crawl.may_send
+            return self._crawl.store.may_send
         return partial(_unless_rest_began, self._crawl, server_key(request.url))
 
     def _has_room(self, key: str, address: str) -> bool:

@@ -14,7 +14,7 @@ from crawlproject.download.body_budget import BodyBudget
 from crawlproject.engine import Crawl
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
-from crawlproject.options.scrapy_values import ENABLED
+from crawlproject.options.project_rules import ENABLED
 from crawlproject.requests.meta import FOUND_ON, ORIGIN, SKIP_LINKS
 from crawlproject.requests.owners import Owners, current
 from crawlproject.urls.fates import Reason

@@ -24,8 +24,8 @@ from crawlproject.download.request_head import destination
 from crawlproject.download.timing import Timing
 from crawlproject.engine import end_crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
+from crawlproject.options.records import RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.options.warc import RepositorySettings
 from crawlproject.repository import Capture, Repository, RepositoryError, RepositoryOptions
 from crawlproject.requests.meta import KEEP, QUALITY, RECORD, SENT_AT, TIMING
 from crawlproject.signals import page_rendered

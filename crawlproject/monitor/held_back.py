@@ -50,7 +50,7 @@ def held_back(moment: Moment) -> str:
         return "the operator: the crawl is paused"
     if crawl.outage is not None:
         return crawl.outage
-    if not crawl.is_allowed():
+    if not crawl.store.may_start():
         return "the store: requests wait until it can be reached again"
     if limit < moment.max_sessions:
         return f"the process cannot keep up: {limit} of {moment.max_sessions} connections allowed for now"
@@ -71,7 +71,7 @@ def held_back(moment: Moment) -> str:
 def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
     servers, survey = moment.servers, moment.survey
     if not len(moment.crawl):
-        where = " at this worker" if moment.crawl.shared_orders is not None else ""
+        where = " at this worker" if moment.crawl.store.orders is not None else ""
         if blocked := moment.crawl.frontier.blocked:
             return f"the operator: {counted(blocked, 'URL')}, all that are queued{where}, are blocked"
         return f"nothing is queued{where}: {counted(len(moment.crawl.started), 'request')} in progress may bring links"

@@ -138,7 +138,7 @@ class CrawlFigures:
             queued=crawl.queued,
             blocked=counts["blocked"],
             doubted=0 if survey is None else survey.doubted,
-            is_worker=crawl.shared_orders is not None,
+            is_worker=crawl.store.orders is not None,
             seen=crawl.urls_seen(),
             quality_gathered=frontier.quality.gathered,
             quality_queued=waiting,
@@ -168,6 +168,6 @@ class CrawlFigures:
             return self._forecaster.halt(look.now, "the crawl is paused")
         if crawl.outage is not None:
             return self._forecaster.halt(look.now, crawl.outage)
-        if not crawl.is_allowed():
+        if not crawl.store.may_start():
             return self._forecaster.halt(look.now, "the store cannot be reached")
         return self._forecaster.forecast(look, len(crawl), survey, limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy.utils.misc import load_object
 
@@ -15,7 +15,10 @@ from crawlproject.urls.link_filter import NON_TEXT_EXTENSIONS
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+T = TypeVar("T")
 
 #: Text, and formats that are text: HTML, XML and its derivatives, JSON.
 DEFAULT_TYPES = ("text/*", "application/xhtml+xml", "application/xml", "*/*+xml", "application/json", "*/*+json")
@@ -23,20 +26,20 @@ DEFAULT_TYPES = ("text/*", "application/xhtml+xml", "application/xml", "*/*+xml"
 _type = re.compile(r"[a-z0-9!#$&^_.+-]+|\*", re.IGNORECASE).fullmatch
 
 
-def _patterns(reader: Reader, name: str) -> UrlPatterns:
-    patterns = reader.strings(name, [])
+def _made(name: str, make: Callable[[tuple[str, ...]], T], values: tuple[str, ...]) -> T:
     try:
-        return UrlPatterns(patterns)
-    except ValueError as error:
+        return make(values)
+    except ValueError as error:  # begins with the wrong one
         raise ValueError(f"{name}={error}") from error
 
 
+def _patterns(reader: Reader, name: str) -> UrlPatterns:
+    return _made(name, UrlPatterns, reader.strings(name, []))
+
+
 def _canonicalizer(reader: Reader) -> Canonicalizer:
-    parameters = reader.strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
-    try:
-        return Canonicalizer(parameters)
-    except ValueError as error:
-        raise ValueError(f"FRONTIER_DROP_PARAMETERS={error}") from error
+    name = "FRONTIER_DROP_PARAMETERS"
+    return _made(name, Canonicalizer, reader.strings(name, unset=DEFAULT_DROP_PARAMS))
 
 
 def _readers(reader: Reader) -> dict[str, Any]:

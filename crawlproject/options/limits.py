@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
 from crawlproject.frontier.budgets import CHOOSINESS, Budgets, Limits
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import LinkFilter
 from crawlproject.urls.robots_rules import robot_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _or_inf(reader: Reader, name: str) -> float:
@@ -20,13 +24,13 @@ def _denied(reader: Reader) -> frozenset[str]:
     path = reader.path("FRONTIER_DENY_FILE")
     if path is None:
         return frozenset()
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-        denied = frozenset(entry for line in lines if (entry := line.partition("#")[0].strip()))
-        LinkFilter(denied=denied)  # raises ValueError for an entry that is no domain
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"FRONTIER_DENY_FILE={str(path)!r}: {reason}") from error
+    return reader.parsed("FRONTIER_DENY_FILE", path, _read_denied)
+
+
+def _read_denied(path: Path) -> frozenset[str]:
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    denied = frozenset(entry for line in lines if (entry := line.partition("#")[0].strip()))
+    LinkFilter(denied=denied)  # raises ValueError for an entry that is no domain
     return denied
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, TypeVar
 
 from crawlproject.options.values import Options, Reader, setting
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 Network = IPv4Network | IPv6Network
 
 #: Names in the cache, about 600 bytes each; Scrapy's default (10,000) is for crawls of few sites.
@@ -34,35 +39,21 @@ def _prefetch(reader: Reader) -> int:
 
 
 def _server(entry: str) -> tuple[str, int]:
-    """``ADDRESS``, ``ADDRESS:PORT``, ``[ADDRESS]:PORT``."""
+    """``ADDRESS``, ``ADDRESS:PORT``, ``[ADDRESS]:PORT``. Raises ValueError."""
     address, port = entry, "53"
     if entry.startswith("["):
         address, _, port = entry[1:].partition("]")
         port = port.removeprefix(":") or "53"
     elif entry.count(":") == 1:
         address, _, port = entry.partition(":")
-    try:
-        ip_address(address)
-        if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
-            raise ValueError(f"{port!r} is not a port")
-    except ValueError as error:
-        message = f"FRONTIER_DNS_SERVERS={entry!r}: must be IP addresses, with :PORT or without ({error})"
-        raise ValueError(message) from error
+    ip_address(address)
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65_536):
+        raise ValueError(f"{port!r} is not a port")
     return address, int(port)
 
 
-def _network(entry: str) -> Network:
-    try:
-        return ip_network(entry)
-    except ValueError as error:
-        message = f"FRONTIER_ALLOWED_NETWORKS={entry!r}: must be networks such as 127.0.0.0/8 or addresses ({error})"
-        raise ValueError(message) from error
-
-
-def _address_sessions(reader: Reader) -> int:
-    # Common web servers answer 8 requests at once; with 4, sites that share addresses as on the web took 1.7 times as
-    # long until 80% of their quality, with 8 10% longer (docs/limits.md#sessions-at-one-address).
-    return reader.count("FRONTIER_ADDRESS_SESSIONS", 8)
+def _each(reader: Reader, name: str, parse: Callable[[str], T]) -> tuple[T, ...]:
+    return tuple(reader.parsed(name, entry, parse) for entry in reader.strings(name, []))
 
 
 @dataclass(frozen=True)
@@ -83,9 +74,7 @@ class NetworkOptions(Options):
 
     #: (address, port) of each name server; empty: the system's.
     # By default those of the system: they are near, and its owner chose them.
-    dns_servers: tuple[tuple[str, int], ...] = setting(
-        lambda reader: tuple(map(_server, reader.strings("FRONTIER_DNS_SERVERS")))
-    )
+    dns_servers: tuple[tuple[str, int], ...] = setting(_each, "FRONTIER_DNS_SERVERS", _server)
     dns_timeout: float = setting(_timeout)
     #: How long a failed name is not asked for again.
     # Longer than the first rests of a server that fails.
@@ -93,11 +82,11 @@ class NetworkOptions(Options):
     #: Names in the cache; 0: none.
     cache_size: int = setting(_cache_size)
     prefetch: int = setting(_prefetch)
-    allowed_networks: tuple[Network, ...] = setting(
-        lambda reader: tuple(map(_network, reader.strings("FRONTIER_ALLOWED_NETWORKS", [])))
-    )
+    allowed_networks: tuple[Network, ...] = setting(_each, "FRONTIER_ALLOWED_NETWORKS", ip_network)
     #: 0: no limit.
-    address_sessions: int = setting(_address_sessions)
+    # Common web servers answer 8 requests at once; with 4, sites that share addresses as on the web took 1.7 times as
+    # long until 80% of their quality, with 8 10% longer (docs/limits.md#sessions-at-one-address).
+    address_sessions: int = setting(Reader.count, "FRONTIER_ADDRESS_SESSIONS", 8)
     #: Whether that holds at addresses that are not public, too: they are the user's own.
     limits_own_addresses: bool = setting(lambda reader: reader.is_set("FRONTIER_ADDRESS_SESSIONS"))
     # A quarter of a megabyte for each of 64 sessions: 13 times the mean page. With one body above it

@@ -1,27 +1,31 @@
-"""Rules of politeness that a project gives by Scrapy's settings: they replace the frontier's rests. Bundles of rests.
-
-``FRONTIER_PRESET`` names a bundle; all other settings take precedence.
-"""
+"""Rules of politeness that a project gives by Scrapy's settings instead of the frontier's rests; the add-on's name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.misc import load_object
 
 from crawlproject.compat import VERSION
-from crawlproject.options.scrapy_values import NO_LIMIT
 from crawlproject.options.values import Reader
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+#: The add-on of this package, in ``ADDONS``, and the line of the settings that enables it.
+ADDON = "crawlproject.addon.FrontierAddon"
+ENABLED = f"ADDONS = {{{ADDON!r}: 300}}"
+
+#: Larger than any number of concurrent requests: ``CONCURRENT_REQUESTS_PER_DOMAIN``, unless the project sets it.
+NO_LIMIT = 1 << 30
 
 _DELAY, _PER_DOMAIN = "DOWNLOAD_DELAY", "CONCURRENT_REQUESTS_PER_DOMAIN"
 #: Scrapy's settings with rules, and the attributes of spiders that have the same meaning.
 RULES = {_DELAY: "download_delay", _PER_DOMAIN: "max_concurrent_requests"}
 
 #: Settings of the frontier's rests: with any of them the project has chosen these.
-RESTS = ("FRONTIER_POLITENESS", "FRONTIER_PRESET", "FRONTIER_DELAY_FACTOR", "FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
+RESTS = ("FRONTIER_POLITENESS", "FRONTIER_DELAY_FACTOR", "FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
 
 _PROJECT = SETTINGS_PRIORITIES["project"]
 
@@ -71,28 +75,8 @@ def _delay(settings: BaseSettings, spider: Any) -> float:
     return Reader(settings).number(_DELAY, 0.0)
 
 
-#: The default: the settings' own defaults.
-POLITE = "polite"
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # One connection per registered domain, open for at most an eleventh of the time (Mercator's factor); at least 5 s
-    # between sessions of at most 20 requests; failing servers are left alone for minutes.
-    "gentle": {
-        "FRONTIER_POLITENESS_GROUP": "domain",
-        "FRONTIER_DELAY_FACTOR": 10.0,
-        "FRONTIER_MIN_DELAY": 5.0,
-        "FRONTIER_MAX_DELAY": 300.0,
-        "FRONTIER_MAX_BATCH": 20,
-        "FRONTIER_MIN_BACKOFF": 30.0,
-        "FRONTIER_MAX_BACKOFF": 1800.0,
-        "FRONTIER_MAX_FAILURES": 5,
-    },
-    POLITE: {},
-}
-
-
-def apply_preset(settings: BaseSettings) -> None:
-    """Set the preset's settings, below those of project, spider and command line. Raises ValueError."""
-    preset = Reader(settings).choice("FRONTIER_PRESET", POLITE, tuple(PRESETS))
-    for setting, value in PRESETS[preset].items():
-        settings.set(setting, value, priority="addon")
+def has_addon(settings: BaseSettings) -> bool:
+    """Whether ``ADDONS`` has the add-on, or a subclass of it."""
+    chosen = [addon for addon, order in settings.getdict("ADDONS").items() if order is not None]
+    bases = {base for addon in chosen for base in load_object(addon).__mro__}
+    return ADDON in {f"{base.__module__}.{base.__qualname__}" for base in bases}

@@ -1,4 +1,4 @@
-"""The settings ``FRONTIER_RECORDS_*`` (docs/spiders.md)."""
+"""The settings ``FRONTIER_RECORDS_*`` (docs/spiders.md) and ``FRONTIER_REPOSITORY_*`` (docs/repository.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from crawlproject.options.extras import needs_extra
 from crawlproject.options.values import Options, Reader, setting
@@ -34,22 +34,21 @@ def _database(reader: Reader) -> str | None:
     shown = _password.sub("***", str(written))
     scheme, separator, rest = str(written).partition("://")
     driver = DRIVERS.get(scheme.partition("+")[0])
-    if not separator or driver is None or (driver == "sqlite" and len(rest) < 2):
-        raise ValueError(
-            f"FRONTIER_RECORDS_DB={shown!r}: must be sqlite:///FILE, or postgresql:// or mysql://USER@HOST/DATABASE"
-        )
+    allowed = "must be sqlite:///FILE, or postgresql:// or mysql://USER@HOST/DATABASE"
+    if not separator or driver is None:
+        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: {allowed}")
     with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
+
+        if driver != "sqlite":
+            import_module(driver.partition("+")[2])
     try:
         url = make_url(f"{driver}://{rest}")
     except (ArgumentError, ValueError) as error:
         raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: {error}") from error
     if driver == "sqlite" and not (url.database and Path(url.database).absolute().parent.is_dir()):
-        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: no such folder")
-    if driver != "sqlite":
-        with needs_extra(f"FRONTIER_RECORDS_DB={shown!r}", "records"):
-            import_module(driver.partition("+")[2])
+        raise ValueError(f"FRONTIER_RECORDS_DB={shown!r}: {allowed}, in a folder that exists")
     return url.render_as_string(hide_password=False)
 
 
@@ -103,3 +102,34 @@ class RecordOptions(Options):
     patience: ClassVar[float] = 10.0
     keys: Mapping[str, tuple[str, ...]] = setting(_keys)
     pages: tuple[str, ...] = setting(_pages)
+
+
+@dataclass(frozen=True)
+class RepositorySettings(Options):
+    """Directory and format in which pages are kept as received.
+
+    FRONTIER_REPOSITORY_DIR: directory of WARC files with every page as received; default: nothing is kept
+    FRONTIER_REPOSITORY_OPERATOR: name and address of the operator, written into each file
+    """
+
+    #: None: no page is kept.
+    # Off: a crawl for items does not need it, and it takes the pages' size on disk.
+    directory: Path | None = setting(Reader.path_in_job, "FRONTIER_REPOSITORY_DIR")
+    #: A file is finished before it would become longer, bytes.
+    # As archives do: files large enough to be few, small enough to be copied (WARC 1.1, annex C).
+    file_size: ClassVar[int] = 1_000_000_000
+    operator: str | None = setting(Reader.value, "FRONTIER_REPOSITORY_OPERATOR")
+
+    @property
+    def place(self) -> str:
+        """The setting of the directory with its value, for errors."""
+        return f"FRONTIER_REPOSITORY_DIR={str(self.directory)!r}"
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """See ``Options``. Imports the libraries of the extra only if a repository is wanted."""
+        options = super().read(reader)
+        if options.directory:
+            with needs_extra(options.place, "repository"):
+                import crawlproject.repository  # noqa: F401
+        return options

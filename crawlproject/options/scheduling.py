@@ -13,7 +13,7 @@ from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
-from crawlproject.options.scrapy_values import NO_LIMIT
+from crawlproject.options.project_rules import NO_LIMIT
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import domain_of_server
 from crawlproject.urls.server_key import slot_name
@@ -79,12 +79,14 @@ def _by_host(reader: Reader, name: str, read: Callable[[Reader], Any]) -> dict[s
     The keys are ``slot_name``.
     """
     found = {}
-    for host, slot in reader.mappings("DOWNLOAD_SLOTS").items():
-        if name in slot:
-            try:
-                found[slot_name(str(host))] = read(Reader(BaseSettings(slot)))
-            except ValueError as error:
-                raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
+    for host, slot in reader.dictionary("DOWNLOAD_SLOTS").items():
+        if not isinstance(slot, dict):
+            raise reader.wrong("DOWNLOAD_SLOTS", "a dict of dicts")
+        try:
+            if name in slot:
+                found[slot_name(host)] = read(Reader(BaseSettings(slot)))
+        except ValueError as error:
+            raise ValueError(f"DOWNLOAD_SLOTS[{host!r}]: {error}") from error
     return found
 
 
@@ -119,10 +121,7 @@ def _policy(reader: Reader) -> type[Policy]:
     if isinstance(value, str) and value in POLICIES:
         return POLICIES[value]
     loaded = _load(reader, "FRONTIER_POLICY", value, tuple(POLICIES))
-    try:
-        policy = checked_policy(loaded)
-    except ValueError as error:
-        raise ValueError(f"FRONTIER_POLICY={value!r}: {error}") from error
+    policy = reader.parsed("FRONTIER_POLICY", value, lambda _: checked_policy(loaded))
     _make("FRONTIER_POLICY", policy)
     return policy
 
@@ -142,7 +141,9 @@ def _quality(reader: Reader) -> Quality:
     if isinstance(value, str) and value in QUALITIES:
         return QUALITIES[value]()
     if value == "scores":
-        return _scores(path)
+        if path is None:
+            raise ValueError("FRONTIER_QUALITY='scores': FRONTIER_QUALITY_FILE must name a file of URL<TAB>score lines")
+        return reader.parsed("FRONTIER_QUALITY_FILE", path, _scores)
     loaded = _load(reader, "FRONTIER_QUALITY", value, (*QUALITIES, "scores"))
     if not (isinstance(loaded, type) and issubclass(loaded, Quality)):
         raise ValueError(f"FRONTIER_QUALITY={value!r}: the class must have quality(url, depth)")
@@ -166,21 +167,15 @@ def _make(name: str, loaded: Any) -> Any:
         raise ValueError(f"{name}={loaded!r}: must be a class that takes no arguments ({error})") from error
 
 
-def _scores(path: Path | None) -> ScoredQuality:
-    if path is None:
-        raise ValueError("FRONTIER_QUALITY='scores': FRONTIER_QUALITY_FILE must name a file of URL<TAB>score lines")
-    try:
-        with path.open(encoding="utf-8") as lines:
-            return ScoredQuality.from_lines(lines)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise ValueError(f"FRONTIER_QUALITY_FILE={str(path)!r}: {error}") from error
+def _scores(path: Path) -> ScoredQuality:
+    with path.open(encoding="utf-8") as lines:
+        return ScoredQuality.from_lines(lines)
 
 
 @dataclass(frozen=True)
 class FrontierOptions(Options):
     """Most settings ``FRONTIER_*``, and Scrapy's settings that affect the frontier. Times in seconds.
 
-    FRONTIER_PRESET: bundle of politeness settings: `gentle` or `polite` ([presets](#presets))
     FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, `depth-first`, or
         the path of a class ([policies](policies.md))
     FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,

@@ -12,8 +12,6 @@ from crawlproject.seen.exact import MemorySeenSet
 from crawlproject.seen.seen_set import SeenSet
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crawlproject.seen.seen_set import ExactStore, SeenUrls
 
 Kind = Literal["exact", "bloom"]
@@ -36,8 +34,6 @@ class SeenOptions(Options):
     cache_size: int = setting(Reader.count, "FRONTIER_SEEN_CACHE_SIZE", 65_536, most=10**9)
     # One new URL in a thousand is lost.
     bloom_error: float = setting(Reader.positive, "FRONTIER_SEEN_BLOOM_ERROR", 0.001, 1.0)
-    #: Where Scrapy's own scheduler keeps its requests, and we the keys; None: nothing is kept.
-    directory: Path | None = setting(Reader.path, "JOBDIR")
 
     def in_memory(self) -> SeenUrls:
         """A seen-set without a store. The exact one is as fast as a cache or Bloom filter, so it has neither."""

@@ -15,7 +15,7 @@ from crawlproject.urls.traps import TrapRules
 YEARS_BACK, YEARS_AHEAD = 200, 5
 
 
-def _rules() -> TrapRules:
+def _rules(_reader: Reader) -> TrapRules:
     year = datetime.now(UTC).year
     return TrapRules(years=(year - YEARS_BACK, year + YEARS_AHEAD))
 
@@ -37,14 +37,14 @@ class TrapOptions(Options):
     FRONTIER_GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
     """
 
-    rules: TrapRules = setting(lambda _reader: _rules())
+    rules: TrapRules = setting(_rules)
     limits: GuardLimits = setting(
         lambda reader: GuardLimits(
             max_same=reader.count("FRONTIER_GUARD_MAX_SAME", GuardLimits.max_same),
             max_waiting=reader.count("FRONTIER_GUARD_MAX_WAITING", GuardLimits.max_waiting),
             max_own_urls=reader.count("FRONTIER_GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
-            pattern_copies=reader.share("FRONTIER_GUARD_PATTERN_COPIES", GuardLimits.pattern_copies),
-            server_copies=reader.share("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies),
+            pattern_copies=reader.number("FRONTIER_GUARD_PATTERN_COPIES", GuardLimits.pattern_copies, most=1),
+            server_copies=reader.number("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies, most=1),
             asks=reader.switch("FRONTIER_GUARD_PROBES", True),
         )
     )

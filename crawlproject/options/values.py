@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings
+from scrapy.settings import BaseSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,35 +50,17 @@ class Reader:
         self._settings = settings
         #: Setting -> default, of the settings read so far; Scrapy's own are among them.
         self.defaults: dict[str, Any] = {}
-        self._read: dict[str, str] = {}
-
-    def has_changed(self) -> bool:
-        """Whether a setting was changed after it was read. O(settings read)."""
-        return any(self._state(name) != state for name, state in self._read.items())
-
-    def _state(self, name: str) -> str:
-        return repr((self._get(name), self._settings.getpriority(name)))  # shows what was changed in place, too
-
-    def _get(self, name: str) -> Any:
-        value = self._settings.get(name)
-        return dict(value) if isinstance(value, BaseSettings) else value  # as which Scrapy stores some dicts
 
     def value(self, name: str, default: Any = None) -> Any:
         """Unchecked; None counts as not set."""
         self.defaults[name] = default
-        self._read[name] = self._state(name)
-        value = self._get(name)
+        value = self._settings.get(name)
+        value = dict(value) if isinstance(value, BaseSettings) else value  # as which Scrapy stores some dicts
         return default if value is None else value
 
     def is_set(self, name: str) -> bool:
         """Whether the project sets ``name``, which may have a default in Scrapy."""
-        self._read[name] = self._state(name)
         return self._settings.get(name) is not None and (self._settings.getpriority(name) or 0) > 0
-
-    def is_given(self, name: str) -> bool:
-        """Whether the command line sets ``name``."""
-        self._read[name] = self._state(name)
-        return self._settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]
 
     def wrong(self, name: str, allowed: str) -> ValueError:
         """The error to raise for the value of a setting."""
@@ -104,14 +86,14 @@ class Reader:
             raise self.wrong(name, "True or False")
         return spelling in ("true", "1")
 
-    def number(self, name: str, default: float, least: float = 0.0) -> float:
-        """Any finite number >= ``least``."""
+    def number(self, name: str, default: float, least: float = 0.0, most: float = inf) -> float:
+        """A finite number from ``least`` to ``most``."""
         try:
             number = float(self.value(name, default))
         except (TypeError, ValueError):
             number = -1.0
-        if not (isfinite(number) and number >= least):
-            raise self.wrong(name, f"a number >= {least:g}")
+        if not (isfinite(number) and least <= number <= most):
+            raise self.wrong(name, f"a number >= {least:g}{'' if most == inf else f' and <= {most:g}'}")
         return number
 
     def positive(self, name: str, default: float, most: float = inf) -> float:
@@ -120,13 +102,6 @@ class Reader:
         if not 0 < number <= most:
             raise self.wrong(name, "above 0" if most == inf else f"above 0 and at most {most:g}")
         return number
-
-    def share(self, name: str, default: float) -> float:
-        """A number from 0 to 1."""
-        share = self.number(name, default)
-        if share > 1:
-            raise self.wrong(name, "between 0 and 1")
-        return share
 
     def count(self, name: str, default: int | None, least: int = 0, most: int | None = None) -> int:
         """A whole number >= ``least``, and <= ``most``."""
@@ -157,21 +132,12 @@ class Reader:
         value = self.value(name)
         if value is not None and not isinstance(value, (str, Path)):
             raise self.wrong(name, "a path")
-        if not _is_text(str(value or "")):  # Python's stand-ins for bytes: stores and logs could not write it
-            raise ValueError(f"{name}={str(value)!a}: unreadable in this locale; set LC_ALL=C.UTF-8 or PYTHONUTF8=1")
         return Path(value) if value else None
 
     def path_in_job(self, name: str) -> Path | None:
         """A path; a relative one is taken within ``JOBDIR``, if that is set."""
         path, job = self.path(name), self.path("JOBDIR")
         return job / path if job and path else path
-
-    def mappings(self, name: str) -> dict[str, dict[str, Any]]:
-        """A dict of dicts; Scrapy reads JSON for it, too."""
-        value: dict[str, dict[str, Any]] = self.value(name, {})
-        if not all(isinstance(entry, dict) for entry in value.values()):
-            raise self.wrong(name, "a dict of dicts")
-        return value
 
     def dictionary(self, name: str) -> dict[str, Any]:
         """A new dict; text is read as JSON."""
@@ -184,18 +150,18 @@ class Reader:
             raise self.wrong(name, "a dict, or JSON of one")
         return {str(key): entry for key, entry in found.items()}
 
+    def parsed(self, name: str, value: Any, parse: Callable[[Any], T]) -> T:
+        """What ``parse`` makes of ``value``, or of an entry in it; the name is added to its ValueError."""
+        try:
+            return parse(value)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ValueError(f"{name}={str(value)!r:.200}: {reason}") from error
+
     def age(self, name: str) -> float | None:
         """An age in seconds (``age_seconds``); None if not set."""
         value = self.value(name)
         return None if value is None or value == "" else age_seconds(name, value)
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def setting(read: Callable[Concatenate[Reader, P], T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -218,16 +184,14 @@ class Options:
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self:
-        """The options of a crawl: parsed at the first call, and again only if a setting has changed since then.
+        """The options of a crawl: parsed once when Scrapy has frozen the settings, before that at each call.
 
-        Settings may change until Scrapy freezes them: by the spider, by its ``from_crawler``, by add-ons.
-        Raises ValueError for a wrong value.
+        Spider and add-ons may change settings until then.  Raises ValueError for a wrong value.
         """
         parsed = _parsed.setdefault(crawler, {})
-        if cls not in parsed or parsed[cls][0].has_changed():
-            reader = Reader(crawler.settings)
-            parsed[cls] = reader, cls.read(reader)
-        options: Self = parsed[cls][1]
+        options: Self = parsed.get(cls) or cls.from_settings(crawler.settings)
+        if crawler.settings.frozen:
+            parsed[cls] = options
         return options
 
     @classmethod
@@ -238,4 +202,4 @@ class Options:
         return reader.defaults
 
 
-_parsed: WeakKeyDictionary[Crawler, dict[type[Options], tuple[Reader, Any]]] = WeakKeyDictionary()
+_parsed: WeakKeyDictionary[Crawler, dict[type[Options], Any]] = WeakKeyDictionary()

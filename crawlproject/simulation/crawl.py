@@ -7,20 +7,21 @@ and the clock.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from crawlproject.frontier.budgets import Budgets
+from crawlproject.frontier.budgets import CHOOSINESS, NO_LIMITS, Budgets, Limits
 from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.measurement import Measurement
+from crawlproject.frontier.politeness import Politeness
 from crawlproject.frontier.quality import link_gains
-from crawlproject.simulation.record import Crawl, CrawlOptions
-from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES
+from crawlproject.simulation.web import COPY, FORBIDDEN, MISSING, MOVED, PAGE, RETRIES, Crawl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +37,30 @@ UNKNOWN, QUEUED, TAKEN = range(3)
 
 STATUSES = {PAGE: 200, COPY: 200, MOVED: 301, MISSING: 404}
 
+#: Politeness without waits.
+NO_WAIT = Politeness(mode="session", factor=0.0, min_delay=0.0, max_delay=0.0)
+
+
+@dataclass(frozen=True)
+class CrawlOptions:
+    """Options of a crawl; times in seconds."""
+
+    #: Maximum concurrent connections.
+    sessions: int = 64
+    politeness: Politeness = NO_WAIT
+    #: CPU time per response in the crawler's single thread; responses are processed one after another.
+    cpu_time: float = 0.0
+    #: How long a session without URLs waits for its last page's links.
+    linger: float = 0.0
+    #: Maximum requests of a session.
+    max_batch: int = 100
+    #: Time until a request to a dead server fails.
+    timeout: float = 15.0
+    #: The crawl ends when one of these budgets is spent; pages that end after ``limits.seconds`` do not count.
+    limits: Limits = NO_LIMITS
+    #: See ``frontier.budgets``.
+    choosiness: float = CHOOSINESS
+
 
 def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: CrawlOptions | None = None) -> Crawl:
     """Crawl ``web`` from its seeds until nothing is left to fetch.
@@ -43,87 +68,53 @@ def simulate(web: SimulatedWeb, policy: Policy, quality: Quality, options: Crawl
     The same arguments always give the same crawl.  About 60 us of CPU per page.
     """
     options = options or CrawlOptions()
-    crawler = _Crawler(_World(web), policy, quality, options)
+    world = _World(web)
+    crawler = _Crawler(world, policy, quality, options)
     crawler.begin()
     now = 0.0
     while now <= options.limits.seconds and now < inf:
         now = crawler.step(now)
-    return _result(crawler, options)
-
-
-def _result(crawler: _Crawler, options: CrawlOptions) -> Crawl:
-    world, dispatcher = crawler.world, crawler.dispatcher
     pages, started, ended = zip(*world.log, strict=True) if world.log else ((), (), ())
     return Crawl(
-        web=world.web,
+        web=web,
         pages=np.array(pages, dtype=np.int64),
         started=np.array(started, dtype=np.float64),
         ended=np.array(ended, dtype=np.float64),
-        connections=dispatcher.opened,
+        connections=crawler.dispatcher.opened,
         failures=crawler.failed,
         wasted=world.wasted,
-        busy_share=min(1.0, dispatcher.busy / (ended[-1] * options.sessions)) if ended else 0.0,
     )
 
 
 class SlotDispatcher(Dispatcher):
     """A dispatcher for which closing takes time: a closed session occupies server and slot for ``close_time`` s.
 
-    The slot is one of ``max_sessions``; of a parked session, one of ``max_parked``.  Call ``free_slots`` before
-    ``next``.  The base class makes all decisions.
+    Call ``free_slots`` before ``next``.  The base class makes all decisions.
     """
 
     def __init__(
-        self,
-        frontier: Frontier,
-        max_sessions: int,
-        close_time: Callable[[Session], float],
-        linger: float,
+        self, frontier: Frontier, max_sessions: int, close_time: Callable[[Session], float], linger: float
     ) -> None:
         super().__init__(frontier, max_sessions, linger)
         self._close_time = close_time
-        self._closing: list[tuple[float, bool]] = []  # a heap of (end, whether it was parked)
-        self._opened_at: dict[Session, float] = {}
-        self.busy = 0.0  # slot seconds of closed and parked sessions, since they opened
+        self._closing: list[float] = []  # a heap of ends
 
     def free_slots(self, now: float) -> None:
         """Free the slots of connections that are closed by ``now``. O(log sessions) each."""
-        while self._closing and self._closing[0][0] <= now:
-            if heappop(self._closing)[1]:
-                self.max_parked += 1
-            else:
-                self.max_sessions += 1
+        while self._closing and self._closing[0] <= now:
+            heappop(self._closing)
+            self.max_sessions += 1
 
     def first_free(self) -> float | None:
         """Time at which the next closing connection is closed; None if none is closing. O(1)."""
-        return self._closing[0][0] if self._closing else None
-
-    def opens(self, session: Session, now: float) -> None:
-        """Note that the session's connection is opened, or used again, at ``now``."""
-        self._opened_at[session] = now
-
-    def _park(self, session: Session, now: float) -> None:
-        super()._park(session, now)
-        if session in self._opened_at:  # else it was closed instead
-            self.busy += now - self._opened_at.pop(session)
-
-    def _unpark(self, session: Session, now: float) -> None:
-        closed_at = self._closed_at(session, now)
-        super()._unpark(session, now)
-        self.max_parked -= 1
-        heappush(self._closing, (closed_at, True))
+        return self._closing[0] if self._closing else None
 
     def _close(self, session: Session, now: float) -> None:
-        closed_at = self._closed_at(session, now)
-        super()._close(session, now)
-        self.max_sessions -= 1
-        heappush(self._closing, (closed_at, False))
-        self.busy += closed_at - self._opened_at.pop(session)
-
-    def _closed_at(self, session: Session, now: float) -> float:
         closed_at = now + self._close_time(session)
         session.server.ready_at = max(session.server.ready_at, closed_at)
-        return closed_at
+        super()._close(session, now)
+        self.max_sessions -= 1
+        heappush(self._closing, closed_at)
 
 
 class _Asked(NamedTuple):
@@ -140,34 +131,27 @@ class _Asked(NamedTuple):
 
 
 class _World:
-    """The web's answers, and what was fetched.
-
-    Lists, because numpy is slow at access to single elements.  A sitemap has the number web.pages + its server; it
-    differs from a page only in how its response is processed.
-    """
+    """The web's answers, and what was fetched. Lists, because numpy is slow at access to single elements."""
 
     def __init__(self, web: SimulatedWeb) -> None:
-        has_sitemap = len(web.sitemap_time) > 0
         self.web = web
-        self.server: list[int] = [*web.server.tolist(), *(range(web.servers) if has_sitemap else ())]
+        self.server: list[int] = web.server.tolist()
         self.targets: list[int] = web.targets.tolist()
         self.indptr: list[int] = web.indptr.tolist()
-        self.page_time: list[float] = [*web.page_time.tolist(), *web.sitemap_time.tolist()]
-        self.size: list[float] = [*web.size.tolist(), *([0.0] * len(web.sitemap_time))]
+        self.page_time: list[float] = web.page_time.tolist()
+        self.size: list[float] = web.size.tolist()
         self.limit: list[int] = web.keep_alive_limit.tolist()
         self.first_extra: list[float] = web.first_extra.tolist() or [0.0] * web.servers
         self.robots_time: list[float] = web.robots_time.tolist()
         self.robots_due = [bool(self.robots_time)] * web.servers
         self.crawl_delay: list[float] = web.crawl_delay.tolist()
-        sitemaps = len(self.server) - web.pages
-        self.kinds = bytes([*(web.kinds.tolist() or [PAGE] * web.pages), *([PAGE] * sitemaps)])
+        self.kinds = bytes(web.kinds.tolist() or [PAGE] * web.pages)
         self.has_copies = COPY in self.kinds
-        self.errors: list[int] = [*(web.errors.tolist() or [0] * web.pages), *([0] * sitemaps)]
+        self.errors: list[int] = web.errors.tolist() or [0] * web.pages
         self.wasted = 0
         self.dead: list[bool] = web.dead.tolist()
         self.server_of_key = {key: server for server, key in enumerate(web.keys)}
-        self.state = bytearray(len(self.server))
-        self.met = bytearray(web.servers)
+        self.state = bytearray(web.pages)
         self.connections = [0] * web.servers
         self.log: list[tuple[int, float, float]] = []
 
@@ -184,7 +168,6 @@ class _Crawler:
         budgets = Budgets(options.limits, options.choosiness)
         self._frontier = Frontier(policy, options.politeness, max_batch=options.max_batch, budgets=budgets)
         self.dispatcher = SlotDispatcher(self._frontier, options.sessions, self._close_time, options.linger)
-        self.dispatcher.max_parked = options.parked
         self._events: list[tuple[float, int, Callable[[Start, float], None], Start]] = []
         self._asked: dict[Session, _Asked] = {}
         self._free_at = 0.0  # end of the processing of all responses received so far
@@ -213,8 +196,6 @@ class _Crawler:
         page = start.entry.payload
         server = self.world.server[page]
         self.world.state[page] = TAKEN
-        if start.session.requests == 1:
-            self.dispatcher.opens(start.session, now)
         if self.world.dead[server]:
             self._at(now + self._options.timeout, self._fail, start)
         elif self.world.robots_due[server]:
@@ -242,7 +223,7 @@ class _Crawler:
     def _close_time(self, session: Session) -> float:
         if not session.carried:  # robots.txt disallowed all its requests: it was never opened
             return 0.0
-        return self._options.closing * float(self._web.connect_time[self.world.server_of_key[session.server.key]])
+        return float(self._web.connect_time[self.world.server_of_key[session.server.key]])
 
     def _at(self, time: float, happen: Callable[[Start, float], None], start: Start) -> None:
         self._serial += 1
@@ -252,7 +233,7 @@ class _Crawler:
         """Receive a response; the crawler processes earlier responses first."""
         asked = self._asked[start.session]
         page = start.entry.payload
-        if asked.end == self._page_end and page < self._web.pages:
+        if asked.end == self._page_end:
             if self.world.kinds[page] == PAGE and not self.world.errors[page]:
                 self.world.log.append((page, now - asked.time, now))
             else:
@@ -312,16 +293,12 @@ class _Crawler:
         if failed:
             errors[page] -= 1
             self._try_again(start)
-        elif kind in (PAGE, COPY) and page < self._web.pages:
+        elif kind in (PAGE, COPY):
             self._frontier.page_fetched(key, 0, start.entry.quality)
             if self.world.has_copies:
                 self._frontier.servers.learn_content(key, copy=kind == COPY)
-        if failed or kind == MISSING:
-            pass
-        elif self._options.parse_delay:
-            self._at(now + self._options.parse_delay, self._parse, start)
-        else:
-            self._parse(start, now)
+        if not failed and kind != MISSING:
+            self._follow_links(start.entry)
         self.dispatcher.ended(start.session)
 
     def _try_again(self, start: Start) -> None:
@@ -338,11 +315,7 @@ class _Crawler:
         self._frontier.drops.take()
         self.dispatcher.ended(start.session)
 
-    def _parse(self, start: Start, now: float) -> None:
-        entry = start.entry
-        if entry.payload >= self._web.pages:
-            self._discover_listed(entry)
-            return
+    def _follow_links(self, entry: Entry) -> None:
         first, end = self.world.indptr[entry.payload : entry.payload + 2]
         links = self.world.targets[first:end]
         if self.world.kinds[entry.payload] == MOVED:
@@ -366,25 +339,3 @@ class _Crawler:
         found_on = None if source is None else self._web.keys[source]
         self._frontier.push(entries, found_on)
         self._frontier.raise_quality(raised)
-        for entry in entries:
-            self._meet(servers[entry.payload], depth)
-
-    def _meet(self, server: int, depth: int) -> None:
-        """Queue the sitemap of ``server``, if it has one, when its first URL is discovered."""
-        times = self._web.sitemap_time
-        if self.world.met[server]:
-            return
-        self.world.met[server] = True
-        if len(times) and times[server]:
-            url = f"{self._web.keys[server]}/#sitemap"  # not a page's URL: canonical URLs have no fragment
-            self._frontier.push_sitemap(Entry(url, depth=max(1, depth), payload=self._web.pages + server))
-
-    def _discover_listed(self, sitemap: Entry) -> None:
-        web, state, urls, worth = self._web, self.world.state, self._urls, self._quality.quality
-        server, depth = self.world.server[sitemap.payload], sitemap.depth
-        listed = np.flatnonzero((web.server == server) & web.collectable).tolist()
-        new = [page for page in listed if state[page] == UNKNOWN]
-        for page in new:
-            state[page] = QUEUED
-        entries = [Entry(urls[page], worth(urls[page], depth), 0, depth, page) for page in new]
-        self._frontier.push(entries, web.keys[server], from_sitemap=True)

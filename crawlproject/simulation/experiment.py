@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import product
@@ -18,21 +18,27 @@ from crawlproject.frontier.budgets import NO_LIMITS
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.simulation.bound import bound_of, bound_within
-from crawlproject.simulation.crawl import simulate
-from crawlproject.simulation.graph_web import build as build_graph_web
-from crawlproject.simulation.metrics import Outcome, Reference, Score, best_first, collectable_quality
+from crawlproject.simulation.crawl import CrawlOptions, simulate
+from crawlproject.simulation.graph import build as build_graph_web
+from crawlproject.simulation.metrics import (
+    Ground,
+    Outcome,
+    Reference,
+    Trial,
+    WebSpec,
+    best_first,
+    collectable_quality,
+    score,
+)
 from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.synthetic import build as build_synthetic
-from crawlproject.simulation.trial import Experiment, Ground, Knowledge, Trial, WebSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from crawlproject.simulation.record import CrawlOptions
     from crawlproject.simulation.web import SimulatedWeb
-
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
@@ -44,6 +50,32 @@ SCORES = "scores:"
 ESTIMATES = ("known", *(name for name in QUALITIES if name != "zipf"))
 #: The policy whose full time is the unit of time.
 BREADTH_FIRST = "breadth-first"
+
+
+#: Policies that are compared by default: depth-first orders URLs, and ranks servers as ``quality`` does.
+COMPARED = tuple(name for name in POLICIES if name != "depth-first")
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The crawler's knowledge of page quality."""
+
+    #: One of ``ESTIMATES``.
+    estimate: str = "known"
+    #: Spread (sigma) of the log-normal error of a known quality.
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Parameters of an experiment: every policy crawls the same webs under the same conditions."""
+
+    webs: tuple[WebSpec, ...]
+    qualities: tuple[str, ...] = ("pagerank",)
+    #: Names of ``POLICIES`` or paths of classes.
+    policies: tuple[str, ...] = COMPARED
+    options: CrawlOptions = field(default_factory=CrawlOptions)
+    knowledge: Knowledge = field(default_factory=Knowledge)
 
 
 @dataclass(frozen=True)
@@ -71,23 +103,11 @@ def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
     trials = []
     for web, quality in grounds:
         ground = cast("Ground", done[web, quality, None])
-        outcomes = {policy: cast("Outcome", done[web, quality, policy]) for policy in policies}
-        reference = Reference.of(outcomes[BREADTH_FIRST], ground.bound, ground.total)
-        t80 = {policy: outcome.curve.time_of(0.8) for policy, outcome in outcomes.items()}
-        trials += [
-            Trial(
-                web=web,
-                quality=quality,
-                policy=policy,
-                outcome=outcomes[policy],
-                ground=ground,
-                reference=reference,
-                score=Score.of(outcomes[policy], reference),
-                t80_breadth_first=t80[policy] / t80[BREADTH_FIRST],
-                t80_capacity=t80[policy] / t80.get("capacity", nan),
-            )
-            for policy in dict.fromkeys(experiment.policies)
-        ]
+        reference = Reference.of(cast("Outcome", done[web, quality, BREADTH_FIRST]), ground.bound, ground.total)
+        for policy in dict.fromkeys(experiment.policies):
+            outcome = cast("Outcome", done[web, quality, policy])
+            row = score(outcome, reference)
+            trials.append(Trial(web, quality, policy, outcome, ground, reference, row))
     return trials
 
 
@@ -98,17 +118,20 @@ def outcomes(crawls: Sequence[tuple[Trial, CrawlOptions]], knowledge: Knowledge,
 
 
 def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
-    """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score)."""
+    """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score).
+
+    Raises ValueError for another one, or OSError.
+    """
+    if quality not in COLLECTED and not quality.startswith(SCORES):
+        raise ValueError(f"quality {quality!r}: must be one of {', '.join(COLLECTED)}, {SCORES}FILE")
     web = _build(spec)
-    if quality == "zipf":
-        return web.with_quality(zipf(web.pages, spec.seed))
-    if quality == "uniform":
-        return web.with_quality(np.ones(web.pages))
     if quality.startswith(SCORES):
         with Path(quality.removeprefix(SCORES)).open(encoding="utf-8") as lines:
             scores = ScoredQuality.from_lines(lines)
         return web.with_quality(np.array([scores.quality(url, 0) for url in web.urls]))
-    return web
+    if quality == "pagerank":
+        return web
+    return web.with_quality(zipf(web.pages, spec.seed) if quality == "zipf" else np.ones(web.pages))
 
 
 def estimator(knowledge: Knowledge, web: SimulatedWeb, seed: int) -> Quality:
@@ -122,14 +145,12 @@ def policy_of(name: str) -> type[Policy]:
     """The policy of that name, or the class at that path; ValueError if there is none."""
     if name in POLICIES:
         return POLICIES[name]
-    needed = f"must be one of {', '.join(POLICIES)}, or the path of a class"
     module, _, attribute = name.rpartition(".")
-    if not module:
-        raise ValueError(needed)
     try:
         loaded = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"{needed} ({error})") from error
+        needed = f"must be one of {', '.join(POLICIES)}, or the path of a class"
+        raise ValueError(f"policy {name!r}: {needed} ({error})") from error
     return checked_policy(loaded)
 
 
@@ -152,8 +173,12 @@ def _perform(task: _Task) -> Outcome | Ground:
 
 def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
     chains, sessions, total = web.chains(), options.sessions, collectable_quality(web)
-    has_limits = options.limits != NO_LIMITS
-    oracle, of_means = _oracles(web, options) if has_limits else (nan, nan)
+    most = oracle = nan
+    if options.limits != NO_LIMITS:
+        most = bound_within(web, sessions, options.limits)
+        # the oracle discovers pages as a crawl by ``prefix`` does
+        whole = simulate(web, POLICIES["prefix"](), KnownWorth(web), replace(options, limits=NO_LIMITS))
+        oracle = oracle_within(whole, sessions, options.limits)
     return Ground(
         pages=web.pages,
         servers=web.servers,
@@ -165,17 +190,9 @@ def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
         work=float(chains.sum()),
         bound=bound_of(web, sessions),
         page_bound=bound_of(web.with_quality(web.collectable.astype(np.float64)), sessions),
-        most_within=bound_within(web, sessions, options.limits) / total if has_limits else nan,
+        most_within=most / total,
         oracle_within=oracle / total,
-        means_within=of_means / total,
     )
-
-
-def _oracles(web: SimulatedWeb, options: CrawlOptions) -> tuple[float, float]:
-    """What the oracle gathers, and that of means; they discover pages as a crawl by ``prefix`` does."""
-    whole = simulate(web, POLICIES["prefix"](), KnownWorth(web), replace(options, limits=NO_LIMITS))
-    sessions, limits = options.sessions, options.limits
-    return oracle_within(whole, sessions, limits), oracle_within(whole, sessions, limits, of_means=True)
 
 
 @lru_cache(maxsize=1)

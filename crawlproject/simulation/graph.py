@@ -1,4 +1,4 @@
-"""Reads the links of a real web from a file, and selects the part for a simulated crawl.
+"""A simulated web on a real link graph: links and sizes come from a file, times are drawn.
 
 Formats:
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import zlib
 from collections import deque
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -30,7 +30,16 @@ import numpy as np
 
 from crawlproject.simulation.link_file import read_link_file
 from crawlproject.simulation.pagerank import pagerank
-from crawlproject.simulation.web import FloatArray, IntArray, compressed, reachable, sources_of
+from crawlproject.simulation.times import (
+    TIME_MODELS,
+    draw_connects,
+    draw_dead,
+    draw_limits,
+    draw_page_times,
+    draw_sizes,
+    draw_speeds,
+)
+from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb, compressed, reachable, sources_of
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -54,7 +63,6 @@ class GraphSpec:
     #: Maximum pages per server: the first that breadth-first discovers. None: all.
     per_server: int | None = None
     dead_share: float = 0.0
-    sitemap_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,56 @@ class LinkGraph:
             None if self.size is None else self.size[pages],
             tuple(self.urls[page] for page in pages.tolist()) if self.urls else (),
         )
+
+
+def build(spec: GraphSpec) -> SimulatedWeb:
+    """Build the web of ``spec``: the pages reachable from its starts, with PageRank as quality. O(links log links).
+
+    Raises OSError and ValueError as ``load``, and ValueError for a start that is not in the graph.
+    """
+    return drawn(*_part(spec.path, spec.starts, spec.per_server), spec)
+
+
+def drawn(graph: LinkGraph, starts: int, spec: GraphSpec) -> SimulatedWeb:
+    """The web of ``graph``, from its first ``starts`` pages, with the times of ``spec``."""
+    model = TIME_MODELS[spec.times]
+    speeds = draw_speeds(model, graph.servers, spec.seed)
+    size = draw_sizes(graph.pages, spec.seed) if graph.size is None else graph.size
+    times = draw_page_times(model, speeds, graph.server, size, spec.seed)
+    counts = np.bincount(graph.server).astype(np.int64)
+    return SimulatedWeb(
+        server=graph.server,
+        indptr=graph.indptr,
+        targets=graph.targets,
+        size=size,
+        page_time=times.fixed + times.thinking,
+        quality=pagerank(graph.indptr, graph.targets),
+        connect_time=speeds.connect,
+        connect_draws=draw_connects(speeds, counts, spec.seed),
+        keep_alive_limit=draw_limits(graph.servers, spec.seed),
+        seeds=np.arange(starts, dtype=np.int64),
+        dead=draw_dead(graph.servers, spec.dead_share, graph.server[:starts], spec.seed),
+        given_urls=graph.urls,
+    )
+
+
+@lru_cache(maxsize=1)
+def _part(path: str, starts: tuple[str, ...], per_server: int | None) -> tuple[LinkGraph, int]:
+    """The graph to crawl, with the starts first, and the number of starts; the same for all seeds."""
+    graph = load(path)
+    numbers = [_page(graph, start) for start in dict.fromkeys(starts)] or [graph.best_start]
+    pages = graph.discovered(numbers, graph.pages if per_server is None else per_server)
+    return graph.part(pages), int(np.isin(pages, numbers).sum())
+
+
+def _page(graph: LinkGraph, start: str) -> int:
+    if start.isascii() and start.isdigit():
+        number = int(start)
+    else:
+        number = graph.urls.index(start) if start in graph.urls else graph.pages
+    if number >= graph.pages:
+        raise ValueError(f"no page {start!r} to start from among its {graph.pages} pages")
+    return number
 
 
 def load(path: str | Path) -> LinkGraph:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from crawlproject.simulation.graph import GraphSpec
+from crawlproject.simulation.synthetic import SyntheticSpec
+
 if TYPE_CHECKING:
     from crawlproject.simulation.bound import Bound
-    from crawlproject.simulation.record import Crawl
-    from crawlproject.simulation.web import FloatArray, IntArray, SimulatedWeb
+    from crawlproject.simulation.web import Crawl, FloatArray, IntArray, SimulatedWeb
+
+WebSpec: TypeAlias = SyntheticSpec | GraphSpec
 
 BOUND_POINTS = 400  # points at which the bound is evaluated; the bound is concave between them
 SAMPLES = 200  # points of a written or drawn curve, besides 0
@@ -94,8 +98,6 @@ class Outcome:
     connections: int
     #: Requests that timed out.
     failures: int
-    #: Share of all slots' time that connections were open.
-    busy_share: float
     #: Bytes of the pages.
     size: float
 
@@ -106,14 +108,7 @@ class Outcome:
 
     @classmethod
     def of(cls, crawl: Crawl) -> Outcome:
-        return cls(
-            curve=Curve.of(crawl),
-            full_time=crawl.full_time,
-            connections=crawl.connections,
-            failures=crawl.failures,
-            busy_share=crawl.busy_share,
-            size=crawl.size,
-        )
+        return cls(Curve.of(crawl), crawl.full_time, crawl.connections, crawl.failures, crawl.size)
 
 
 @dataclass(frozen=True)
@@ -122,6 +117,8 @@ class Reference:
 
     #: T: full time of breadth-first.
     unit: float
+    #: Breadth-first's time to 80% of the quality.
+    t80: float
     #: Areas under breadth-first's curve and under the bound, up to T.
     breadth_first: float
     bound: float
@@ -129,51 +126,62 @@ class Reference:
     @classmethod
     def of(cls, breadth_first: Outcome, bound: Bound, total: float) -> Reference:
         """From a breadth-first crawl and the bound of its web; ``total``: the collectable quality."""
-        unit = breadth_first.full_time
-        return cls(unit, breadth_first.curve.area(unit), bound_area(bound, total, unit))
+        unit, curve = breadth_first.full_time, breadth_first.curve
+        return cls(unit, curve.time_of(0.8), curve.area(unit), bound_area(bound, total, unit))
 
 
 @dataclass(frozen=True)
-class Score:
-    """A crawl's row in the table; times in T, areas up to T."""
+class Ground:
+    """Properties of a web and its quality by which crawls are scored; times in seconds."""
 
-    #: Share of the quality by 10, 20, 30 and 50% of T.
-    q10: float
-    q20: float
-    q30: float
-    q50: float
-    #: Time to 50, 80 and 90% of the quality.
-    t50: float
-    t80: float
-    t90: float
-    #: Area under the curve as a share of the area under the bound.
-    nauc: float
-    #: Gain over breadth-first's area as a share of the maximum gain, that of the bound.
-    gap: float
-    full_time: float
-    connections: int
-    failures: int
-    busy_share: float
+    pages: int
+    servers: int
+    links: int
+    #: Number of collectable pages, their total quality, and the share of it in the best of them (``best_first``).
+    collectable: int
+    total: float
+    best_first: FloatArray
+    #: Time of the slowest server, and the sum over all servers.
+    longest_chain: float
+    work: float
+    #: Bounds of quality, and of pages (each worth 1).
+    bound: Bound
+    page_bound: Bound
+    #: Share of the quality within the crawl's limits, at most, and by the oracle; nan without limits.
+    most_within: float = nan
+    oracle_within: float = nan
 
-    @classmethod
-    def of(cls, outcome: Outcome, reference: Reference) -> Score:
-        curve, unit = outcome.curve, reference.unit
-        area = curve.area(unit)
-        room = reference.bound - reference.breadth_first
-        q10, q20, q30, q50 = (curve.at(share * unit) for share in (0.1, 0.2, 0.3, 0.5))
-        t50, t80, t90 = (curve.time_of(share) / unit for share in (0.5, 0.8, 0.9))
-        return cls(
-            q10=q10,
-            q20=q20,
-            q30=q30,
-            q50=q50,
-            t50=t50,
-            t80=t80,
-            t90=t90,
-            nauc=area / reference.bound,
-            gap=(area - reference.breadth_first) / room if room > 0 else nan,
-            full_time=outcome.full_time / unit,
-            connections=outcome.connections,
-            failures=outcome.failures,
-            busy_share=outcome.busy_share,
-        )
+
+@dataclass(frozen=True)
+class Trial:
+    """One policy's crawl of one web."""
+
+    web: WebSpec
+    quality: str
+    policy: str
+    outcome: Outcome
+    ground: Ground
+    reference: Reference
+    #: See ``score``.
+    score: dict[str, float]
+
+
+def score(outcome: Outcome, reference: Reference) -> dict[str, float]:
+    """A crawl's row in the table; times in T, areas up to T.
+
+    ``q10``: share of the quality by 10% of T, ``t50``: time to half of the quality, ``nauc``: area under the curve as a
+    share of that under the bound, ``gap``: gain over breadth-first's area as a share of the bound's gain (nan where
+    that is none).
+    """
+    curve, unit = outcome.curve, reference.unit
+    area, room = curve.area(unit), reference.bound - reference.breadth_first
+    row = {f"q{percent}": curve.at(percent / 100 * unit) for percent in (10, 20, 30, 50)}
+    row |= {f"t{percent}": curve.time_of(percent / 100) / unit for percent in (50, 80, 90)}
+    return row | {
+        "nauc": area / reference.bound,
+        "gap": (area - reference.breadth_first) / room if room > 0 else nan,
+        "t80_breadth_first": curve.time_of(0.8) / reference.t80,
+        "full_time": outcome.full_time / unit,
+        "connections": outcome.connections,
+        "failures": outcome.failures,
+    }

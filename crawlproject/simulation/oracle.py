@@ -1,8 +1,7 @@
 """A crawl that knows the web, but must discover it by links: what of a bound can be reached.
 
 The oracle knows the time, the size and the quality of every page, and what its links lead to; a server has one
-connection.  It is a schedule that can be carried out, not proved to be the best.  The oracle of means knows of times,
-sizes and links only each server's means, as a crawl could that had learned them before it began.
+connection.  It is a schedule that can be carried out, not proved to be the best.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ import numpy as np
 
 if TYPE_CHECKING:
     from crawlproject.frontier.budgets import Limits
-    from crawlproject.simulation.record import Crawl
-    from crawlproject.simulation.web import FloatArray, SimulatedWeb
+    from crawlproject.simulation.web import Crawl, FloatArray, SimulatedWeb
 
 #: Prices of a page that are tried, in mean times of a page: the best result counts.
 LEVELS = (0.0, 3.0, 10.0, 100.0)
 
 
-def oracle_within(whole: Crawl, sessions: int, limits: Limits, *, of_means: bool = False) -> float:
+def oracle_within(whole: Crawl, sessions: int, limits: Limits) -> float:
     """The quality that the oracle gathers within ``limits``. About 0.5 s for 10,000 pages and each of ``LEVELS``.
 
     ``whole``: a crawl of all pages; the oracle reaches each page by the link that showed it first there.  Politeness is
@@ -32,20 +30,9 @@ def oracle_within(whole: Crawl, sessions: int, limits: Limits, *, of_means: bool
     web, parent, found = whole.web, _discovery_tree(whole), 0.0
     for level in LEVELS if min(limits.pages, limits.size) < inf else LEVELS[:1]:
         cost = web.page_time + level * web.page_time.mean() * _charged(web, limits)
-        if of_means:
-            cost = _means(web, cost)
         ratio = _worth_with_links(whole, parent, cost)
-        if of_means:
-            ratio = ((web.quality + _means(web, np.array(ratio) * cost - web.quality)) / cost).tolist()
         found = max(found, _Oracle(web, sessions, cost, ratio).run(limits))
     return found
-
-
-def _means(web: SimulatedWeb, values: FloatArray) -> FloatArray:
-    """For each page the mean of its server's pages."""
-    sums = np.bincount(web.server, values, minlength=web.servers)
-    means: FloatArray = (sums / np.maximum(1, web.page_counts))[web.server]
-    return means
 
 
 def _charged(web: SimulatedWeb, limits: Limits) -> FloatArray:

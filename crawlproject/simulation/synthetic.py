@@ -7,7 +7,7 @@ determines the end of a crawl.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from crawlproject.simulation.times import (
     draw_dead,
     draw_limits,
     draw_page_times,
-    draw_sitemaps,
     draw_sizes,
     draw_speeds,
 )
@@ -57,7 +56,6 @@ class SyntheticSpec:
     local_share: float = 0.75
     seed_count: int = 5
     dead_share: float = 0.0
-    sitemap_share: float = 0.0
 
     def __post_init__(self) -> None:
         if not 1 <= self.seed_count <= self.servers <= self.pages:
@@ -86,9 +84,6 @@ def build(spec: SyntheticSpec) -> SimulatedWeb:
         keep_alive_limit=limits,
         seeds=(np.cumsum(counts) - counts)[: spec.seed_count],
         dead=draw_dead(spec.servers, spec.dead_share, np.arange(spec.seed_count), spec.seed),
-        sitemap_time=draw_sitemaps(
-            SYNTHETIC, replace(speeds, think=speeds.think * cut), counts, spec.sitemap_share, spec.seed
-        ),
     )
 
 

@@ -21,7 +21,6 @@ SIZE_MEDIAN = 8000.0  # bytes, if sizes are not known
 SIZE_SIGMA = 0.8
 CONNECT_SIGMA = 0.3  # noise of single connections
 CONNECT_NOISE_RANGE = (0.5, 2.0)
-SITEMAP_BYTES = 120.0  # per URL: two tags around a URL of 80 characters
 
 # Requests per connection (Cao 2003, figure 3): 24% of servers allow one, 66% a hundred, the others between
 SINGLE_SHARE = 0.24
@@ -113,17 +112,6 @@ def draw_page_times(model: TimeModel, speeds: Speeds, server: IntArray, size: Fl
     noise = chance(seed, "pages").lognormal(0, model.think_sigma_pages, len(server))
     fixed = model.round_trip * speeds.connect[server] + size / speeds.bandwidth[server]
     return PageTimes(fixed, speeds.think[server] * noise)
-
-
-def draw_sitemaps(model: TimeModel, speeds: Speeds, counts: IntArray, share: float, seed: int) -> FloatArray:
-    """Draw the sitemap times of a ``share`` of the servers, 0 for the others; ``counts``: pages of each server."""
-    rng = chance(seed, "sitemaps")
-    chosen = rng.permutation(len(counts))[: round(share * len(counts))]
-    noise = rng.lognormal(0, model.think_sigma_pages, len(counts))
-    times = model.round_trip * speeds.connect + SITEMAP_BYTES * counts / speeds.bandwidth + speeds.think * noise
-    drawn = np.zeros(len(counts))
-    drawn[chosen] = times[chosen]
-    return drawn
 
 
 def draw_connects(speeds: Speeds, counts: IntArray, seed: int) -> FloatArray:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from crawlproject.simulation.metrics import Outcome
-    from crawlproject.simulation.record import CrawlOptions
-    from crawlproject.simulation.trial import Trial
+    from crawlproject.simulation.crawl import CrawlOptions
+    from crawlproject.simulation.metrics import Outcome, Trial
 
 #: Values of the setting that are drawn.
 CHOOSINESS = (0.0, 1.0, 3.0, 10.0, 30.0)

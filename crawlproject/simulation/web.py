@@ -1,4 +1,4 @@
-"""A web as arrays: everything that a simulated crawl can encounter, drawn once and so equal for all policies."""
+"""A web as arrays, drawn once and so equal for all policies, and what a crawl of it has fetched."""
 
 from __future__ import annotations
 
@@ -50,9 +50,6 @@ class SimulatedWeb:
     dead: BoolArray
     #: Canonical URL of each page; empty if the pages have no real URLs.
     given_urls: tuple[str, ...] = ()
-    #: Seconds to fetch each server's sitemap, 0 if it has none; empty if no server has one. A sitemap lists its
-    #: server's collectable pages; it is not a page itself.
-    sitemap_time: FloatArray = field(default_factory=lambda: np.zeros(0))
     #: Additional time of the first response on a connection to each server; empty: none.
     first_extra: FloatArray = field(default_factory=lambda: np.zeros(0))
     #: Time of each server's robots.txt, requested once, before its first page; empty: not requested.
@@ -66,22 +63,16 @@ class SimulatedWeb:
     crawl_delay: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
+        """Raises ValueError for arrays that do not fit together."""
         pages, servers = len(self.server), len(self.connect_time)
-        lengths = {len(self.size), len(self.page_time), len(self.quality), len(self.connect_draws)}
-        if lengths != {pages} or {len(self.keep_alive_limit), len(self.dead)} != {servers}:
-            raise ValueError("a web's arrays must have one entry for each page or server")
+        of_pages = {len(self.size), len(self.page_time), len(self.quality), len(self.connect_draws)}
+        of_servers = {len(self.keep_alive_limit), len(self.dead)}
+        if_any = {len(self.kinds) or pages, len(self.errors) or pages, len(self.given_urls) or pages}
+        of_some = {len(each) or servers for each in (self.first_extra, self.robots_time, self.crawl_delay)}
+        if of_pages | if_any != {pages} or of_servers | of_some != {servers}:
+            raise ValueError("a web's arrays must have one entry for each page or server; some may have none")
         if len(self.indptr) != pages + 1 or self.indptr[-1] != len(self.targets):
             raise ValueError("indptr must have pages + 1 entries and end with the number of links")
-        if len(self.sitemap_time) not in (0, servers):
-            raise ValueError("a web's sitemaps must have one time for each server or none")
-        if not {len(self.first_extra), len(self.robots_time)} <= {0, servers}:
-            raise ValueError("first_extra and robots_time must have one entry for each server, or none")
-        if len(self.crawl_delay) not in (0, len(self.robots_time)):
-            raise ValueError("crawl_delay must have one entry for each server with a robots.txt, or none")
-        if not {len(self.kinds), len(self.errors)} <= {0, pages}:
-            raise ValueError("kinds and errors must have one entry for each page, or none")
-        if len(self.given_urls) not in (0, pages):
-            raise ValueError("a web's pages must all have URLs or none")
         if not len(self.seeds):
             raise ValueError("a web needs a seed")
 
@@ -145,6 +136,32 @@ class SimulatedWeb:
         times = np.bincount(self.server[pages], self.page_time[pages], minlength=self.servers)
         chains: FloatArray = times + 2 * -(-counts // self.keep_alive_limit) * self.connect_time
         return chains
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """The pages fetched, in order of the ends of their responses; times in seconds."""
+
+    web: SimulatedWeb
+    pages: IntArray
+    #: Start of each page's request, and end of its response.
+    started: FloatArray
+    ended: FloatArray
+    connections: int
+    #: Requests that timed out.
+    failures: int
+    #: Other requests that brought no page: copies, redirects, 404, 500.
+    wasted: int
+
+    @property
+    def size(self) -> float:
+        """Bytes of the pages."""
+        return float(self.web.size[self.pages].sum())
+
+    @property
+    def full_time(self) -> float:
+        """End of the last page's response; 0 without pages."""
+        return float(self.ended[-1]) if len(self.ended) else 0.0
 
 
 def ranges(starts: IntArray, stops: IntArray) -> IntArray:

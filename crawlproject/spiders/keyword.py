@@ -30,7 +30,7 @@ from crawlproject.discovery.page_reading import is_html, markup
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of
 from crawlproject.links import Links
-from crawlproject.options.scrapy_values import ENABLED
+from crawlproject.options.project_rules import ENABLED
 from crawlproject.options.start_errors import starting
 from crawlproject.requests.meta import SKIP_LINKS
 from crawlproject.spiders.seed_list import is_host

@@ -28,7 +28,7 @@ from crawlproject.links import Links
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.limits import RobotsOptions
-from crawlproject.options.scrapy_values import ENABLED, has_addon
+from crawlproject.options.project_rules import ENABLED, has_addon
 from crawlproject.options.start_errors import starting
 from crawlproject.options.values import age_seconds
 from crawlproject.records.intake import RecordIntake, SiteReader
@@ -351,7 +351,7 @@ class WebSpider(Spider):
     def _end_without_pages(self) -> None:
         """On ``spider_idle``: raise CloseSpider if no page was fetched: in this run, an earlier one, by any worker."""
         crawl = frontier_of(self.crawler)
-        if crawl is None or crawl.pages or crawl.is_resumed or crawl.pages_elsewhere():
+        if crawl is None or crawl.pages or crawl.is_resumed or crawl.store.pages_elsewhere():
             return
         counted = crawl.intake.links_counted
         if counted("seen") and not counted("new"):

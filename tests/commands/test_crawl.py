@@ -52,17 +52,3 @@ def test_crawl_whose_last_commit_fails(tmp_path: Path) -> None:
     assert "The frontier cannot be stored" in done.stderr
     assert "Spider closed (finished)" in done.stderr
     assert done.returncode == 1
-
-
-@pytest.mark.parametrize(
-    ("setting", "told"),
-    [
-        ("LOG_LEVEL=info", "LOG_LEVEL='info': must be one of DEBUG, INFO"),
-        ("LOG_FILE=/dev/null/log", "LOG_FILE='/dev/null/log': Not a directory"),
-    ],
-)
-def test_a_wrong_setting_of_the_log_is_named(setting: str, told: str) -> None:
-    """Scrapy alone does not name the setting."""
-    done = run_python("-m", "scrapy", "crawl", "web", "-s", setting, cwd=ROOT)
-    assert done.returncode == 1
-    assert told in done.stderr.splitlines()[-1]

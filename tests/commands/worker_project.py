@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
@@ -64,16 +63,6 @@ class Waiting(Spider):
             raise DontCloseSpider
 
 
-class Dying(Waiting):
-    """Kills itself, every time it is started."""
-
-    name = "dying"
-
-    async def start(self) -> AsyncIterator[Any]:
-        yield {"pid": os.getpid()}
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
 class Closing(Waiting):
     """Ends at once, for ``reason``."""
 
@@ -93,15 +82,3 @@ class Broken(Spider):
 
     def __init__(self, **arguments: Any) -> None:
         raise ValueError("this spider cannot be made")
-
-
-class Interrupted(Spider):
-    """Ctrl-C while its settings are read: before it opens."""
-
-    name = "interrupted"
-
-    @classmethod
-    def update_settings(cls, settings: BaseSettings) -> None:
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a background job ignores it
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.raise_signal(signal.SIGINT)

@@ -82,7 +82,7 @@ class KilledSpider(WebSpider):
         if pages and crawl is not None:
             while stats.get_value("item_scraped_count", 0) < pages or unfinished_requests(self.crawler):
                 await asyncio.sleep(0.01)
-            assert await crawl.saved()
+            assert await crawl.store.saved()
             os.kill(os.getpid(), signal.SIGKILL)
 
 

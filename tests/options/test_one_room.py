@@ -25,8 +25,6 @@ TWO_ROOMS = {
     "FrontierOptions.quality": "the scheduler values links by it; the disk backend indexes URLs if it can rise",
     "LimitOptions.denied": "refused as links in discovery, and as requests from elsewhere in a middleware",
     "LinkOptions.canonicalizer": "the dupefilter owns it; ``scrapy parse`` has none",
-    "LinkOptions.exclude": "discovery refuses links by it; ``scrapy frontier --url`` tells what is refused",
-    "LinkOptions.include": "as exclude",
     "LinkOptions.readers": "discovery reads links by it; the middleware reads large pages off the loop",
     "DuplicateOptions.near": "the middleware compares texts; page_reading tells the first parse to extract them",
     "RedisOptions.connection": "the backend connects by it; ``scrapy frontier`` and ``scrapy workers`` look in",

@@ -10,8 +10,8 @@ from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier.politeness import Politeness
+from crawlproject.options.project_rules import ADDON
 from crawlproject.options.scheduling import FrontierOptions
-from crawlproject.options.scrapy_values import ADDON
 
 
 def rules(caplog: pytest.LogCaptureFixture, settings: dict[str, Any], **attributes: Any) -> tuple[Politeness, str]:
@@ -64,7 +64,7 @@ def test_without_rules_servers_rest(caplog: pytest.LogCaptureFixture) -> None:
     assert "DOWNLOAD_DELAY or CONCURRENT_REQUESTS_PER_DOMAIN" in told
 
 
-@pytest.mark.parametrize("rest", [{"FRONTIER_POLITENESS": "session"}, {"FRONTIER_PRESET": "gentle"}])
+@pytest.mark.parametrize("rest", [{"FRONTIER_POLITENESS": "session"}, {"FRONTIER_DELAY_FACTOR": 10}])
 def test_rests_that_the_project_asks_for_hold(rest: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
     """Its delay is then a minimum."""
     held, told = rules(caplog, {"DOWNLOAD_DELAY": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 4, **rest})

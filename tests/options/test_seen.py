@@ -1,9 +1,7 @@
-"""Wrong settings ``FRONTIER_SEEN_*`` are refused at start, by name; right ones make the seen-set that they describe."""
+"""The seen-set that the settings ``FRONTIER_SEEN_*`` describe."""
 
-import pytest
 from scrapy.settings import Settings
 
-from crawlproject.addon import FrontierAddon
 from crawlproject.options.seen import SeenOptions
 from crawlproject.seen.bloom import BloomSeenSet
 from crawlproject.seen.exact import MemorySeenSet
@@ -13,25 +11,6 @@ from crawlproject.seen.seen_set import SeenSet
 def options(**settings: object) -> SeenOptions:
     """From a project's settings."""
     return SeenOptions.from_settings(Settings(settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"FRONTIER_SEEN_SET": "fuzzy"}, r"FRONTIER_SEEN_SET='fuzzy': must be one of exact, bloom"),
-        ({"FRONTIER_SEEN_CACHE_SIZE": -1}, r"FRONTIER_SEEN_CACHE_SIZE=-1: must be a whole number >= 0"),
-        ({"FRONTIER_SEEN_CACHE_SIZE": "many"}, r"FRONTIER_SEEN_CACHE_SIZE='many': must be a whole number >= 0"),
-        ({"FRONTIER_SEEN_BLOOM_ERROR": 0}, r"FRONTIER_SEEN_BLOOM_ERROR=0: must be above 0 and at most 1"),
-        ({"FRONTIER_SEEN_BLOOM_ERROR": "2"}, r"FRONTIER_SEEN_BLOOM_ERROR='2': must be above 0 and at most 1"),
-        ({"FRONTIER_SEEN_BLOOM_ERROR": "x"}, r"FRONTIER_SEEN_BLOOM_ERROR='x': must be a number >= 0"),
-    ],
-)
-def test_wrong_values_are_refused(settings: dict[str, object], message: str) -> None:
-    """With setting, value and choices, also by the add-on."""
-    with pytest.raises(ValueError, match=f"^{message}"):
-        options(**settings)
-    with pytest.raises(ValueError, match=f"^{message}"):
-        FrontierAddon().update_settings(Settings(settings))
 
 
 def test_seen_set_without_a_store() -> None:

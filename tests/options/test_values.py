@@ -16,7 +16,6 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.addon import FrontierAddon
 from crawlproject.options.all_settings import DEFAULTS, FAMILIES, OTHERS
-from crawlproject.options.following import LinkOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Options, age_seconds
@@ -31,11 +30,16 @@ def crawler_of(settings: dict[str, Any]) -> Crawler:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_options_of_a_crawler_are_parsed_once(family: type[Options]) -> None:
-    """Settings that the family does not read make no difference."""
+    """When settings cannot change any more; they end with the crawler."""
     crawler = crawler_of({"FRONTIER_LINKS_FILE": "links"})
+    crawler.settings.freeze()
     options = family.of(crawler)
-    crawler.settings.set("SOME_OTHER_SETTING", 1)
     assert family.of(crawler) is options
+    assert family.of(crawler_of({})) is not options
+    found = weakref.ref(options)
+    del crawler, options
+    gc.collect()
+    assert found() is None
 
 
 def test_options_follow_settings_that_change_before_the_crawl() -> None:
@@ -44,7 +48,6 @@ def test_options_follow_settings_that_change_before_the_crawl() -> None:
     assert FrontierOptions.of(crawler).max_batch == 5
     crawler.settings.set("FRONTIER_MAX_BATCH", 6, priority="spider")
     assert FrontierOptions.of(crawler).max_batch == 6
-    assert len(NetworkOptions.of(crawler).allowed_networks) == 1
     crawler.settings["FRONTIER_ALLOWED_NETWORKS"].append("10.0.0.2")
     assert len(NetworkOptions.of(crawler).allowed_networks) == 2
     assert NetworkOptions.of(crawler).dns_timeout == 10
@@ -52,39 +55,10 @@ def test_options_follow_settings_that_change_before_the_crawl() -> None:
     assert NetworkOptions.of(crawler).dns_timeout == 60
     crawler.settings["DOWNLOAD_SLOTS"]["a.example"] = {"delay": 7}
     assert FrontierOptions.of(crawler).politeness.host_delays == {"a.example": 7}
-    assert LinkOptions.of(crawler).max_depth == 0
-    crawler.settings.set("DEPTH_LIMIT", 3)
-    assert LinkOptions.of(crawler).max_depth == 3
 
 
-def test_wrong_value_is_refused_each_time() -> None:
-    """And no other options take its place."""
-    crawler = crawler_of({})
-    FrontierOptions.of(crawler)
-    crawler.settings.set("FRONTIER_MAX_BATCH", 0)
-    for _ in range(2):
-        with pytest.raises(ValueError, match="FRONTIER_MAX_BATCH=0: must be a whole number >= 1"):
-            FrontierOptions.of(crawler)
-
-
-def test_each_crawler_has_its_own_options() -> None:
-    """Also with equal settings: a quality of the project's own may remember pages. They end with the crawler."""
-    first, second, third = crawler_of({}), crawler_of({}), crawler_of({"FRONTIER_MAX_BATCH": 5})
-    assert FrontierOptions.of(first) is not FrontierOptions.of(second)
-    assert FrontierOptions.of(first).quality is not FrontierOptions.of(second).quality
-    assert [FrontierOptions.of(each).max_batch for each in (first, second, third)] == [100, 100, 5]
-    options = weakref.ref(FrontierOptions.of(first))
-    del first
-    gc.collect()
-    assert options() is None
-
-
-def test_addon_parses_for_the_crawler_that_it_belongs_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Components get what it has checked, with what it has set."""
+def test_components_get_what_the_addon_has_set() -> None:
     crawler = get_crawler(settings_dict={"ADDONS": {"crawlproject.addon.FrontierAddon": 300}, "DOWNLOAD_DELAY": 2})
-    for family in FAMILIES:
-        monkeypatch.setattr(family, "read", None)
-        family.of(crawler)
     assert FrontierOptions.of(crawler).politeness.request_delay == 2
 
 
@@ -110,6 +84,15 @@ def test_wrong_age_is_refused(value: object) -> None:
         ("FRONTIER_LINKS_SKIP_EXTENSIONS", 5, "a list, or a string with commas between its entries"),
         ("FRONTIER_DROP_PARAMETERS", "a b", "name, prefix* or ;name"),
         ("FRONTIER_GUARD_RELEASED", 5, "a list, or a string with commas between its entries"),
+        ("FRONTIER_SEEN_SET", "fuzzy", "one of exact, bloom"),
+        ("FRONTIER_SEEN_BLOOM_ERROR", "2", "above 0 and at most 1"),
+        ("FRONTIER_RENDER", "sometimes", "one of never, auto, always"),
+        ("FRONTIER_RENDER_MAX_MEMORY", 1000, "a whole number >= 200000000"),
+        ("PLAYWRIGHT_LAUNCH_OPTIONS", "x", "a dict"),
+        ("PLAYWRIGHT_LAUNCH_OPTIONS", {"args": "--x"}, "with a list of args"),
+        ("PLAYWRIGHT_LAUNCH_OPTIONS", {"args": ["--no-proxy-server"]}, "without proxy"),
+        ("PLAYWRIGHT_LAUNCH_OPTIONS", {"proxy": {}}, "without proxy"),
+        ("FRONTIER_GUARD_PATTERN_COPIES", 1.5, "a number >= 0 and <= 1"),
         ("JOBDIR", 5, None),
         ("DEPTH_LIMIT", -1, "a whole number >= 0"),
         ("URLLENGTH_LIMIT", "x", "a whole number >= 0"),
@@ -162,11 +145,3 @@ def test_writers_do_not_read() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.startswith("get"):
                 read = {arg.value for arg in node.args if isinstance(arg, ast.Constant)}
                 assert not read & set(DEFAULTS), f"{place}: {ast.unparse(node)}"
-
-
-@pytest.mark.parametrize("name", ["JOBDIR", "FRONTIER_DIR"])
-def test_paths_that_the_locale_cannot_spell_are_refused(name: str) -> None:
-    """With LC_ALL=C, "j\u00f6b" comes as stand-ins for its bytes, which no store can write."""
-    with pytest.raises(ValueError, match="LC_ALL"):
-        FrontierOptions.from_settings(Settings({name: "j\udcc3\udcb6b"}))
-    assert FrontierOptions.from_settings(Settings({name: "j\u00f6b"})).directory is not None

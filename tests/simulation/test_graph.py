@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.simulation.graph import LinkGraph, load
-from crawlproject.simulation.graph_web import GraphSpec, build
+from crawlproject.simulation.graph import GraphSpec, LinkGraph, build, load
 from crawlproject.simulation.pagerank import pagerank
 from crawlproject.simulation.web import compressed, sources_of
 from tests.data import real

@@ -10,15 +10,7 @@ from crawlproject.frontier import BreadthFirst
 from crawlproject.simulation.bound import bound_of
 from crawlproject.simulation.crawl import simulate
 from crawlproject.simulation.experiment import KnownWorth
-from crawlproject.simulation.metrics import (
-    Curve,
-    Outcome,
-    Reference,
-    Score,
-    best_first,
-    bound_area,
-    bound_shares,
-)
+from crawlproject.simulation.metrics import Curve, Outcome, Reference, best_first, bound_area, bound_shares, score
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import SimulatedWeb
 from tests.simulation.webs import webs
@@ -36,19 +28,11 @@ def test_area_under_steps() -> None:
 
 def test_score_by_hand() -> None:
     """T = 4 s, breadth-first's area 1.6, the bound's 2.6: nauc 2.1 / 2.6, gap (2.1 - 1.6) / (2.6 - 1.6)."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, busy_share=0.9, size=0.0)
-    score = Score.of(outcome, Reference(unit=4.0, breadth_first=1.6, bound=2.6))
-    assert (score.q10, score.q20, score.q30, score.q50) == (0, 0, 0.5, 0.8)
-    assert (score.t50, score.t80, score.t90) == (0.25, 0.5, 1.0)
-    assert (score.nauc, score.gap) == pytest.approx((2.1 / 2.6, 0.5))
-    assert (score.full_time, score.connections, score.failures, score.busy_share) == (1.0, 3, 1, 0.9)
-
-
-def test_gap_where_breadth_first_leaves_no_room() -> None:
-    """Nothing to be measured in."""
-    outcome = Outcome(STEPS, full_time=4.0, connections=1, failures=0, busy_share=1.0, size=0.0)
-    assert isnan(Score.of(outcome, Reference(4.0, 2.1, 2.1)).gap)
-    assert Score.of(outcome, Reference(4.0, 2.1, 2.2)).gap == 0
+    outcome = Outcome(STEPS, full_time=4.0, connections=3, failures=1, size=0.0)
+    row = {"q10": 0.0, "q20": 0.0, "q30": 0.5, "q50": 0.8, "t50": 0.25, "t80": 0.5, "t90": 1.0}
+    row |= {"nauc": 2.1 / 2.6, "gap": 0.5, "t80_breadth_first": 0.8, "full_time": 1.0, "connections": 3, "failures": 1}
+    assert score(outcome, Reference(unit=4.0, t80=2.5, breadth_first=1.6, bound=2.6)) == pytest.approx(row)
+    assert isnan(score(outcome, Reference(4.0, 2.5, 2.1, 2.1))["gap"])
 
 
 def test_area_of_the_bound_is_exact_enough() -> None:

@@ -8,7 +8,6 @@ from crawlproject.simulation.times import (
     SYNTHETIC,
     TimeModel,
     draw_connects,
-    draw_limits,
     draw_page_times,
     draw_speeds,
 )
@@ -48,13 +47,3 @@ def test_heritrix_bodies_come_at_650_kilobytes_per_second() -> None:
     speeds = draw_speeds(HERITRIX, SERVERS, 2)
     times = draw_page_times(HERITRIX, speeds, np.arange(SERVERS), np.full(SERVERS, 650e3), 1)
     assert np.median(times.fixed) == pytest.approx(1.0, rel=0.1)
-
-
-def test_requests_per_connection_are_the_papers() -> None:
-    """24% of the servers allow one, 66% a hundred, the others 2 to 50 (Cao 2003, figure 3)."""
-    limits = draw_limits(500, 2)
-    assert (limits == 1).mean() == 0.24
-    assert (limits == 100).mean() == 0.66
-    others = limits[(limits != 1) & (limits != 100)]
-    assert others.min() >= 2
-    assert others.max() <= 50

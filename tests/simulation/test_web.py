@@ -56,18 +56,19 @@ def test_quality_is_scaled_and_must_be_worth_something() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    "wrong",
     [
-        ({"size": np.ones(3)}, "one entry for each page"),
-        ({"dead": np.zeros(2, dtype=bool)}, "one entry for each page or server"),
-        ({"indptr": np.array([0, 3])}, "indptr"),
-        ({"given_urls": ("http://a.example/",)}, "URLs"),
-        ({"seeds": np.array([], dtype=int)}, "seed"),
+        {"size": np.ones(3)},
+        {"dead": np.zeros(2, dtype=bool)},
+        {"indptr": np.array([0, 3])},
+        {"given_urls": ("http://a.example/",)},
+        {"kinds": np.zeros(1)},
+        {"crawl_delay": np.ones(1)},
+        {"seeds": np.array([], dtype=int)},
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(wrong: dict[str, np.ndarray], message: str) -> None:
-    """The message says which."""
-    with pytest.raises(ValueError, match=message):
+def test_arrays_that_do_not_fit_are_refused(wrong: dict[str, np.ndarray]) -> None:
+    with pytest.raises(ValueError, match=r"must have|needs"):
         replace(CHAIN, **wrong)
 
 

@@ -18,8 +18,6 @@ class Host:
     connect: float = 0.1
     limit: int = 100
     dead: bool = False
-    #: Seconds that its sitemap takes, 0: it has none.
-    sitemap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -51,19 +49,15 @@ def make_web(hosts: Sequence[Host], pages: Sequence[Page], seeds: Sequence[int] 
         keep_alive_limit=np.array([host.limit for host in hosts]),
         seeds=np.array(seeds),
         dead=np.array([host.dead for host in hosts]),
-        sitemap_time=np.array([host.sitemap for host in hosts]),
     )
 
 
 @st.composite
-def webs(
-    draw: st.DrawFn, most_pages: int = 16, *, may_be_dead: bool = False, with_sitemaps: bool = False
-) -> SimulatedWeb:
+def webs(draw: st.DrawFn, most_pages: int = 16, *, may_be_dead: bool = False) -> SimulatedWeb:
     """Webs of up to 4 servers; every page can be reached from page 0 if no server is dead."""
     times, worth = st.floats(0.01, 5), st.floats(0.001, 1)
     dead = st.booleans() if may_be_dead else st.just(False)
-    sitemap = st.sampled_from([0.0, 0.01, 1.0]) if with_sitemaps else st.just(0.0)
-    host = st.builds(Host, st.floats(0.01, 1), st.integers(1, 4), dead, sitemap)
+    host = st.builds(Host, st.floats(0.01, 1), st.integers(1, 4), dead)
     hosts = draw(st.lists(host, min_size=1, max_size=4))
     count = draw(st.integers(len(hosts), most_pages))
     links: list[list[int]] = [draw(st.lists(st.integers(0, count - 1), max_size=3)) for _ in range(count)]

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from crawlproject.download.lane.calls import awaited, calls_of
 from crawlproject.download.receivers import Receivers
 from crawlproject.engine import stats_of, used_now
-from crawlproject.options.scrapy_values import NO_LIMIT
+from crawlproject.options.project_rules import NO_LIMIT
 
 if TYPE_CHECKING:
     from scrapy.core.downloader import Downloader, Slot

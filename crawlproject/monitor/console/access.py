@@ -16,12 +16,12 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from crawlproject.options.console import MIN_TOKEN
+from crawlproject.options.monitor import MIN_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from crawlproject.options.console import ConsoleOptions
+    from crawlproject.options.monitor import ConsoleOptions
 
 logger = logging.getLogger(__name__)
 

@@ -86,7 +86,7 @@ class Control:
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook) -> None:
         self._crawler = crawler
         self._crawl = crawl
-        self._shared = crawl.shared_orders
+        self._shared = crawl.store.orders
         self._book = book
         self._setting = crawl.allowed_sessions
         self._timer: asyncio.TimerHandle | None = None
@@ -225,7 +225,7 @@ class Control:
         self._crawler.engine.crawl(request)
         words = f"{canonical[:200]} is fetched next of its server"
         logger.info("By the operator: %s", words)
-        return self._done(words, is_kept=await self._crawl.saved())
+        return self._done(words, is_kept=await self._crawl.store.saved())
 
     async def delay(self, name: Any, seconds: Any) -> dict[str, Any]:
         """Keep ``seconds`` between two requests to a server, or to each server of a domain; 0: no longer."""
@@ -342,7 +342,7 @@ class Control:
             if number % SEED_STEP == 0:
                 await asyncio.sleep(0)
             if self._shared is None and number % SEEDS_SAVED == 0:  # Redis would take a second each time
-                await self._crawl.saved()
+                await self._crawl.store.saved()
         counts = {name: found[name] for name in _SEED_STATS}
         counts["refused"] = len(urls) - sum(counts.values())
         words = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
@@ -350,7 +350,7 @@ class Control:
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         told = f"{counted(len(urls), 'seed')}: {words}{f' ({why})' if why else ''}"
         logger.info("By the operator: %s", told)
-        return self._done(told, is_kept=await self._crawl.saved(), **counts, reasons=reasons, others=others)
+        return self._done(told, is_kept=await self._crawl.store.saved(), **counts, reasons=reasons, others=others)
 
     async def reload_spiders(self, change: Any) -> dict[str, Any]:
         """Load new and changed spiders and rules in this process."""

@@ -9,7 +9,7 @@ from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -56,7 +56,7 @@ class Console:
             if self._options.port:
                 logger.error("No console: FRONTIER_CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
             return None
-        if not self._options.port and crawl.directory is None and crawl.shared_orders is None:
+        if not self._options.port and crawl.store.directory is None and crawl.store.orders is None:
             return None
         return self._start(crawl)
 
@@ -64,7 +64,7 @@ class Console:
         from crawlproject.monitor.console.control import Control
         from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 
-        book = OrderBook(None if crawl.directory is None else crawl.directory / FILE_NAME)
+        book = OrderBook(None if crawl.store.directory is None else crawl.store.directory / FILE_NAME)
         book.load()
         self._control = control = Control(self._crawler, crawl, book)
         if self._options.port:

@@ -22,7 +22,7 @@ from crawlproject.monitor.console.url_view import UrlView
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, budget_words, crawl_folder, crawl_name, share_gathered
 from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import STATS, Stage
 
@@ -84,11 +84,11 @@ class CrawlRoom:
         self.whole = WholeCrawl(self.crawl, self.whole_charts)
         crawl = self.crawl
         self.url_view = UrlView(
-            crawl.urls,
+            crawl.store.urls,
             crawl.fates,
             lambda: (server.key for server in list(crawl.frontier.servers)),
             lambda url: next(iter(crawl.intake.canonical(Links(None, [url]))), None),
-            crawl.saved,
+            crawl.store.saved,
             lambda: spider_names(self.crawler),
             lambda key: spider_of(self.crawler, key),
         )
@@ -115,7 +115,7 @@ class CrawlRoom:
             "crawl": self.crawl_name(),
             "figures": self.figures(),
             "whole": self.whole.figures,
-            "has_workers": self.crawl.shared_orders is not None,
+            "has_workers": self.crawl.store.orders is not None,
             "orders": self.orders(),
             "states": list(FILTERS),
             "spiders": spider_names(self.crawler),
@@ -171,7 +171,7 @@ class CrawlRoom:
         sessions = None if orders.sessions is None else orders.sessions[0]
         rows: list[tuple[str, str, int | None, float]] = [("sessions", "Connections at once", sessions, self.setting)]
         rows += [(name, words, orders.limits.get(name), limits.settings[name]) for name, words in LIMITS.items()]
-        if self.crawl.shared_orders is not None:
+        if self.crawl.store.orders is not None:
             rows = [(name, SHARED_WORDS.get(name, words), value, setting) for name, words, value, setting in rows]
         return {
             "paused": self.crawl.is_paused,
@@ -181,7 +181,7 @@ class CrawlRoom:
             "blocked": orders.blocked[:MAX_LISTED],
             "released": orders.released[:MAX_LISTED],
             "patterns": [{"kind": kind, "pattern": each} for kind, found in orders.patterns.items() for each in found],
-            "kept": self.book.is_kept or self.crawl.shared_orders is not None,
+            "kept": self.book.is_kept or self.crawl.store.orders is not None,
         }
 
     def history(self, given: Mapping[str, str]) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class CrawlRoom:
 
     async def workers(self) -> dict[str, Any]:
         """All workers, and the operator's last actions, the latest first."""
-        if self.crawl.shared_orders is None:
+        if self.crawl.store.orders is None:
             return {"workers": None, "actions": list(reversed(self.book.actions))}
         return await self.whole.look()
 
@@ -265,7 +265,7 @@ class WholeCrawl:
         """All workers, the sums newly made. O(workers)."""
         async with self._looking:  # one question to Redis at a time, whoever asks
             if (now := CLOCK()) - self._looked_at >= FRESH:
-                found = await self._crawl.workers() or {"workers": []}
+                found = await self._crawl.store.workers() or {"workers": []}
                 found["actions"] = [_shown(action) for action in found.get("actions", ())]
                 if "error" not in found:
                     self._add(found, now)

@@ -15,8 +15,7 @@ from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
 from crawlproject.monitor.console.past import Past
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.monitor.quantities import crawl_folder
-from crawlproject.options.console import ConsoleOptions
-from crawlproject.options.monitor import ReportOptions
+from crawlproject.options.monitor import ConsoleOptions, ReportOptions
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -104,7 +103,7 @@ class ConsoleService:
             try:
                 self._charts.add(figures := self._room.figures())
                 self._crawl.told.update((name, figures[name]) for name in TOLD)
-                if self._crawl.shared_orders is not None:
+                if self._crawl.store.orders is not None:
                     await self._room.whole.look()
                 self._hub.publish()
             except Exception:

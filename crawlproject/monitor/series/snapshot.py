@@ -16,7 +16,7 @@ from crawlproject.monitor.series.samples import HELD_BACK
 from crawlproject.monitor.series.snapshot_file import VERSION
 from crawlproject.monitor.server_state import shown_state, state_reason
 from crawlproject.options.all_settings import DEFAULTS
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

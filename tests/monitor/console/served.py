@@ -11,7 +11,7 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import Access
 from crawlproject.monitor.console.api import Hub, application
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 from testbed.children import free_port
 
 if TYPE_CHECKING:

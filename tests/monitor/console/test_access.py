@@ -10,7 +10,7 @@ import pytest
 
 from crawlproject.monitor.console.access import Access, Ticket, make_private
 from crawlproject.monitor.console.api import FILES
-from crawlproject.options.console import ConsoleOptions
+from crawlproject.options.monitor import ConsoleOptions
 from tests.monitor.console.client import Client
 from tests.monitor.console.served import OPTIONS, Served
 
