@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlproject.frontier.state import Stored, count, number, positive
+from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
@@ -21,12 +21,7 @@ class QualityTally(Stored):
     """
 
     __slots__ = ("_sum", "_urls", "gathered", "pages")
-    STATE = (
-        ("gathered", "gathered", positive),
-        ("pages", "pages", count),
-        ("queued_sum", "_sum", number),
-        ("queued_urls", "_urls", count),
-    )
+    STATE = __slots__
 
     def __init__(self) -> None:
         self.gathered = 0.0

@@ -266,19 +266,18 @@ def test_servers_keep_their_numbers(disk: OnDisk) -> None:
     disk.store.close()
 
 
-def test_copies_and_demotion_survive_a_restart(tmp_path: Path) -> None:
-    """Counts, factor and so the rank are what they were."""
+def test_copies_survive_a_restart(tmp_path: Path) -> None:
+    """Counts, and so the rank, are what they were."""
     disk = OnDisk(tmp_path / "frontier")
     disk.frontier.push([Entry(f"{SERVERS[0]}/1", 1.0)])
     for copy in (True, True, False):
         disk.frontier.servers.learn_content(SERVERS[0], copy=copy)
-    disk.frontier.servers.demote(SERVERS[0], 0.5)
     disk.store.commit()
     before = disk.frontier.server(SERVERS[0])
     disk.reopen()
     server = disk.frontier.server(SERVERS[0])
-    assert (server.pages, server.copies, server.demotion, server.worth) == (3, 2, 0.5, before.worth)
-    assert server.worth == pytest.approx(0.5 * 11 / 13)
+    assert (server.pages, server.copies, server.worth) == (3, 2, before.worth)
+    assert server.worth == pytest.approx(11 / 13)
     disk.store.close()
 
 

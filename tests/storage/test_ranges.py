@@ -364,7 +364,7 @@ def test_a_damaged_record_is_an_error(worker: Worker) -> None:
     worker.leave(3)
     rows = worker.central.rows[3]["servers"]
     for key, value in rows.items():
-        rows[key] = value.replace(b'"demotion":1.0', b'"demotion":"x"')
+        rows[key] = value.replace(b'"ready_at":', b'"ready_at":"x","r":')
     with pytest.raises(StoreError, match=r"damaged: the record of http://3\.example cannot be read"):
         worker.take(3)
 

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
-from crawlproject.frontier.state import packed, unpacked
+from crawlproject.frontier.state import Stored, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Self
-
-    from crawlproject.frontier.state import StateReader
 
 #: Parts counted per server, and their length (characters); the one with the fewest pages is forgotten.
 MAX_PARTS, MAX_LENGTH = 64, 40
@@ -59,10 +56,6 @@ class Evidence:
     #: Addresses from which copies of known ones count in full.
     BASES: ClassVar[int] = 4
 
-    def to_state(self) -> list[int]:
-        """The values, in order."""
-        return [self.copies, self.others, self.value, *self.bases]
-
     def weight(self, part: str, url: str, base: str, *, is_plain: bool) -> int:
         """What a page at ``url`` counts, in eighths; ``base``: the same without the part; ``is_plain``: it is a copy of
         the page at ``base``."""
@@ -75,7 +68,7 @@ class Evidence:
         return 1 if is_weak else 8
 
 
-class IdleParts:
+class IdleParts(Stored):
     """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
 
     MIN_COPIES: ClassVar[int] = 6
@@ -93,27 +86,14 @@ class IdleParts:
         self._pages = array("I")  # hashes of the addresses of the last pages, without each part
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values: each part with its counts, the pages."""
-        return {
-            "parts": [[part, *evidence.to_state()] for part, evidence in self._counts.items()],
-            "pages": packed(self._pages),
-        }
+        parts = {part: [each.copies, each.others, each.value, each.bases] for part, each in self._counts.items()}
+        return {"parts": parts, "pages": packed(self._pages)}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        idle = cls()
-        for row in state.items("parts")[:MAX_PARTS]:
-            match row:
-                case [str() as part, int() as copies, int() as others, int() as value, *bases] if min(
-                    copies, others, value
-                ) >= 0 and all(type(each) is int for each in bases):
-                    idle._counts[part] = Evidence(copies, others, value, bases[: Evidence.BASES])
-                    idle._judge(part)
-                case _:
-                    raise ValueError(f"idle_parts.parts: must be a text, two counts and hashes each: {str(row)[:60]}")
-        idle._pages = unpacked(state.text("pages", ""))[:MAX_PAGES]
-        return idle
+    def restore(self, state: Any) -> None:
+        self._counts = {part: Evidence(*values) for part, values in dict(state["parts"]).items()}
+        for part in self._counts:
+            self._judge(part)
+        self._pages = unpacked(state["pages"])
 
     @property
     def is_empty(self) -> bool:

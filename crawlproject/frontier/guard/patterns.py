@@ -9,14 +9,11 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 from crawlproject.frontier.guard.far import DOWN, UP, End
-from crawlproject.frontier.state import packed, unpacked
+from crawlproject.frontier.state import Stored, packed, unpacked
 from crawlproject.urls.pattern import script_of
-
-if TYPE_CHECKING:
-    from typing import Self
 
 #: Hashes of what a page shows: ``content.page_marks``.
 Marks: TypeAlias = frozenset[int]
@@ -116,10 +113,15 @@ def product_of(name: str) -> str | None:
 
 
 @dataclass(slots=True)
-class Pattern:
+class Pattern(Stored):
     """Observations of one pattern of a server."""
 
-    name: str
+    STATE: ClassVar = (
+        *("name", "own", "votes", "listed", "news", "same", "dry", "pages", "copies", "end"),
+        *("grown", "asked", "asked_again"),
+    )
+
+    name: str = ""
     #: URLs found on its own pages or on other pages without news; URLs found elsewhere.
     own: int = 0
     votes: int = 0
@@ -151,45 +153,18 @@ class Pattern:
     first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
-    def to_state(self) -> list[Any]:
-        """As plain values: name, end, what was asked, nine counts, noise, and the marks.
-
-        Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
-        """
-        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
+    def to_state(self) -> dict[str, Any]:
+        """Marks (base64, 4 bytes each) are stored only while pages repeat themselves."""
         kept = [self.first, *self.others] if self.repeats_itself else []
-        end, asked = (End.UNKNOWN, 0) if self.end is End.ASKED else (self.end, self.asked)
-        return [
-            self.name,
-            str(end),
-            asked,
-            self.asked_again,
-            self.grown,
-            *counts,
-            sorted(self.noise),
-            [packed(marks) for marks in kept],
-        ]
+        state = Stored.to_state(self) | {"noise": sorted(self.noise), "marks": [packed(marks) for marks in kept]}
+        return state | ({"end": End.UNKNOWN, "asked": 0} if self.end is End.ASKED else {})
 
-    @classmethod
-    def from_state(cls, row: object) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        try:
-            name, end, asked, asked_again, grown, *counts, noise, texts = cast("list[Any]", row)
-            own, votes, listed, news, same, dry, pages, copies = counts
-            marks = [unpacked(text) for text in texts[: PAGES + 1]]
-            places = frozenset(noise[:MAX_NOISE])
-            state = End(end)
-        except (TypeError, ValueError, KeyError) as error:
-            raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
-        whole = (asked, grown, *counts, *places)
-        if type(name) is not str or any(type(count) is not int or count < 0 for count in whole):
-            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, eight counts, noise and marks")
-        pattern = cls(name, own, votes, listed, news, same, dry, pages, copies, state)
-        pattern.asked, pattern.asked_again, pattern.noise, pattern.grown = asked, asked_again is True, places, grown
-        if marks:
-            pattern.first = marks[0]
-            pattern.others.extend(marks[1:])
-        return pattern
+    def restore(self, state: Any) -> None:
+        Stored.restore(self, state)  # super() does not work in a dataclass with slots
+        self.noise = frozenset(state["noise"])
+        if marks := [unpacked(text) for text in state["marks"]]:
+            self.first = marks[0]
+            self.others.extend(marks[1:])
 
     @property
     def size(self) -> int:

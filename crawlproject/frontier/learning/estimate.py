@@ -7,15 +7,14 @@ P(s,i) = ``pages``, T(s,i) = ``session_time``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from crawlproject.frontier.learning.prior import Observed
-from crawlproject.frontier.state import Stored, count, flag, positive
+from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
     from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.measurement import Measurement
-    from crawlproject.frontier.state import StateReader
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
 NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
@@ -35,26 +34,12 @@ def smooth(old: float, measured: float) -> float:
 class Estimates(Stored):
     """Moving averages of one server; times in seconds."""
 
-    __slots__ = (
-        "connect_time",
-        "connects",
-        "keep_alive_time",
-        "persistent",
-        "received",
-        "requests_per_connection",
-        "response_time",
-        "responses",
-        "sizes",
-    )
     STATE = (
-        ("connect_time", "connect_time", positive),
-        ("response_time", "response_time", positive),
-        ("requests_per_connection", "requests_per_connection", count),
-        ("persistent", "persistent", flag),
-        ("keep_alive_time", "keep_alive_time", positive),
-        ("bytes", "received", count),
-        ("sizes", "sizes", count),
+        *("connect_time", "response_time", "requests_per_connection", "persistent", "keep_alive_time"),
+        *("received", "sizes"),
     )
+    PARTS: ClassVar = {"connects": Observed, "responses": Observed}
+    __slots__ = (*STATE, *PARTS)
 
     def __init__(self) -> None:
         self.connect_time = NEW_CONNECT_TIME
@@ -66,16 +51,6 @@ class Estimates(Stored):
         self.responses: Observed | None = None
         self.received = 0  # bytes
         self.sizes = 0  # of so many answers
-
-    def to_state(self) -> dict[str, Any]:
-        parts = {"connects": self.connects, "responses": self.responses}
-        return super().to_state() | {key: part.to_state() for key, part in parts.items() if part is not None}
-
-    def restore(self, state: StateReader) -> None:
-        super().restore(state)
-        connects, responses = state.part("connects"), state.part("responses")
-        self.connects = None if connects is None else Observed.from_state(connects)
-        self.responses = None if responses is None else Observed.from_state(responses)
 
     def expected_size(self, usual: float) -> float:
         """Expected bytes of the next answer; ``usual``: those of all servers."""

@@ -12,12 +12,7 @@ O(1) per page and new URL.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from crawlproject.frontier.state import Stored, count, positive
-
-if TYPE_CHECKING:
-    from crawlproject.frontier.state import StateReader
+from crawlproject.frontier.state import Stored
 
 SERVER_DECAY = 0.97  # per page of the server
 BUCKET_DECAY = 0.995  # per page fetched of a server in the bucket
@@ -31,7 +26,7 @@ class LinkYield(Stored):
     """New URLs found on one server's pages."""
 
     __slots__ = ("new", "pages", "visits")
-    STATE = (("new", "new", positive), ("pages", "pages", positive), ("visits", "visits", count))
+    STATE = __slots__
 
     def __init__(self) -> None:
         self.new = 0.0  # decayed
@@ -39,20 +34,10 @@ class LinkYield(Stored):
         self.visits = 0  # pages, not decayed
 
 
-def _buckets(state: StateReader, key: str, _: object) -> list[list[float]]:
-    return [list(bucket) for bucket in state.rows(key, 2)]
-
-
 class LookAhead(Stored):
     """Learns the gain of links over all servers."""
 
-    STATE = (
-        ("buckets", "_buckets", _buckets),
-        ("gain_sum", "_gain", positive),
-        ("gain_weight", "_weight", positive),
-        ("checked_gain", "_last", positive),
-        ("pages_since_check", "_pages", count),
-    )
+    STATE = ("_buckets", "_gain", "_weight", "_last", "_pages")
 
     def __init__(self) -> None:
         self._buckets: list[list[float]] = []  # [new URLs, pages], decayed, by bit length of a server's visits

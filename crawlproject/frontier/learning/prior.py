@@ -13,12 +13,9 @@ All sums are running: O(1) per observation.
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
-from crawlproject.frontier.state import Stored, count, number
-
-if TYPE_CHECKING:
-    from crawlproject.frontier.state import StateReader
+from crawlproject.frontier.state import Stored
 
 #: Shorter times (seconds) count as this.
 MIN_TIME = 1e-4
@@ -37,7 +34,7 @@ class Observed(Stored):
     """Observations of one kind of time of one server: n logarithms and their sum."""
 
     __slots__ = ("n", "total")
-    STATE = (("count", "n", count), ("log_sum", "total", number))
+    STATE = __slots__
 
     def __init__(self) -> None:
         self.n = 0
@@ -47,15 +44,7 @@ class Observed(Stored):
 class Population(Stored):
     """One kind of time (connect or response) over all servers."""
 
-    STATE = (
-        ("observations", "observations", count),
-        ("servers", "_servers", count),
-        ("recent_mean", "_recent_mean", number),
-        ("mean_sum", "_means", number),
-        ("square_sum", "_squares", number),
-        ("inverse_count_sum", "_inverse_counts", number),
-        ("within_sum", "_within", number),
-    )
+    STATE = ("observations", "_servers", "_recent_mean", "_means", "_squares", "_inverse_counts", "_within")
 
     def __init__(self, typical: float) -> None:
         self._first_mean = log(typical)
@@ -119,8 +108,11 @@ class Population(Stored):
         return mean, max(between, 0.01), max(within, 0.01)
 
 
-class Prior:
+class Prior(Stored):
     """Both times over all servers, and the expected times of a new server."""
+
+    STATE = ("unmet", "_next")
+    PARTS: ClassVar = {"connect": Population, "response": Population}
 
     #: The times are checked each time the observations have grown by this factor.
     GROWTH = 1.5
@@ -135,25 +127,6 @@ class Prior:
         #: Expected seconds of a new server to connect and to answer.
         self.unmet = (self.connect.expected(None), self.response.expected(None))
         self._next = 1.0  # observations of response times at which ``unmet`` is checked next
-
-    def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "connect": self.connect.to_state(),
-            "response": self.response.to_state(),
-            "unmet": list(self.unmet),
-            "next_check": self._next,
-        }
-
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state``; raises ValueError for anything else."""
-        for key, population in (("connect", self.connect), ("response", self.response)):
-            part = state.part(key)
-            if part is not None:
-                population.restore(part)
-        connect, response = state.numbers("unmet", self.unmet)
-        self.unmet = connect, response
-        self._next = state.number("next_check", self._next)
 
     def is_outdated(self) -> bool:
         """Check and update ``unmet``; returns whether it changed. O(1)."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.learning.look_ahead import DRIFT
-from crawlproject.frontier.state import Stored, positive
+from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ class Sitemaps(Stored):
     Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting sitemaps keep their quality.
     """
 
-    STATE = (("gain_sum", "_gain", positive), ("gain_weight", "_weight", positive))
+    STATE = ("_gain", "_weight")
 
     def __init__(self, look_ahead: LookAhead | None) -> None:
         self._look_ahead = look_ahead
