@@ -152,11 +152,11 @@ class Discovery:
         """Count a fetched page of the server ``key``, of this ``quality``."""
         self._limits.fetched(key, quality)
 
-    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
+    def learn_content(self, key: str, *, copy: bool) -> None:
+        """Learn from a page of the server ``key``; ``copy``: its content was seen before."""
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
-            self._guard.learn_content(key, url, copy=copy)
+            self._guard.learn_content(key)
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:
         """Fetch the front page of the server ``key`` first if its host is an alias of one of ``hosts`` that is crawled.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.learning.sitemaps import Sitemaps
+    from crawlproject.frontier.learning.look_ahead import Sitemaps
     from crawlproject.frontier.server import Server
 
 

@@ -35,7 +35,7 @@ PARKING_TIME = 5.0
 KEEP_ALIVE_MARGIN = 0.5
 
 #: Seconds that a server which has never answered rests at most when a run begins: each run tries it at least once,
-#: before ``last_wait.LAST_WAIT`` is over.
+#: before ``dispatch.LAST_WAIT`` is over.
 MAX_FIRST_REST = 30.0
 
 #: Statuses that ask the client to slow down: RFC 6585 §4, RFC 9110 §15.6.4.

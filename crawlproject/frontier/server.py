@@ -25,7 +25,7 @@ from crawlproject.frontier.states import (
 )
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.learning.prior import Prior
+    from crawlproject.frontier.learning.estimate import Prior
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem

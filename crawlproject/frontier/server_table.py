@@ -19,22 +19,10 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.server_queue import ServerQueue
 
 #: Servers compared with the name of an order in one step, and of those, servers changed: a few ms.
 ORDER_STEP, CHANGE_STEP = 2_000, 200
-
-
-class Places(Protocol):
-    """Where servers stand: the part of ``ServerQueue`` that is needed here."""
-
-    def tick(self, now: float) -> None:
-        """Advance the time to ``now``."""
-
-    def place(self, server: Server) -> None:
-        """Move ``server`` to the position of its URLs, time and rank. O(log servers)."""
-
-    def find_group(self, server: Server) -> None:
-        """Put a new server into its politeness group, if there are groups."""
 
 
 class FrontierStore(Protocol):
@@ -59,7 +47,7 @@ class ServerTable:
 
     def __init__(  # noqa: PLR0913
         self,
-        queue: Places,
+        queue: ServerQueue,
         expectations: Expectations,
         politeness: Politeness,
         max_batch: int,

@@ -113,7 +113,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
         if crawl is None:
             return
         server = server_key(url)
-        crawl.intake.learn_content(server, url, copy=first is not None)
+        crawl.intake.learn_content(server, copy=first is not None)
         if first is None or server == server_key(first) or crawl.admits_any:
             return
         if _path(url) == _path(first) == ("/", ""):

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
-from crawlproject.frontier.last_wait import LAST_WAIT, LastWait
+from crawlproject.frontier.dispatch import LAST_WAIT, LastWait
 from crawlproject.frontier.server import Awaited
 from tests.frontier.invariants import check
 

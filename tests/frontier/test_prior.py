@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.learning.prior import (
+from crawlproject.frontier.learning.estimate import (
     FIRST_VARIANCE_BETWEEN,
     FIRST_VARIANCE_WITHIN,
     FIRST_WEIGHT,

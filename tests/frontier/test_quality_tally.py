@@ -5,7 +5,7 @@ import json
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
-from crawlproject.frontier.snapshot import frontier_state, restore_frontier
+from crawlproject.frontier.state import frontier_state, restore_frontier
 
 A, B = "http://a.example", "http://b.example"
 

@@ -17,8 +17,14 @@ from crawlproject.frontier import (
     Politeness,
 )
 from crawlproject.frontier.budgets import Budgets, Limits
-from crawlproject.frontier.learning.look_ahead import LookAhead
-from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, RAISED_AT_ONCE, Sitemaps
+from crawlproject.frontier.learning.look_ahead import (
+    PRIOR_URLS,
+    PRIOR_WEIGHT,
+    RAISED_AT_ONCE,
+    SITEMAP_DECAY,
+    LookAhead,
+    Sitemaps,
+)
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
@@ -54,7 +60,7 @@ def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
     sut = sitemaps(0.5)
     sut.learn(40.0)
     sut.learn(10.0)
-    assert (PRIOR_URLS, PRIOR_WEIGHT, DECAY) == (30.0, 2.0, 0.97)
+    assert (PRIOR_URLS, PRIOR_WEIGHT, SITEMAP_DECAY) == (30.0, 2.0, 0.97)
     assert sut.worth == pytest.approx((2 * 15 + 0.97 * 40 + 10) / 3.97)
 
 

@@ -13,15 +13,12 @@ from crawlproject.frontier.guard.far import End
 from crawlproject.frontier.guard.idle_parts import Evidence, IdleParts
 from crawlproject.frontier.guard.patterns import PAGES, Pattern
 from crawlproject.frontier.guard.server_guard import ServerGuard
-from crawlproject.frontier.learning.estimate import Estimates
+from crawlproject.frontier.learning.estimate import Estimates, Observed, Population, Prior
 from crawlproject.frontier.learning.expectation import Backlog
 from crawlproject.frontier.learning.file_kinds import FileKinds, FileSizes
-from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
-from crawlproject.frontier.learning.prior import Observed, Population, Prior
-from crawlproject.frontier.learning.sitemaps import Sitemaps
-from crawlproject.frontier.quality_tally import QualityTally
-from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
-from crawlproject.frontier.state import Stored
+from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead, Sitemaps
+from crawlproject.frontier.quality import QualityTally
+from crawlproject.frontier.state import Stored, frontier_state, restore_frontier, restore_server, server_state
 
 A, B = "http://a.example", "http://b.example"
 

@@ -35,7 +35,6 @@ def test_settings_are_read_as_text_too() -> None:
         ("FRONTIER_GUARD_MAX_SAME", -1),
         ("FRONTIER_GUARD_MAX_WAITING", None.__class__),
         ("FRONTIER_GUARD_MAX_OWN_URLS", "x"),
-        ("FRONTIER_GUARD_PATTERN_COPIES", 1.5),
         ("FRONTIER_GUARD_SERVER_COPIES", -0.1),
         ("FRONTIER_GUARD_PROBES", "perhaps"),
     ],

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses
 from crawlproject.frontier.guard.far import End, Far, direction, end_of, far_addresses
 from crawlproject.frontier.guard.idle_parts import VERSION, may_have_parts
-from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.patterns import (
     COMBINED,
     DOUBT,
@@ -24,6 +23,7 @@ from crawlproject.frontier.guard.patterns import (
     MIN_NEW_PIECES,
     NAMES,
     GuardLimits,
+    MarkBudget,
     Pattern,
     is_doubted,
     is_of_names,
@@ -316,20 +316,7 @@ class Guard:
         known = None if server is None else server.guard
         if known is not None and name in known.patterns:
             known.patterns[name].votes += 1
-        return known.waits(name, self.limits) if known is not None else is_doubted(name)
-
-    def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
-        """Count a page in its pattern. O(length)."""
-        if (server.guard is None and not copy) or self.is_released(server.key):
-            return
-        name = self.name_of(url)
-        if is_of_names(name):
-            return
-        known = server.guard = server.guard or ServerGuard()
-        pattern = known.watch(name) if copy else known.patterns.get(name)
-        if pattern is not None:
-            pattern.pages += 1
-            pattern.copies += copy
+        return known.waits(name) if known is not None else is_doubted(name)
 
     def is_dropped(self, server: Server, entry: Entry, spent: str) -> bool:
         """Whether a waiting ``entry`` is dropped with the pattern ``spent``, or with all of its server if that is "".
@@ -416,7 +403,7 @@ class GuardedPage:
             is_kept = pattern is not None and pattern.is_kept()
             is_wanted = pattern is None or pattern.is_wanted()
             waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
-            waits = waits or known.waits(name, self._guard.limits)
+            waits = waits or known.waits(name)
             is_refused = waits and not is_kept and known.idle_parts.without(url) == url
         if not is_refused and self._has_versions:
             is_refused = known.idle_parts.is_version(url, self._guard.is_known)
@@ -425,7 +412,7 @@ class GuardedPage:
 
     def learn(self, new: Iterable[str]) -> set[str]:
         """Learn from the page's ``new`` links; returns those that wait. O(length) each."""
-        guard, limits = self._guard, self._guard.limits
+        guard = self._guard
         sideways: list[str] = []
         others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
@@ -448,7 +435,7 @@ class GuardedPage:
                     last.add(url)
             else:
                 has_news = self._leads_to(name) or has_news
-                if known.waits(name, limits) if known is not None else is_doubted(name):
+                if known.waits(name) if known is not None else is_doubted(name):
                     last.add(url)
                 elif known is not None and name in known.patterns and not known.patterns[name].is_wanted():
                     others.add(url)
@@ -640,6 +627,5 @@ class GuardedPage:
         return (
             (self._product is not None and pattern.is_poor())
             or pattern.is_large(limits)
-            or pattern.has_copies(limits.pattern_copies)
-            or (known is not None and known.waits(pattern.name, limits))
+            or (known is not None and known.waits(pattern.name))
         )

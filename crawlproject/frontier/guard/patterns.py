@@ -1,7 +1,7 @@
 """What the pages of one URL pattern showed, and when that is reason to delay or proof to drop (``frontier.guard``).
 
 Memory: at most ``MAX_PATTERNS`` patterns per server; each keeps the marks of its first page and what the last
-``PAGES`` pages had besides: at most 20 kB, and ``mark_budget.MAX_ALL_MARKS`` marks for all servers.
+``PAGES`` pages had besides: at most 20 kB, and ``MAX_ALL_MARKS`` marks for all servers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
+from zlib import crc32
 
 from crawlproject.frontier.guard.far import DOWN, UP, End
 from crawlproject.frontier.state import Stored, packed, unpacked
@@ -45,6 +46,12 @@ NAMES = "~"
 #: Last character of the patterns of URLs that combine names: ``/tag/a+b``, ``?q=a+b``.
 COMBINED = "+"
 
+#: Maximum marks of all patterns of all servers, four bytes each: 32 MiB.
+MAX_ALL_MARKS = 1 << 23
+
+#: Overhead of a pattern with marks, in marks: 260 bytes.
+PER_PATTERN = 64
+
 _NO_MARKS = array("I")
 
 
@@ -61,8 +68,6 @@ class GuardLimits:
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
-    #: Share of copies among a pattern's pages from which its URLs wait.
-    pattern_copies: float = 0.5
     #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
     server_copies: float = 0.8
     #: Whether far addresses are requested, and a page again.
@@ -87,7 +92,7 @@ class GuardLimits:
     OWN_URLS_PER_VOTE: ClassVar[int] = 100
     #: Pages with news after which doubted URLs no longer wait.
     CLEARED_FROM: ClassVar[int] = 3
-    #: Minimum pages for a share of copies to count.
+    #: Minimum pages for a share of pages without news to count.
     MIN_PAGES: ClassVar[int] = 10
     MIN_SERVER_PAGES: ClassVar[int] = 50
 
@@ -117,8 +122,7 @@ class Pattern(Stored):
     """Observations of one pattern of a server."""
 
     STATE: ClassVar = (
-        *("name", "own", "votes", "listed", "news", "same", "dry", "pages", "copies", "end"),
-        *("grown", "asked", "asked_again"),
+        *("name", "own", "votes", "listed", "news", "same", "dry", "end", "grown", "asked", "asked_again"),
     )
 
     name: str = ""
@@ -131,9 +135,6 @@ class Pattern(Stored):
     #: Consecutive pages without news; without new text.
     same: int = 0
     dry: int = 0
-    #: Pages whose content was compared with the whole crawl; copies among them.
-    pages: int = 0
-    copies: int = 0
     end: End = End.UNKNOWN
     #: URL of one of its pages; not stored.
     example: str = ""
@@ -309,13 +310,57 @@ class Pattern(Stored):
         """Whether its URLs found on its own pages wait because they may be endless."""
         return 0 < limits.max_own_urls <= 10 * self._own_net()
 
-    def has_copies(self, share: float) -> bool:
-        """Whether at least this share of its pages were copies."""
-        return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
-
     def _own_net(self) -> int:
         return self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
 
 
 def _sorted(marks: Marks, most: int) -> array[int]:
     return array("I", sorted(marks)[:most])
+
+
+class MarkBudget:
+    """If there are too many marks in total, forgets those of a pattern whose last page showed something new.
+
+    The next page of that pattern counts as new, as its first page did: a trap is followed for some more pages, and no
+    page is lost.  Patterns whose last page showed nothing new are chosen only if there are no others.
+    The choice is pseudo-random, by a hash of a counter, not least recently compared: servers are visited in turn, so
+    the pattern compared least recently is needed next.
+    """
+
+    def __init__(self, max_marks: int = MAX_ALL_MARKS) -> None:
+        self.max_marks = max_marks
+        #: Marks held, with ``PER_PATTERN`` for each pattern.
+        self.held = 0
+        #: Number of times that a pattern's marks were forgotten.
+        self.forgotten = 0
+        self._fresh: list[Pattern] = []  # patterns whose last page showed something new
+        self._repeating: list[Pattern] = []
+        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # id of a pattern -> list, index, size
+
+    def keep(self, pattern: Pattern) -> None:
+        """Count the marks of a pattern after a comparison, and forget some if there are too many. O(1) amortised."""
+        self._remove(pattern)
+        size = pattern.size + PER_PATTERN
+        if pattern.size:
+            patterns = self._repeating if pattern.repeats_itself else self._fresh
+            self._places[id(pattern)] = (patterns, len(patterns), size)
+            patterns.append(pattern)
+            self.held += size
+        while self.held > self.max_marks:
+            patterns = self._fresh or self._repeating
+            self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
+
+    def _forget(self, pattern: Pattern) -> None:
+        self._remove(pattern)
+        pattern.forget()
+        self.forgotten += 1
+
+    def _remove(self, pattern: Pattern) -> None:
+        if id(pattern) not in self._places:
+            return
+        patterns, index, size = self._places.pop(id(pattern))
+        self.held -= size
+        last = patterns.pop()
+        if last is not pattern:
+            patterns[index] = last
+            self._places[id(last)] = (patterns, index, self._places[id(last)][2])

@@ -74,19 +74,14 @@ class ServerGuard(Stored):
         is_product = script is not None and len(self.products.get(script, ())) >= GuardLimits.PRODUCT_FROM
         return self.patterns.get(script if script is not None and is_product else name)
 
-    def waits(self, name: str, limits: GuardLimits) -> bool:
+    def waits(self, name: str) -> bool:
         """Whether URLs of the pattern ``name`` wait wherever they are found.
 
-        So they do if it is dropped, if its pages are closed to robots or nearly all copies, and if it is doubted and
-        not yet cleared.
+        So they do if it is dropped, if its pages are closed to robots, and if it is doubted and not yet cleared.
         """
-        if name in self.spent or self.is_closed(name):
-            return True
         pattern = self.patterns.get(name)
-        if pattern is None:
-            return is_doubted(name)
-        share = limits.pattern_copies
-        return (is_doubted(name) and not pattern.is_cleared()) or (share > 0 and pattern.has_copies((1 + share) / 2))
+        is_cleared = pattern is not None and pattern.is_cleared()
+        return name in self.spent or self.is_closed(name) or (is_doubted(name) and not is_cleared)
 
     def count_closed(self, name: str) -> bool:
         """Count a page of ``name`` that is closed to robots; returns whether its URLs wait from now on.
@@ -121,4 +116,4 @@ class ServerGuard(Stored):
             self.spent = [each for each in self.spent if each != name]
 
     def _evidence(self, name: str) -> int:
-        return self.patterns[name].own + 10 * self.patterns[name].copies
+        return self.patterns[name].own

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME
+from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME, Prior
 from crawlproject.frontier.learning.file_kinds import FileSizes
-from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead
-from crawlproject.frontier.learning.prior import Prior
-from crawlproject.frontier.learning.sitemaps import Sitemaps
+from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead, Sitemaps
 from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:

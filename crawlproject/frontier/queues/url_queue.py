@@ -16,9 +16,9 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.item_heap import ItemHeap
 from crawlproject.frontier.queues.packed_url import (
     Extras,
+    ItemHeap,
     arrival_in,
     is_usual,
     packed,
