@@ -299,7 +299,6 @@ class Dispatcher:
         return None
 
     def _park(self, session: Session, now: float) -> None:
-        """Give up the session's place; keep its connection open if it may be useful."""
         if len(self._parked) < self.max_parked and self.frontier.park_session(session, now):
             self._open.discard(session)
             self._parked.push(session, session.parked_until)

@@ -92,7 +92,7 @@ class Frontier:
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
-        self.drops = Drops(self._is_known, self._expectations.sitemaps)
+        self.drops = Drops(self._is_known)
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
@@ -193,7 +193,7 @@ class Frontier:
         self._returns -= 1
         self.acknowledge(entry)
         self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
-        self._expectations.given_back(entry, self._urls)
+        self._expectations.backlog.given_back(self._urls)
         self.queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
@@ -389,7 +389,7 @@ class Frontier:
     def remove(self, key: str) -> None:
         """Forget the known server ``key`` and its URLs; a store keeps them. O(log servers).
 
-        What is reported of it later starts a new record.  Call ``forget_removed`` after the last of several servers.
+        What is reported of it later starts a new record.
         Raises IllegalStepError and changes nothing if it has a session, open or parked.
         """
         server = self.servers[key]
@@ -397,10 +397,6 @@ class Frontier:
         self.given_up -= server.given_up
         self._count(server, -len(server.urls))
         self.servers.remove(server)
-
-    def forget_removed(self) -> None:
-        """Forget the waiting sitemaps of removed servers. O(waiting sitemaps)."""
-        self._expectations.sitemaps.forget(lambda url: self.servers.locate_known(url) is None)
 
     # URLs that are dropped or changed
 
@@ -465,14 +461,12 @@ class Frontier:
                 self._count(server, len(server.urls) - before)
                 if changed is None:
                     return
-                dropped = [entry for entry, after in changed if after is None]
                 for entry, after in changed:
                     self.quality.left(entry)
                     if after is not None:
                         self.quality.add(1, after.quality)
-                self._expectations.sitemaps.dropped(dropped)
                 self.servers.move(server)
-                yield len(dropped)
+                yield sum(after is None for _, after in changed)
                 if not self._is_known(server):
                     return
         finally:
@@ -557,7 +551,6 @@ class Frontier:
     # Internal
 
     def _page_price(self) -> float:
-        """In quality."""
         return self.budgets.prices.page * self.queue.last_rank
 
     def _size_factor(self, server: Server, url: str) -> float:
@@ -573,7 +566,6 @@ class Frontier:
             self._urls += urls
 
     def _is_known(self, server: Server) -> bool:
-        """Whether ``server`` was not removed."""
         return self.servers.get(server.key) is server
 
     def _rank_again(self) -> None:

@@ -128,7 +128,6 @@ def unpacked(text: str) -> array[int]:
 
 
 def _little_endian(hashes: array[int]) -> array[int]:
-    """``hashes`` converted to or from the store's byte order; ``hashes`` itself on most machines."""
     if sys.byteorder == "big":
         hashes = hashes[:]
         hashes.byteswap()

@@ -227,7 +227,6 @@ class DiskFrontierStore:
                 del self._servers[number]
                 self._changed.pop(number, None)
             yield
-        self._frontier.forget_removed()
         self.rows.forget(first, end)
         start, stop = number_range(first, end)
         self._store.drop((table, start, stop) for table in TABLES)

@@ -45,16 +45,12 @@ _path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
 class Evidence:
     """What pages show of one part."""
 
-    #: Pages that show it to be idle, pages that refute it, in eighths.
-    copies: int = 0
+    copies: int = 0  # pages that show it to be idle, pages that refute it, in eighths
     others: int = 0
-    #: Hash of its first value.
-    value: int = 0
-    #: Hashes of some addresses without it that were copied.
-    bases: list[int] = field(default_factory=list)
+    value: int = 0  # hash of its first value
+    bases: list[int] = field(default_factory=list)  # hashes of some addresses without it that were copied
 
-    #: Addresses from which copies of known ones count in full.
-    BASES: ClassVar[int] = 4
+    BASES: ClassVar[int] = 4  # addresses from which copies of known ones count in full
 
     def weight(self, part: str, url: str, base: str, *, is_plain: bool) -> int:
         """What a page at ``url`` counts, in eighths; ``base``: the same without the part; ``is_plain``: it is a copy of
@@ -73,14 +69,12 @@ class IdleParts(Stored):
 
     MIN_COPIES: ClassVar[int] = 6
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
-    #: of the pages may be copies where a parameter selects one of two languages.
-    EXCEPTIONS: ClassVar[float] = 0.25
+    EXCEPTIONS: ClassVar[float] = 0.25  # of the pages may be copies where a parameter selects one of two languages
 
     __slots__ = ("_counts", "_idle", "_pages", "are_linked")
 
     def __init__(self) -> None:
-        #: Whether pages link to addresses that have parts, so that all pages are remembered.
-        self.are_linked = False
+        self.are_linked = False  # whether pages link to addresses that have parts, so that all pages are remembered
         self._counts: dict[str, Evidence] = {}
         self._idle: set[str] = set()
         self._pages = array("I")  # hashes of the addresses of the last pages, without each part
@@ -193,13 +187,11 @@ class IdleParts(Stored):
 
 
 def _value(part: str, url: str) -> str:
-    """The value of the parameter ``part`` of ``url``; the part itself if it is no parameter of it."""
     found = re.search(rf"[?&;]{re.escape(part[1:])}=([^&;/?]*)", url) if part[0] in "?;" else None
     return part if found is None else found[1]
 
 
 def _names(url: str) -> str:
-    """The canonical ``url`` without the values of its parameters, if there are several."""
     path, _, query = url.partition("?")
     names = [each.partition("=")[0] for each in query.split("&")]
     return f"{path}?{'&'.join(names)}" if 1 < len(names) <= MAX_TOGETHER else ""
@@ -215,7 +207,6 @@ def _hash(url: str, shown: int = 0) -> int:
 
 
 def _is_base(base: str, first: str, base_of_first: str | None) -> bool:
-    """Whether the address ``first`` is ``base``, or that with another value of the same part."""
     return base == base_of_first or first.rstrip("/") == base.rstrip("/")
 
 

@@ -59,8 +59,7 @@ _NO_MARKS = array("I")
 class GuardLimits:
     """Limits of the guard; 0 switches a rule off."""
 
-    #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
-    max_same: int = 48
+    max_same: int = 48  # consecutive pages without news after which a pattern that was shown to be endless is dropped
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
     max_waiting: int = 80
     #: Waiting pages of a server that are known under another address, after which its other ones are dropped.
@@ -70,30 +69,23 @@ class GuardLimits:
     max_own_urls: int = 10_000
     #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
     server_copies: float = 0.8
-    #: Whether far addresses are requested, and a page again.
-    asks: bool = True
+    asks: bool = True  # whether far addresses are requested, and a page again
 
-    #: The same as ``max_same`` for a pattern that never showed any news, once ``CrawlShare`` is used up.
+    #: The same as ``max_same`` for a pattern that never showed any news, once ``judge.VAIN_SHARE`` is used up.
     LEAST_SAME: ClassVar[int] = 2
-    #: The same for a pattern whose addresses grow from page to page.
-    GROWN_SAME: ClassVar[int] = 12
+    GROWN_SAME: ClassVar[int] = 12  # the same for a pattern whose addresses grow from page to page
     #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
     ASKED_FROM: ClassVar[int] = 40
-    #: Pages from which it is requested if addresses grow from page to page.
-    GROWN_FROM: ClassVar[int] = 3
-    #: Patterns of several parameters from which their script is judged as a whole.
-    PRODUCT_FROM: ClassVar[int] = 3
-    #: Pages of a pattern, all of them closed to robots, from which its URLs wait.
-    CLOSED_FROM: ClassVar[int] = 10
+    GROWN_FROM: ClassVar[int] = 3  # pages from which it is requested if addresses grow from page to page
+    PRODUCT_FROM: ClassVar[int] = 3  # patterns of several parameters from which their script is judged as a whole
+    CLOSED_FROM: ClassVar[int] = 10  # pages of a pattern, all of them closed to robots, from which its URLs wait
     #: Maximum unfetched URLs of a pattern from pages without news, up to which further ones count as news.
     MAX_UNREAD: ClassVar[int] = 100
     OWN_URLS_PER_VOTE: ClassVar[int] = 100
-    #: Pages with news after which doubted URLs no longer wait.
-    CLEARED_FROM: ClassVar[int] = 3
-    #: Minimum pages for a share of pages without news to count.
-    MIN_PAGES: ClassVar[int] = 10
+    CLEARED_FROM: ClassVar[int] = 3  # pages with news after which doubted URLs no longer wait
+    MIN_PAGES: ClassVar[int] = 10  # minimum pages for a share of pages without news to count
     MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
@@ -126,30 +118,21 @@ class Pattern(Stored):
     )
 
     name: str = ""
-    #: URLs found on its own pages or on other pages without news; URLs found elsewhere.
-    own: int = 0
-    votes: int = 0
-    #: Pages whose links were judged; those among them that showed something new.
-    listed: int = 0
-    news: int = 0
-    #: Consecutive pages without news; without new text.
-    same: int = 0
-    dry: int = 0
+    own: int = 0  # URLs found on its own pages or on other pages without news
+    votes: int = 0  # URLs found elsewhere
+    listed: int = 0  # pages whose links were judged
+    news: int = 0  # those among them that showed something new
+    same: int = 0  # consecutive pages without news
+    dry: int = 0  # consecutive pages without new text
     end: End = End.UNKNOWN
-    #: URL of one of its pages; not stored.
-    example: str = ""
-    #: Pages that link to addresses which begin with their own.
-    grown: int = 0
-    #: Directions (``far.UP``, ``far.DOWN``) asked for; whether a page was requested again.
-    asked: int = 0
-    asked_again: bool = False
-    #: Places whose text is made for each request.
-    noise: frozenset[int] = frozenset()
-    #: Compared pages in a row that were clearly new; pages since the last compared one.  Not stored.
-    clear: int = 0
-    passed: int = 0
-    #: Whether ``first`` has only the beginning of the page.
-    has_head: bool = False
+    example: str = ""  # URL of one of its pages; not stored
+    grown: int = 0  # pages that link to addresses which begin with their own
+    asked: int = 0  # directions (``far.UP``, ``far.DOWN``) asked for
+    asked_again: bool = False  # whether a page was requested again
+    noise: frozenset[int] = frozenset()  # places whose text is made for each request
+    clear: int = 0  # compared pages in a row that were clearly new; not stored
+    passed: int = 0  # pages since the last compared one; not stored
+    has_head: bool = False  # whether ``first`` has only the beginning of the page
     #: Marks of its first page, or of all pages; what each of the last pages has besides.
     first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
@@ -304,14 +287,11 @@ class Pattern(Stored):
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
         factor = 10 if self.end is End.FINITE else 1
-        return 0 < factor * limits.max_own_urls <= self._own_net()
+        return 0 < factor * limits.max_own_urls <= self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
 
     def is_large(self, limits: GuardLimits) -> bool:
         """Whether its URLs found on its own pages wait because they may be endless."""
-        return 0 < limits.max_own_urls <= 10 * self._own_net()
-
-    def _own_net(self) -> int:
-        return self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
+        return 0 < limits.max_own_urls <= 10 * (self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes)
 
 
 def _sorted(marks: Marks, most: int) -> array[int]:
@@ -348,12 +328,10 @@ class MarkBudget:
             self.held += size
         while self.held > self.max_marks:
             patterns = self._fresh or self._repeating
-            self._forget(patterns[crc32(b"%d" % self.forgotten) % len(patterns)])
-
-    def _forget(self, pattern: Pattern) -> None:
-        self._remove(pattern)
-        pattern.forget()
-        self.forgotten += 1
+            chosen = patterns[crc32(b"%d" % self.forgotten) % len(patterns)]
+            self._remove(chosen)
+            chosen.forget()
+            self.forgotten += 1
 
     def _remove(self, pattern: Pattern) -> None:
         if id(pattern) not in self._places:

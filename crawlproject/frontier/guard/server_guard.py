@@ -24,18 +24,13 @@ class ServerGuard(Stored):
         #: Pattern -> its pages that are closed to robots (neither to index nor to follow); 0: not all of them are.
         self.closed: dict[str, int] = {}
         self.refused = 0
-        #: Pages without news of endless patterns that never showed any.
-        self.vain = 0
-        #: Waiting pages without news since the last one with some.
-        self.vain_in_a_row = 0
-        #: Waiting pages that are known under another address.
-        self.versions = 0
-        #: Queued URLs that wait until all others are fetched; the frontier counts them.
-        self.waiting = 0
+        self.vain = 0  # pages without news of endless patterns that never showed any
+        self.vain_in_a_row = 0  # waiting pages without news since the last one with some
+        self.versions = 0  # waiting pages that are known under another address
+        self.waiting = 0  # queued URLs that wait until all others are fetched; the frontier counts them
         self.spent: list[str] = []  # dropped patterns
         self.idle_parts = IdleParts()
-        #: Script -> some combinations of parameters that its pages had.
-        self.products: dict[str, list[str]] = {}
+        self.products: dict[str, list[str]] = {}  # script -> some combinations of parameters that its pages had
 
     def to_state(self) -> dict[str, Any]:
         return super().to_state() | {"patterns": [pattern.to_state() for pattern in self.patterns.values()]}

@@ -112,11 +112,6 @@ class Expectations:
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
-    def given_back(self, entry: Entry, waiting: int) -> None:
-        """Note that ``entry``, the last one handed out, is queued again; ``waiting`` includes it. O(1)."""
-        self.sitemaps.given_back(entry)
-        self.backlog.given_back(waiting)
-
     def learn_source(self, server: Server, new: float, sitemap_gain: float | None) -> None:
         """Learn that a page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:

@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING
 from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from crawlproject.frontier.entry import Entry
 
 SERVER_DECAY = 0.97  # per page of the server
@@ -127,7 +125,7 @@ RAISED_AT_ONCE = 50  # sitemaps whose worth is compared in one call: at most 1 m
 class Sitemaps(Stored):
     """Tracks the worth of sitemaps and the queued sitemaps.
 
-    Memory grows with the sitemaps that wait or were handed out.  After a restart, waiting sitemaps keep their quality.
+    Memory grows with the sitemaps that wait.  One that is given back, or waits after a restart, keeps its quality.
     """
 
     STATE = ("_gain", "_weight")
@@ -137,7 +135,6 @@ class Sitemaps(Stored):
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
-        self._handed_out: set[str] = set()
         self._outdated: list[str] = []  # those of ``_waiting`` that the present round has not reached
 
     def __len__(self) -> int:
@@ -164,23 +161,7 @@ class Sitemaps(Stored):
 
     def handed_out(self, entry: Entry) -> None:
         """Note that ``entry``, a sitemap or not, no longer waits. O(1)."""
-        if self._waiting.pop(entry.url, None) is not None:
-            self._handed_out.add(entry.url)
-
-    def given_back(self, entry: Entry) -> None:
-        """Note that ``entry``, a sitemap or not, was handed out and waits again. O(1)."""
-        if entry.url in self._handed_out:
-            self._handed_out.discard(entry.url)
-            self._waiting[entry.url] = entry.quality
-
-    def dropped(self, entries: Iterable[Entry]) -> None:
-        """Note that ``entries``, sitemaps or not, will never be handed out. O(1) each."""
-        for entry in entries:
-            self._waiting.pop(entry.url, None)
-
-    def forget(self, is_unknown: Callable[[str], bool]) -> None:
-        """Forget the waiting sitemaps whose URL ``is_unknown``. O(waiting)."""
-        self._waiting = {url: quality for url, quality in self._waiting.items() if not is_unknown(url)}
+        self._waiting.pop(entry.url, None)
 
     @property
     def is_raising(self) -> bool:

@@ -338,7 +338,6 @@ class ReadyLine(Generic[T]):
         return self._set_aside_now()
 
     def _set_aside_now(self) -> T | None:
-        """The best server of a full domain, if it may have a session."""
         crowd = self._set_aside.peek()
         server = None if crowd is None else crowd.servers.peek()
         return None if server is None or self._addresses.is_full(server.address) else server
@@ -354,18 +353,10 @@ class ReadyLine(Generic[T]):
         for crowd in self._shut.values():
             self._put(crowd, self._open)
 
-    def first(self, count: int) -> list[T]:
-        """The best ``count`` servers, in order; of each crowd only the best one, and none at a full address that was
-        set aside. O(count log count)."""
-        found: list[T | Crowd[T] | None] = [*self._open.first(count)]
-        found += self._set_aside.first(count - len(found))
-        best = (one.servers.peek() if isinstance(one, Crowd) else one for one in found)
-        return [server for server in best if server is not None]
-
     def about_first(self, count: int) -> list[T]:
-        """Roughly the best ``count`` servers, roughly in order. O(count)."""
+        """Roughly the best ``count`` servers, roughly in order; none at a full address that was set aside. O(count)."""
         found: list[T] = []
-        for heap in (self._open, self._set_aside, self._shut):
+        for heap in (self._open, self._set_aside):
             for one in heap.about_first(count):
                 found += one.servers.about_first(count - len(found)) if isinstance(one, Crowd) else [one]
                 if len(found) >= count:

@@ -282,7 +282,6 @@ class UrlQueue:
             self._rest.extend(worse)
 
     def _refill(self) -> None:
-        """Move the best items of the heap to the sorted ones, so that these cover the window again."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
             item, loss = without_loss(self._rest.pop(), by_quality=self._by_quality)
             self._top.append(item)
