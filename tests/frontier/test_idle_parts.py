@@ -1,7 +1,5 @@
 """Parts of addresses that do not change the page."""
 
-import json
-
 import pytest
 
 from crawlproject.frontier.guard.idle_parts import MAX_PAGES, MAX_PARTS, VERSION, IdleParts
@@ -87,17 +85,6 @@ def test_of_several_versions_the_first_is_none() -> None:
     urls = [f"{SITE}/new?print=1", f"{SITE}/new?print=2", f"{SITE}/plain"]
     assert [is_version(url) for url in urls] == [False, True, False]
     assert seen == {f"{SITE}/new{VERSION}"}
-
-
-def test_a_restart_changes_nothing() -> None:
-    """In the middle of the evidence as well."""
-    for copies in (COPIES - 1, COPIES):
-        parts = taught("/d/{n}?print=1", copies=copies)
-        state = json.loads(json.dumps(parts.to_state()))
-        back = IdleParts.from_state(state)
-        assert back.to_state() == parts.to_state()
-        assert back.is_empty == parts.is_empty
-        assert back.without(f"{SITE}/z?print=1") == parts.without(f"{SITE}/z?print=1")
 
 
 def test_memory_is_bounded() -> None:

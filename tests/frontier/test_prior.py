@@ -66,14 +66,6 @@ def test_server_never_met_is_expected_to_be_like_those_met_of_late() -> None:
     assert population.expected(early) < 0.5
 
 
-def test_own_observations_outweigh_the_others_in_time() -> None:
-    """A server that always takes 0.1 s is expected to take about that, however slow the others are."""
-    population = Population(0.2)
-    observe(population, [[5.0, 4.0, 6.0]] * 5)
-    quick = observe(population, [[0.1] * 40])[0]
-    assert 0.08 < population.expected(quick) < 0.2
-
-
 def test_new_servers_take_what_others_taught() -> None:
     """After 30 fast answers of one server, a new one is expected to be faster than at the start."""
     frontier = Frontier(BestPrefix(), Politeness(factor=0, min_delay=0))

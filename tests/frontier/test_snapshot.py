@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[], Stored], set[str], dict[str, Any]]] = {
     "Population": (lambda: Population(1.0), {"_first_mean", "_moments", "_moments_until"}, {}),
     "Prior": (lambda: Prior(0.1, 0.5), set(), {"unmet": (0.2, 0.3)}),
     "LookAhead": (LookAhead, {"_of_unmet"}, {"_buckets": [[1.0, 2.0]]}),
-    "Sitemaps": (lambda: Sitemaps(None), {"_look_ahead", "_waiting", "_handed_out", "_outdated"}, {}),
+    "Sitemaps": (lambda: Sitemaps(None), {"_look_ahead", "_waiting", "_outdated"}, {}),
     "QualityTally": (QualityTally, set(), {}),
     "Backlog": (Backlog, {"_last"}, {}),
     "FileSizes": (FileSizes, set(), {"_answers": {"*": 3, "pdf": 2}, "_bytes": {"*": 900, "pdf": 800}}),

@@ -200,7 +200,7 @@ class DispatcherModel(RuleBasedStateMachine):
 
 
 TestDispatcherModel = DispatcherModel.TestCase
-TestDispatcherModel.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestDispatcherModel.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
 
 
 #: Polite wait, and what happens: pages found on a server, seconds until the next question, an answer, the end.

@@ -24,20 +24,6 @@ def fill(queue: UrlQueue, entries: list[Entry]) -> None:
         queue.push(item, path_of(item.url, SERVER), arrival)
 
 
-def test_pop_by_quality_then_priority_then_arrival() -> None:
-    """The best quality leaves first; equal ones by priority, then in order of arrival."""
-    queue = UrlQueue(by_quality=True, window=10)
-    fill(queue, [entry(1, 0.5), entry(2, 2.0), entry(3, 0.5, 1), entry(4, 0.5), entry(5, 2.0, -3)])
-    assert [e.url[-1] for e in queue.abandon(SERVER)] == ["2", "5", "3", "1", "4"]
-
-
-def test_pop_in_order_of_arrival_heeds_priority() -> None:
-    """Without quality: first in, first out, except for Scrapy's priorities."""
-    queue = UrlQueue(by_quality=False, window=10)
-    fill(queue, [entry(1, 0.5), entry(2, 9.0), entry(3, 0.1, 2), entry(4)])
-    assert [e.url[-1] for e in queue.abandon(SERVER)] == ["3", "1", "2", "4"]
-
-
 def test_entry_comes_back_as_it_went_in() -> None:
     """URL, quality, priority, depth and payload are unchanged, also for URLs that do not start with the key."""
     urls = (f"{SERVER}/x?y=1", "http://A.example:80/x", "data:text/plain,hello", f"{SERVER}/ü?\udc80=\x00")
@@ -67,12 +53,6 @@ def test_payloads_leave_with_their_urls() -> None:
     fill(queue, [Entry(f"{SERVER}/x", payload="of x")])
     assert queue.pop(SERVER).payload == "of x"
     assert queue._extras._held == [None]
-
-
-def test_pop_from_empty_queue_raises() -> None:
-    """There is nothing to hand out."""
-    with pytest.raises(IndexError):
-        UrlQueue(by_quality=True, window=1).pop(SERVER)
 
 
 @given(

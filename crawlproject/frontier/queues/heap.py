@@ -103,10 +103,11 @@ class LazyHeap(Generic[T]):
         return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:
-        """Roughly the ``count`` values with the smallest keys, roughly in order. O(count), including stale items.
+        """The value with the smallest key, then roughly the next ones, ``count`` in all. O(count), with stale items.
 
         They are the top of the heap: each key is smaller than the two below it.
         """
+        self.peek()  # removes stale items from the top
         values = map(self._value, self._heap)
         return list(islice((value for value in values if value is not None), count))
 
