@@ -9,7 +9,6 @@ from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.frontier.server import Awaited, Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
-from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +90,6 @@ class ServerQueue:
 
         Call before the first URL.
         """
-        self.domains.find_by(domain_of_server, end_of_host)
         self.shares.limit(share)
         self.look_ups.limit(share)
 
@@ -237,6 +235,7 @@ class ServerQueue:
         if waiting >= admitted:
             return None
         self._line_up(server, ASKED)
+        self.look_ups.take(server)
         return server
 
     def admit(self, server: Server, address: str = "") -> bool:
@@ -246,6 +245,7 @@ class ServerQueue:
         """
         if server.state is not READY or server.line != ASKED:
             return False
+        self.look_ups.leave(server)
         self._line_up(server, ADMITTED, address)
         return True
 
@@ -254,16 +254,9 @@ class ServerQueue:
         assert server.heap_item is not None
         arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
-        self._leave_line(server)
         server.line = line
         server.address = address or server.address
-        if line == ASKED:
-            self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server), arrival)
-
-    def _leave_line(self, server: Server) -> None:
-        if server.line == ASKED:
-            self.look_ups.leave(server)
 
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
@@ -394,8 +387,8 @@ class ServerQueue:
         if is_moved:
             if server.heap_item is not None:
                 self._heap(server, before).remove(server)
-            if before is READY:
-                self._leave_line(server)
+            if before is READY and server.line == ASKED:
+                self.look_ups.leave(server)
             elif after is READY:
                 server.line = NEW if self._admits_newcomers and not server.answered else KNOWN
         if after is LEASED or after is HELD:

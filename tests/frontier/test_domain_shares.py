@@ -12,7 +12,7 @@ import pytest
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
-from crawlproject.urls.server_key import domain_of_server, end_of_host
+from crawlproject.urls.server_key import domain_of_server
 from tests.frontier.invariants import check
 
 SESSIONS = 8
@@ -196,9 +196,7 @@ class Ready:
 
 
 def new_shares() -> DomainShares:
-    domains_of_servers = Domains()
-    domains_of_servers.find_by(domain_of_server, end_of_host)
-    shares = DomainShares(domains_of_servers)
+    shares = DomainShares(Domains())
     shares.limit(SHARE)
     return shares
 
