@@ -58,7 +58,7 @@ class PageIntake(Protocol):
     def page_fetched(self, key: str, quality: float) -> None:
         """Count a fetched page of the server ``key``, and against the limits; ``quality``: of its entry."""
 
-    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
+    def learn_content(self, key: str, *, copy: bool) -> None:
         """Learn from the page at ``url`` of the server ``key``; ``copy``: its content was seen before."""
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:

@@ -35,9 +35,8 @@ from crawlproject.engine import (
     stats_of,
     unfinished_requests,
 )
-from crawlproject.frontier.dispatch import Dispatcher
+from crawlproject.frontier.dispatch import Dispatcher, LastWait
 from crawlproject.frontier.entry import Entry
-from crawlproject.frontier.last_wait import LastWait
 from crawlproject.options.limits import LimitOptions
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.scheduling import FrontierOptions

@@ -136,10 +136,10 @@ class Discovery:
     def page_fetched(self, key: str, quality: float) -> None:
         self._limits.fetched(key, quality)
 
-    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
+    def learn_content(self, key: str, *, copy: bool) -> None:
         self._frontier.servers.learn_content(key, copy=copy)
         if self._guard is not None:
-            self._guard.learn_content(key, url, copy=copy)
+            self._guard.learn_content(key)
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:
         url, server = f"{key}/", self._frontier.server(key)

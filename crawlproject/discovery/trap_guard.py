@@ -210,10 +210,10 @@ class TrapGuard:
         """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
         self._learn_redirect(request.meta, None)
 
-    def learn_content(self, key: str, url: str, *, copy: bool) -> None:
-        """Learn from a page of the server ``key``, after the frontier did. O(length)."""
-        if (server := self._frontier.server(key)) is not None:
-            self._guard.learn_content(server, url, copy=copy)
+    def learn_content(self, key: str) -> None:
+        """Judge the server ``key`` after a page of it was compared with the others. O(1)."""
+        server = self._frontier.server(key)
+        if server is not None:
             self._judge(server)
 
     def release(self, name: str) -> Iterator[None]:

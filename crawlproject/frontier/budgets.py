@@ -55,23 +55,20 @@ class Prices:
     def __init__(self) -> None:
         self.page = 0.0
         self.byte = 0.0
-        #: Mean bytes of an answer of any server.
-        self.usual_size = 0.0
+        self.usual_size = 0.0  # mean bytes of an answer of any server
 
 
 class Outlook(NamedTuple):
     """The budget that ends first, and what its crawl may expect."""
 
-    #: ``pages``, ``seconds`` or ``size``.
-    binding: str
+    binding: str  # ``pages``, ``seconds`` or ``size``
     left: float
     limit: float
     #: Quality that one more of each is worth now.
     page: float
     second: float
     byte: float
-    #: Quality with twice the budget, as a multiple of that with the budget; None: too early to tell.
-    twice: float | None
+    twice: float | None  # quality with twice the budget, as a multiple of that with the budget; None: too early to tell
 
 
 class Budgets:
@@ -178,19 +175,16 @@ class Budgets:
         return after(doublings + 1.0) / after(doublings)
 
     def _gathered_by(self, pages: float) -> float:
-        """Quality of the first ``pages``; linear between the points of the curve."""
         points = [*self._curve, (self.pages, self._gathered)]
         place = bisect_left(points, (pages, 0.0))
         (before, low), (after, high) = points[place - 1], points[place]
         return low + (high - low) * (pages - before) / max(1, after - before)
 
     def _ends(self, left: Limits) -> Limits:
-        """Seconds until each budget is spent, at the present rates."""
         gap = max(self._gap, 1e-9)
         return Limits(left.pages * gap, left.seconds, left.size * gap / max(self._page_size, 1e-9))
 
     def _in_pages(self, limits: Limits) -> float:
-        """Usual pages that the limits of pages and bytes allow."""
         return min(limits.pages, limits.size / max(1.0, self.prices.usual_size))
 
     def _adapt(self, now: float, step: float) -> None:
@@ -224,7 +218,6 @@ class Budgets:
 
 
 def _log_ratio(one: float, other: float) -> float:
-    """Of two times; between -1 and 1."""
     if min(one, other) == inf or one == other:
         return 0.0
     return min(max(log(max(one, 1e-9) / max(other, 1e-9)), -1.0), 1.0) if other < inf else -1.0

@@ -7,14 +7,16 @@ connections of the sessions that ``take_closed`` returns, and calls ``next`` aga
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.frontier.server import Awaited
 from crawlproject.frontier.states import SessionEvent, SessionState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.frontier import Frontier
@@ -24,6 +26,13 @@ FREE = SessionState.FREE  # an enum look-up would take longer than the compariso
 
 #: How long (seconds) a session waits for its last page's links when its server has no URL left.
 LINGER = 0.1
+
+#: Seconds that a crawl waits for servers that fail and have never answered, once nothing else is left: with the usual
+#: back-off a server that refuses connections is tried four times.
+LAST_WAIT = 45.0
+
+#: Servers compared, and servers left, in one step: a few ms.
+COMPARED, LEFT = 2_000, 200
 
 
 class Start(NamedTuple):
@@ -290,7 +299,6 @@ class Dispatcher:
         return None
 
     def _park(self, session: Session, now: float) -> None:
-        """Give up the session's place; keep its connection open if it may be useful."""
         if len(self._parked) < self.max_parked and self.frontier.park_session(session, now):
             self._open.discard(session)
             self._parked.push(session, session.parked_until)
@@ -306,3 +314,50 @@ class Dispatcher:
         self._busy.pop(session, None)
         self.frontier.close_session(session, now)
         self._closed.append(session)
+
+
+class LastWait:
+    """Leaves all servers that the crawl still waits for, ``LAST_WAIT`` seconds after nothing but failing ones is left.
+
+    Earlier if none of them may be tried until then.  They get no further request in this run; a store keeps their URLs
+    and their failures for the next one.  ``ends_at``: the end of the wait; inf: the crawl has something else to do.
+    """
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._servers: Iterator[Server] | None = None
+        self.ends_at = inf
+
+    def reset(self) -> None:
+        """There is something else to do, or nothing may be tried now. O(1)."""
+        self.ends_at = inf
+        self._servers = None
+
+    def is_over(self, now: float) -> bool:
+        """Whether servers should be left now; call it while there is nothing else to do. O(1) amortised."""
+        self.ends_at = min(self.ends_at, now + LAST_WAIT)
+        queue = self._dispatcher.frontier.queue
+        due = None if queue.leased else queue.first_due()
+        return now >= self.ends_at or (due is not None and due >= self.ends_at)
+
+    def leave_some(self, now: float) -> tuple[int, list[str]]:
+        """Leave up to ``LEFT`` servers.
+
+        Returns their number and the keys of those that had a session: the caller must abort their requests.
+        O(COMPARED + LEFT log servers); with the first call O(servers).
+        """
+        frontier = self._dispatcher.frontier
+        if self._servers is None:
+            self._servers = iter(list(frontier.servers))
+        left, connected = 0, []
+        for compared, server in enumerate(self._servers, 1):
+            if server.awaited is Awaited.VAINLY:
+                frontier.leave(server.key)
+                left += 1
+                if session := server.session or server.parked:
+                    self._dispatcher.abandon(session, now)
+                    connected.append(server.key)
+            if left == LEFT or compared == COMPARED:
+                return left, connected
+        self._servers = None
+        return left, connected

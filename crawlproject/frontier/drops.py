@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.learning.sitemaps import Sitemaps
     from crawlproject.frontier.server import Server
 
 
@@ -20,9 +19,8 @@ class Drops:
     ``is_known``: whether a server was not removed.
     """
 
-    def __init__(self, is_known: Callable[[Server], bool], sitemaps: Sitemaps) -> None:
+    def __init__(self, is_known: Callable[[Server], bool]) -> None:
         self._is_known = is_known
-        self._sitemaps = sitemaps
         self._entries: list[Entry] = []
         self._queues: deque[tuple[Server, Iterator[Entry]]] = deque()  # drained
 
@@ -45,9 +43,7 @@ class Drops:
         ``limit``: of those that were queued when they were dropped, take at most that many.
         """
         dropped, self._entries = self._entries, []
-        queued = list(islice(self._next(), limit))
-        self._sitemaps.dropped(queued)
-        return dropped + queued
+        return dropped + list(islice(self._next(), limit))
 
     def _next(self) -> Iterator[Entry]:
         while self._queues:

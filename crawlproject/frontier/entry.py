@@ -9,14 +9,10 @@ class Entry(NamedTuple):
     """A discovered URL that enters or leaves the frontier."""
 
     url: str
-    #: Worth of the page; any finite float >= 0, higher is better.
-    quality: float = 1.0
-    #: Orders URLs of equal quality within a server, higher first (Scrapy's ``Request.priority``).
-    priority: int = 0
-    #: Number of links from a seed.
-    depth: int = 0
-    #: The caller's data, returned with the URL; the frontier never reads it.
-    payload: Any = None
+    quality: float = 1.0  # worth of the page; any finite float >= 0, higher is better
+    priority: int = 0  # orders URLs of equal quality within a server, higher first (Scrapy's ``Request.priority``)
+    depth: int = 0  # number of links from a seed
+    payload: Any = None  # the caller's data, returned with the URL; the frontier never reads it
     #: Its key in the store, for ``acknowledge``; set by ``next_url``, None if it is not stored.
     place: bytes | None = None
 

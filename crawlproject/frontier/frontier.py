@@ -11,7 +11,7 @@ from crawlproject.frontier.entry import path_of
 from crawlproject.frontier.learning.expectation import Expectations
 from crawlproject.frontier.measurement import Measurement
 from crawlproject.frontier.politeness import Politeness
-from crawlproject.frontier.quality_tally import QualityTally
+from crawlproject.frontier.quality import QualityTally
 from crawlproject.frontier.queues.sort_key import WAITING
 from crawlproject.frontier.server_queue import ServerQueue
 from crawlproject.frontier.server_table import ServerTable
@@ -51,7 +51,7 @@ class Frontier:
 
     ``servers``: all known servers, and what was learned about each.  ``queue``: their order, to be asked who is next.
     ``quality``: how much was gathered and is queued.  ``drops``: URLs of servers that were given up, or are full.
-    ``given_up``: number of servers given up.
+    ``given_up``: number of servers given up.  ``blocked``: number of queued URLs of servers that the operator blocked.
 
     ``max_batch``: maximum requests per session.  ``max_failures``: the frontier gives up a server after this many
     consecutive failures and hands its URLs to ``drops``.  ``group_of``: server key -> politeness group;
@@ -87,12 +87,12 @@ class Frontier:
         )
         self.quality = QualityTally()
         self._urls = 0
-        self._blocked = 0
+        self.blocked = 0
         self.given_up = 0
         self._arrivals = FIRST_ARRIVAL
         self._returns = FIRST_ARRIVAL
         self._refilled: list[Session] = []
-        self.drops = Drops(self._is_known, self._expectations.sitemaps)
+        self.drops = Drops(self._is_known)
 
     def keep_in(self, store: FrontierStore, now: float) -> None:
         """Keep URLs and servers in ``store``; call before the first URL. Memory then grows only with servers."""
@@ -102,11 +102,6 @@ class Frontier:
     def __len__(self) -> int:
         """Number of queued URLs, without those handed out by ``next_url`` and those of blocked servers. O(1)."""
         return self._urls
-
-    @property
-    def blocked(self) -> int:
-        """Number of queued URLs of servers that the operator has blocked. O(1)."""
-        return self._blocked
 
     # URLs in
 
@@ -135,11 +130,11 @@ class Frontier:
         added, worth = 0, 0.0
         try:
             for each in entries:
-                entry = each
                 count += 1
-                server, path = locate(entry.url)
+                server, path = locate(each.url)
+                entry = each
                 if prices.byte:
-                    entry = self._sized(server, entry)
+                    entry = each._replace(quality=each.quality * self._size_factor(server, each.url))
                 quality = entry.quality
                 self._arrivals += 1
                 if quality > server.rerank_above:
@@ -168,7 +163,7 @@ class Frontier:
 
     def push_sitemap(self, entry: Entry) -> None:
         """Queue a sitemap's URL. Its quality is the estimated gain of a sitemap and rises with that. O(log n)."""
-        self.push([self._expectations.sitemaps.priced(entry, self._page_price)])
+        self.push([self._expectations.sitemaps.priced(entry, self._page_price())])
 
     def raise_quality(self, gains: Iterable[tuple[str, float]]) -> None:
         """Add each gain (> 0) to the quality of its URL; ignores URLs that are not queued. O(log n) each."""
@@ -191,17 +186,14 @@ class Frontier:
         servers.place(changed)
 
     def give_back(self, session: Session, entry: Entry) -> None:
-        """Requeue ``entry``, the last one from ``next_url``, because it was not fetched. O(log n).
-
-        Does nothing if the server was removed.
-        """
+        """Requeue ``entry``, the last one from ``next_url``, unless its server was removed. O(log n)."""
         if not self._is_known(session.server):
             return
         session.requests -= 1
         self._returns -= 1
         self.acknowledge(entry)
         self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
-        self._expectations.given_back(entry, self._urls)
+        self._expectations.backlog.given_back(self._urls)
         self.queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
@@ -332,10 +324,7 @@ class Frontier:
         self.queue.place(session.server)
 
     def take_refilled(self) -> list[Session]:
-        """Lingering sessions whose servers got URLs, or whose last page brought none, since the last call.
-
-        They are free now.
-        """
+        """Sessions that were lingering, and are free since the last call: links of their last page are known."""
         refilled, self._refilled = self._refilled, []
         return refilled
 
@@ -400,7 +389,7 @@ class Frontier:
     def remove(self, key: str) -> None:
         """Forget the known server ``key`` and its URLs; a store keeps them. O(log servers).
 
-        What is reported of it later starts a new record.  Call ``forget_removed`` after the last of several servers.
+        What is reported of it later starts a new record.
         Raises IllegalStepError and changes nothing if it has a session, open or parked.
         """
         server = self.servers[key]
@@ -408,10 +397,6 @@ class Frontier:
         self.given_up -= server.given_up
         self._count(server, -len(server.urls))
         self.servers.remove(server)
-
-    def forget_removed(self) -> None:
-        """Forget the waiting sitemaps of removed servers. O(waiting sitemaps)."""
-        self._expectations.sitemaps.forget(lambda url: self.servers.locate_known(url) is None)
 
     # URLs that are dropped or changed
 
@@ -451,20 +436,13 @@ class Frontier:
         self.servers[key].full = False
 
     def leave(self, key: str) -> None:
-        """Drop the URLs of the known server ``key`` for this run, queued and future ones: it does not answer.
-
-        A store keeps them.  O(log servers).
-        """
-        server = self.servers[key]
-        server.left = True
+        """``fill`` the known server ``key``, which does not answer, for this run. O(log servers)."""
+        self.servers[key].left = True
         self.fill(key)
 
     @property
     def only_failing(self) -> bool:
-        """Whether nothing can be fetched but from servers that fail and have never answered; it has some. O(1).
-
-        False if servers are never given up.
-        """
+        """Whether there are only servers that fail and have never answered, and will be given up. O(1)."""
         return self.max_failures > 0 and self.queue.only_failing
 
     def rewrite_queue(self, server: Server, judge: Callable[[Entry], Entry | None]) -> Iterator[int]:
@@ -483,9 +461,12 @@ class Frontier:
                 self._count(server, len(server.urls) - before)
                 if changed is None:
                     return
-                dropped = self._changed(changed)
+                for entry, after in changed:
+                    self.quality.left(entry)
+                    if after is not None:
+                        self.quality.add(1, after.quality)
                 self.servers.move(server)
-                yield dropped
+                yield sum(after is None for _, after in changed)
                 if not self._is_known(server):
                     return
         finally:
@@ -532,13 +513,10 @@ class Frontier:
         return self.servers.get(key)
 
     def counts(self) -> dict[str, int]:
-        """Number of servers in each state, and the totals ``servers``, ``urls`` and ``blocked`` (URLs, see ``block``).
-
-        O(1), O(groups) with groups.
-        """
+        """Number of servers in each state, and the totals ``servers``, ``urls`` and ``blocked`` (URLs). O(groups)."""
         counts = self.queue.counts()
         counts["idle"] = len(self.servers) - sum(counts.values())
-        return counts | {"servers": len(self.servers), "urls": self._urls, "blocked": self._blocked}
+        return counts | {"servers": len(self.servers), "urls": self._urls, "blocked": self.blocked}
 
     # For the store
 
@@ -572,13 +550,8 @@ class Frontier:
 
     # Internal
 
-    @property
     def _page_price(self) -> float:
-        """In quality."""
         return self.budgets.prices.page * self.queue.last_rank
-
-    def _sized(self, server: Server, entry: Entry) -> Entry:
-        return entry._replace(quality=entry.quality * self._size_factor(server, entry.url))
 
     def _size_factor(self, server: Server, url: str) -> float:
         """Factor on the quality of ``url``, by which its server's mean cost of a page stands for its own. O(length)."""
@@ -588,12 +561,11 @@ class Frontier:
 
     def _count(self, server: Server, urls: int) -> None:
         if server.blocked:
-            self._blocked += urls
+            self.blocked += urls
         else:
             self._urls += urls
 
     def _is_known(self, server: Server) -> bool:
-        """Whether ``server`` was not removed."""
         return self.servers.get(server.key) is server
 
     def _rank_again(self) -> None:
@@ -606,7 +578,7 @@ class Frontier:
             sitemaps.raise_again()
             queue.rank_again()
         if sitemaps.is_raising:
-            self.raise_quality(sitemaps.raised(self._page_price))
+            self.raise_quality(sitemaps.raised(self._page_price()))
         queue.rank_some(self.servers.expect)
 
     def _release(self, server: Server) -> None:
@@ -615,18 +587,16 @@ class Frontier:
         self.queue.release(server)
         self.servers.changed(server)
 
-    def _leaving(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        """``entries`` of a drained queue, each no longer counted as queued once it is taken."""
-        for entry in entries:
-            self.quality.left(entry)
-            yield entry
+    def _leaving(self, entry: Entry) -> Entry:
+        self.quality.left(entry)
+        return entry
 
     def _drop_urls(self, server: Server) -> None:
         self._count(server, -len(server.urls))
         if server.guard is not None:
             server.guard.waiting = 0
         if server.urls:
-            self.drops.add_queue(server, self._leaving(server.urls.abandon(server.key)))
+            self.drops.add_queue(server, map(self._leaving, server.urls.abandon(server.key)))
         self.servers.move(server)
 
     def _push_url(self, server: Server, path: str, entry: Entry, arrival: int) -> None:
@@ -652,15 +622,3 @@ class Frontier:
         if server is not None and server.session is not None:
             server.session.heard = server.session.answered
             self._wake(server.session)
-
-    def _changed(self, changes: list[tuple[Entry, Entry | None]]) -> int:
-        """Learn what a step of ``ServerUrls.rewrite`` has changed; returns the number of entries dropped."""
-        dropped: list[Entry] = []
-        for before, after in changes:
-            self.quality.left(before)
-            if after is None:
-                dropped.append(before)
-            else:
-                self.quality.add(1, after.quality)
-        self._expectations.sitemaps.dropped(dropped)
-        return len(dropped)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from calendar import timegm
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ PARKING_TIME = 5.0
 KEEP_ALIVE_MARGIN = 0.5
 
 #: Seconds that a server which has never answered rests at most when a run begins: each run tries it at least once,
-#: before ``last_wait.LAST_WAIT`` is over.
+#: before ``dispatch.LAST_WAIT`` is over.
 MAX_FIRST_REST = 30.0
 
 #: Statuses that ask the client to slow down: RFC 6585 §4, RFC 9110 §15.6.4.
@@ -50,8 +49,7 @@ class Politeness:
     factor: float = 5.0
     min_delay: float = 0.5
     max_delay: float = 60.0
-    #: Minimum wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``).
-    request_delay: float = 0.0
+    request_delay: float = 0.0  # minimum wait between any two requests to a server (Scrapy's ``DOWNLOAD_DELAY``)
     #: Maximum number of requests to a server at once in the mode ``slots``; in the others, of those that bypass the
     #: frontier while no wait is due and no session open.
     connections: int = 1
@@ -61,8 +59,7 @@ class Politeness:
     #: First back-off of a failing server; doubles with each further failure, up to ``max_backoff``.
     min_backoff: float = 5.0
     max_backoff: float = 300.0
-    #: Longer Crawl-delays are cut to this.
-    max_crawl_delay: float = 300.0
+    max_crawl_delay: float = 300.0  # longer Crawl-delays are cut to this
     #: Maximum time that a connection stays open and idle while its server has no session. 0: not at all.
     parking_time: float = 0.0
 
@@ -93,7 +90,7 @@ class Politeness:
 
     def with_delay(self, delay: float) -> Politeness:
         """The same rules with a ``request_delay`` of at least ``delay``. O(1)."""
-        return _with_delay(self, max(delay, self.request_delay))
+        return replace(self, request_delay=max(delay, self.request_delay))
 
     def request_wait(self, fetch_time: float, crawl_delay: float = 0.0) -> float:
         """Wait between a fetch of ``fetch_time`` and the next request to the server, with or without a session."""
@@ -120,11 +117,6 @@ class Politeness:
 
     def _bounded(self, time: float) -> float:
         return max(self.min_delay, min(self.max_delay, self.factor * time))
-
-
-@lru_cache(maxsize=1024)
-def _with_delay(rules: Politeness, delay: float) -> Politeness:
-    return replace(rules, request_delay=delay)
 
 
 def retry_after_seconds(value: str, wall_clock: float) -> float | None:

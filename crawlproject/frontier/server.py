@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from enum import IntEnum
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from crawlproject.frontier.budgets import Prices
-from crawlproject.frontier.guard.copies import MIN_SHARE, MIN_SHARED, SharedPages
+from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.estimate import Estimates
+from crawlproject.frontier.learning.file_kinds import FileKinds
+from crawlproject.frontier.learning.look_ahead import LinkYield
 from crawlproject.frontier.politeness import SLOW_DOWN_STATUSES
 from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.frontier.state import Stored
 from crawlproject.frontier.states import (
     SERVER_STEPS,
     SESSION_STEPS,
@@ -22,11 +25,7 @@ from crawlproject.frontier.states import (
 )
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.guard.copies import CopyRun
-    from crawlproject.frontier.guard.server_guard import ServerGuard
-    from crawlproject.frontier.learning.file_kinds import FileKinds
-    from crawlproject.frontier.learning.look_ahead import LinkYield
-    from crawlproject.frontier.learning.prior import Prior
+    from crawlproject.frontier.learning.estimate import Prior
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem
@@ -123,7 +122,7 @@ class Awaited(IntEnum):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Server:
+class Server(Stored):
     """One server: its URL queue, its estimates, and when it may be requested again (seconds).
 
     The frontier keeps these up to date: ``key``, scheme://host[:port]; ``limit``, maximum requests of its next session;
@@ -131,6 +130,12 @@ class Server:
     ``page_time``, expected time of one more page on an open connection, ``request_wait`` included (requests are not
     pipelined, so the paper's p does not enter).
     """
+
+    STATE: ClassVar = (
+        *("crawl_delay", "failures", "robots_failures", "answered", "last_error", "given_up", "fetched", "gathered"),
+        *("pages", "copies", "misfits", "demoted_because", "alias_of", "address", "ready_at"),
+    )
+    PARTS: ClassVar = {"estimates": Estimates, "found": LinkYield, "file_kinds": FileKinds, "guard": ServerGuard}
 
     key: str
     urls: ServerUrls
@@ -165,12 +170,9 @@ class Server:
     blocked: bool = False  # by the operator: keeps its URLs, gets no request
     pages: int = 0  # pages with compared content
     copies: int = 0  # pages among them with content seen before
-    copy_run: CopyRun | None = None  # copies since its last page with new content
     misfits: int = 0  # pages of a type that is not read
-    shared: SharedPages | None = None  # pages that other servers have, too
-    demotion: float = 1.0  # factor on its rank: below 1 for a mirror
     alias_of: str = ""  # the server whose other name it is
-    worth: float = 1.0  # factor on its rank: demotion, and share of pages fetched in vain
+    worth: float = 1.0  # factor on its rank: share of pages that were not fetched in vain
     session: Session | None = None
     parked: Session | None = None  # session with an open, idle connection
     group: Group | None = None
@@ -325,7 +327,7 @@ class Server:
         self.gathered = max(0.0, self.gathered - quality)
 
     def update_worth(self) -> None:
-        """Set ``worth``: ``demotion`` times the smoothed share of pages with distinct content.
+        """Set ``worth``: the smoothed share of pages with distinct content.
 
         Pages seen elsewhere are worth nothing, and a server that showed copies will show more.  Where a page or a byte
         has a price, the same holds for pages of a type that is not read.
@@ -333,24 +335,7 @@ class Server:
         pages, vain, prior = self.pages, self.copies, PRIOR_PAGES
         if self.prices.page or self.prices.byte:
             pages, vain, prior = self.fetched, min(self.copies + self.misfits, self.fetched), PRIOR_OF_LIMITED
-        self.worth = self.demotion * (pages - vain + prior) / (pages + prior)
-
-    def learn_shared(self, first: Server) -> Server | None:
-        """Learn that a page of this server equals an earlier one at the same path of ``first``. O(1).
-
-        Returns, once, the server that this shows to be a mirror of the other: the one with more copies, this one if
-        both have equally many.
-        """
-        here, there = self.shared or SharedPages(), first.shared or SharedPages()
-        self.shared = here
-        here.add(first.key)
-        copies, originals = here.count(first.key), there.count(self.key)
-        shared = copies + originals
-        if here.is_mirror or there.is_mirror or shared < max(MIN_SHARED, MIN_SHARE * min(self.pages, first.pages)):
-            return None
-        mirror, pages = (self, here) if copies >= originals else (first, there)
-        pages.is_mirror = True
-        return mirror
+        self.worth = (pages - vain + prior) / (pages + prior)
 
     def learn_close(self, now: float) -> None:
         """Learn that the server closed the connection of its session."""

@@ -9,7 +9,6 @@ from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.frontier.server import Awaited, Group, Server
 from crawlproject.frontier.states import IllegalStepError, ServerEvent, ServerState
-from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +90,6 @@ class ServerQueue:
 
         Call before the first URL.
         """
-        self.domains.find_by(domain_of_server, end_of_host)
         self.shares.limit(share)
         self.look_ups.limit(share)
 
@@ -193,7 +191,6 @@ class ServerQueue:
         return min(known, new, key=lambda server: (self._turn(server), server.heap_item))
 
     def _turn(self, server: Server) -> tuple[bool, float]:
-        """Orders the best servers of several lines: the lowest is next, of equal ones the one that waits longest."""
         assert server.heap_item is not None
         return self.shares.is_full(server), server.heap_item[0]
 
@@ -203,7 +200,6 @@ class ServerQueue:
         return self._answering < MANY_ANSWER
 
     def _may_invite(self) -> bool:
-        """Whether another newcomer may get a session."""
         return not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
 
     def someone_waits(self, now: float, *, is_full: bool) -> bool:
@@ -239,6 +235,7 @@ class ServerQueue:
         if waiting >= admitted:
             return None
         self._line_up(server, ASKED)
+        self.look_ups.take(server)
         return server
 
     def admit(self, server: Server, address: str = "") -> bool:
@@ -248,6 +245,7 @@ class ServerQueue:
         """
         if server.state is not READY or server.line != ASKED:
             return False
+        self.look_ups.leave(server)
         self._line_up(server, ADMITTED, address)
         return True
 
@@ -256,17 +254,9 @@ class ServerQueue:
         assert server.heap_item is not None
         arrival = server.heap_item[1]
         self.lines[server.line].remove(server)
-        self._leave_line(server)
         server.line = line
         server.address = address or server.address
-        if line == ASKED:
-            self.look_ups.take(server)
         self.lines[line].push(server, self._key_by_rank(server), arrival)
-
-    def _leave_line(self, server: Server) -> None:
-        """The ready server leaves its line: if it was asked for, it no longer is."""
-        if server.line == ASKED:
-            self.look_ups.leave(server)
 
     def release(self, server: Server) -> None:
         """Return a leased server to the queue, or hold it; its group rests as long as the server. O(log servers)."""
@@ -320,18 +310,15 @@ class ServerQueue:
         return self.resting.first_key()
 
     def upcoming(self, count: int, until: float) -> list[str]:
-        """Keys of the ``count`` servers that ``lease`` would take next if nothing changed. O(count log count).
+        """Keys of roughly the ``count`` servers that ``lease`` would take next if nothing changed. O(count).
 
-        First ready servers, best first, then those whose rest ends by ``until``, earliest first.  Not newcomers.
+        First ready servers, the best first, then those whose rest ends by ``until``.  Not newcomers.
         """
-        servers = self.ready.first(count)
-        for due in self.resting.first(count - len(servers)):
-            if due.heap_item is None or due.heap_item[0] > until:
-                break
-            server = due.waiting.peek() if isinstance(due, Group) else due
-            if server is not None:
-                servers.append(server)
-        return [server.key for server in servers]
+        servers: list[Server | None] = [*self.ready.about_first(count)]
+        resting = self.resting.about_first(count - len(servers))
+        due = [each for each in resting if each.heap_item is not None and each.heap_item[0] <= until]
+        servers += [each.waiting.peek() if isinstance(each, Group) else each for each in due]
+        return [server.key for server in servers if server is not None]
 
     def find_group(self, server: Server) -> None:
         """Put a new server into its politeness group, if there are groups. O(1)."""
@@ -400,8 +387,8 @@ class ServerQueue:
         if is_moved:
             if server.heap_item is not None:
                 self._heap(server, before).remove(server)
-            if before is READY:
-                self._leave_line(server)
+            if before is READY and server.line == ASKED:
+                self.look_ups.leave(server)
             elif after is READY:
                 server.line = NEW if self._admits_newcomers and not server.answered else KNOWN
         if after is LEASED or after is HELD:
@@ -464,7 +451,6 @@ class ServerQueue:
                 self._step(server, RECALL if event is DUE and server.state is WAITING else event)
 
     def _offer(self, group: Group) -> None:
-        """Schedule the recall of the group's best waiting server, and no other, for the end of the group's rest."""
         if group.holder is None and group.recalled is None and len(group.waiting) and group.heap_item is None:
             self.resting.push(group, group.ready_at)
 

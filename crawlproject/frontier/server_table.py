@@ -6,7 +6,6 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from crawlproject.frontier.entry import path_of
-from crawlproject.frontier.guard.copies import CopyRun
 from crawlproject.frontier.orders import FrontierOrders
 from crawlproject.frontier.queues.url_queue import UrlQueue
 from crawlproject.frontier.server import Server
@@ -20,22 +19,10 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.server_queue import ServerQueue
 
 #: Servers compared with the name of an order in one step, and of those, servers changed: a few ms.
 ORDER_STEP, CHANGE_STEP = 2_000, 200
-
-
-class Places(Protocol):
-    """Where servers stand: the part of ``ServerQueue`` that is needed here."""
-
-    def tick(self, now: float) -> None:
-        """Advance the time to ``now``."""
-
-    def place(self, server: Server) -> None:
-        """Move ``server`` to the position of its URLs, time and rank. O(log servers)."""
-
-    def find_group(self, server: Server) -> None:
-        """Put a new server into its politeness group, if there are groups."""
 
 
 class FrontierStore(Protocol):
@@ -60,7 +47,7 @@ class ServerTable:
 
     def __init__(  # noqa: PLR0913
         self,
-        queue: Places,
+        queue: ServerQueue,
         expectations: Expectations,
         politeness: Politeness,
         max_batch: int,
@@ -331,8 +318,6 @@ class ServerTable:
         server = self.get_or_add(key)
         server.pages += 1
         server.copies += copy
-        if not copy:
-            server.copy_run = None
         server.update_worth()
         self.move(server)
 
@@ -342,24 +327,6 @@ class ServerTable:
         server.misfits += 1
         server.update_worth()
         self.move(server)
-
-    def learn_copy(self, key: str, content: int) -> int:
-        """Count a page of the server ``key`` with the ``content`` (hash) of an earlier page; returns its count. O(1).
-
-        Call ``learn_content`` first.  See ``CopyRun``.
-        """
-        server = self.get_or_add(key)
-        server.copy_run = server.copy_run or CopyRun()
-        self.changed(server)
-        return server.copy_run.add(content)
-
-    def learn_shared(self, key: str, first: str) -> str | None:
-        """``Server.learn_shared``, by keys. O(1)."""
-        server, other = self.get_or_add(key), self.get_or_add(first)
-        mirror = server.learn_shared(other)
-        self.changed(server)
-        self.changed(other)
-        return None if mirror is None else mirror.key
 
     def learn_alias(self, key: str, main: str) -> bool:
         """Learn that the known server ``key`` is another name of ``main``; False if that is one of it. O(aliases)."""
@@ -372,13 +339,6 @@ class ServerTable:
                 server.alias_of = main
                 self.changed(server)
         return True
-
-    def demote(self, key: str, factor: float) -> None:
-        """Multiply the rank of the server ``key`` by ``factor`` (> 0) from now on. O(log servers)."""
-        server = self.get_or_add(key)
-        server.demotion = factor
-        server.update_worth()
-        self.move(server)
 
     def rank_last(self, server: Server, reason: str) -> None:
         """Rank ``server`` below all others for this ``reason``; an empty one ends that. O(log servers)."""

@@ -1,7 +1,6 @@
-"""Reads stored state: plain values (JSON types) by key; checks type and bounds of each.
+"""Converts what the frontier has learned to and from plain values (JSON types), which its store keeps.
 
-Keys are part of the store's format, not attribute names.  A missing key means the value of a
-new object, so values may be added without a new version.
+Keys and values are part of the store's format (``storage.directory.FORMAT``).
 """
 
 from __future__ import annotations
@@ -9,151 +8,113 @@ from __future__ import annotations
 import sys
 from array import array
 from base64 import b64decode, b64encode
-from functools import partial
-from sys import float_info
+from enum import Enum
+from sys import float_info, intern
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from typing import Self
 
+    from crawlproject.frontier.frontier import Frontier
+    from crawlproject.frontier.queues.protocols import ServerUrls
+    from crawlproject.frontier.server import Server
+
 MAX_FLOAT = float_info.max
-#: Maximum characters quoted of a wrong value.
-MAX_QUOTED = 60
-
-
-class StateReader:
-    """The values of one stored object; ``name`` stands for it in error messages.
-
-    Every method raises ValueError, naming the key, for a value of another type or out of bounds.
-    """
-
-    __slots__ = ("_name", "_values")
-
-    def __init__(self, name: str, values: object) -> None:
-        if not isinstance(values, dict):
-            raise ValueError(f"{name}={_quoted(values)}: must be an object")
-        self._name = name
-        self._values: dict[str, Any] = values
-
-    def part(self, key: str) -> StateReader | None:
-        """The object stored under ``key``, if there is one."""
-        value = self._values.get(key)
-        return None if value is None else StateReader(f"{self._name}.{key}", value)
-
-    def raw(self, key: str) -> Any:
-        """The unchecked value of ``key``; None if there is none."""
-        return self._values.get(key)
-
-    def number(self, key: str, default: float, *, minimum: float = -MAX_FLOAT) -> float:
-        """A finite number of at least ``minimum``."""
-        value = self._values.get(key, default)
-        if type(value) not in (float, int) or not minimum <= value <= MAX_FLOAT:
-            raise self._error(key, value, f"a finite number >= {minimum:g}")
-        return float(value)
-
-    def count(self, key: str, default: int) -> int:
-        """A whole number >= 0."""
-        value = self._values.get(key, default)
-        if type(value) is not int or value < 0:
-            raise self._error(key, value, "a whole number >= 0")
-        return value
-
-    def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
-        value = self._values.get(key, default)
-        if type(value) is not bool:
-            raise self._error(key, value, "true or false")
-        return value
-
-    def text(self, key: str, default: str) -> str:
-        """A string."""
-        value = self._values.get(key, default)
-        if type(value) is not str:
-            raise self._error(key, value, "a string")
-        return value
-
-    def texts(self, key: str) -> list[str]:
-        """A list of strings, empty if there is none."""
-        return list(map(str, self.items(key)))
-
-    def numbers(self, key: str, default: Sequence[float]) -> tuple[float, ...]:
-        """As many finite numbers as ``default`` has."""
-        value = self._values.get(key, default)
-        if not _are_numbers(value, len(default)):
-            raise self._error(key, value, f"{len(default)} finite numbers")
-        return tuple(map(float, value))
-
-    def items(self, key: str) -> list[Any]:
-        """A list, empty if there is none."""
-        value = self._values.get(key, [])
-        if type(value) is not list:
-            raise self._error(key, value, "a list")
-        return value
-
-    def rows(self, key: str, width: int) -> list[Sequence[float]]:
-        """A list of rows of ``width`` finite numbers each, empty if there is none."""
-        rows = self.items(key)
-        if not all(_are_numbers(row, width) for row in rows):
-            raise self._error(key, rows, f"rows of {width} finite numbers")
-        return rows
-
-    def counts(self, key: str, *, minimum: int = 0) -> dict[str, int]:
-        """Whole numbers of at least ``minimum`` by name, empty if there are none."""
-        value = self._values.get(key, {})
-        if type(value) is not dict or any(type(each) is not int or each < minimum for each in value.values()):
-            raise self._error(key, value, f"whole numbers >= {minimum} by name")
-        return dict(value)
-
-    def _error(self, key: str, value: object, wanted: str) -> ValueError:
-        return ValueError(f"{self._name}.{key}={_quoted(value)}: must be {wanted}")
-
-
-#: Checks of the values of ``Stored.STATE``.
-number, count, flag, text = StateReader.number, StateReader.count, StateReader.flag, StateReader.text
-positive = partial(StateReader.number, minimum=0.0)
-
-#: Key, attribute, and check of its value.
-Fields = tuple[tuple[str, str, "Callable[[StateReader, str, Any], Any]"], ...]
-
-
-def restore(thing: object, fields: Fields, state: StateReader) -> None:
-    """Set the attributes of ``thing`` that ``fields`` names; a missing one stays. Raises ValueError."""
-    for key, name, check in fields:
-        setattr(thing, name, check(state, key, getattr(thing, name)))
 
 
 class Stored:
-    """An object whose state is some of its attributes: ``STATE``."""
+    """An object of which some attributes are stored: the values ``STATE``, and ``PARTS``, which are such objects.
+
+    The key of an attribute is its name without a leading underscore.  A part may be None before an observation.
+    """
 
     __slots__ = ()
-    STATE: ClassVar[Fields] = ()
+    STATE: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[dict[str, type[Stored]]] = {}
 
     def to_state(self) -> dict[str, Any]:
         """As plain values."""
-        return {key: getattr(self, name) for key, name, _ in self.STATE}
+        parts = ((name, getattr(self, name)) for name in self.PARTS)
+        state = {name.lstrip("_"): getattr(self, name) for name in self.STATE}
+        return state | {name: part.to_state() for name, part in parts if part is not None}
 
-    def restore(self, state: StateReader) -> None:
-        """Restore the result of ``to_state`` into a new object; raises ValueError for anything else."""
-        restore(self, self.STATE, state)
+    def restore(self, state: Any) -> None:
+        """Take over the result of ``to_state``; missing values stay.
+
+        Raises ValueError for a value of another type than the attribute has.
+        """
+        if type(state) is not dict:
+            raise ValueError(f"{type(self).__name__}={str(state)[:60]!r}: must be an object")
+        for name in self.STATE:
+            key = name.lstrip("_")
+            if key in state:
+                setattr(self, name, _checked(key, state[key], getattr(self, name)))
+        for name, kind in self.PARTS.items():
+            if name in state:
+                part = getattr(self, name)
+                part = kind() if part is None else part
+                part.restore(state[name])
+                setattr(self, name, part)
 
     @classmethod
-    def from_state(cls, state: StateReader) -> Self:
+    def from_state(cls, state: Any) -> Self:
         """Inverse of ``to_state``; raises ValueError for anything else."""
         made = cls()
         made.restore(state)
         return made
 
 
-def _are_numbers(value: object, count: int) -> bool:
-    if not isinstance(value, list | tuple) or len(value) != count:
-        return False
-    return all(type(each) in (float, int) and -MAX_FLOAT <= each <= MAX_FLOAT for each in value)
+def _checked(key: str, value: Any, now: Any) -> Any:
+    """``value``, if it may replace the value ``now``: finite if a number, not negative if a whole one."""
+    kind: type[Any] = str if now is None else type(now)
+    if kind is float and type(value) in (float, int) and -MAX_FLOAT <= value <= MAX_FLOAT:
+        return float(value)
+    if type(value) is kind and kind is not float and not (kind is int and value < 0):
+        return value
+    if issubclass(kind, Enum) or (kind is tuple and type(value) is list and len(value) == len(now)):
+        return kind(value)
+    raise ValueError(f"{key}={str(value)[:60]!r}: must be a valid {kind.__name__}")
 
 
-def _quoted(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+def frontier_state(frontier: Frontier) -> dict[str, Any]:
+    """The state learned from all servers, and the current arrival numbers. O(1)."""
+    return {
+        "arrivals": frontier._arrivals,
+        "returns": frontier._returns,
+        "learned": frontier._expectations.to_state(),
+        "quality": frontier.quality.to_state(),
+    }
+
+
+def restore_frontier(frontier: Frontier, values: dict[str, Any]) -> None:
+    """Restore the result of ``frontier_state``; call before ``restore_server``.
+
+    Raises ValueError, TypeError or KeyError for anything else.
+    """
+    frontier.raise_arrivals(values.get("arrivals", frontier._arrivals), values.get("returns", frontier._returns))
+    frontier._expectations.restore(values.get("learned", {}))
+    frontier.quality.restore(values.get("quality", {}))
+
+
+def server_state(server: Server) -> dict[str, Any]:
+    """The state of ``server`` without its key and its URLs; times on the frontier's clock. O(1).
+
+    What is false, empty or zero, as of a new server, is left out.
+    """
+    return {"ready_at": server.ready_at} | {key: value for key, value in server.to_state().items() if value}
+
+
+def restore_server(frontier: Frontier, key: str, urls: ServerUrls, values: dict[str, Any]) -> Server:
+    """Restore a server from its queue and the result of ``server_state``.
+
+    O(log servers).  Raises ValueError, TypeError or KeyError for anything else.
+    """
+
+    def restored(server: Server) -> None:
+        server.restore(values)
+        server.address = intern(server.address)
+
+    return frontier.restore_server(key, urls, restored)
 
 
 def packed(hashes: array[int]) -> str:
@@ -167,7 +128,6 @@ def unpacked(text: str) -> array[int]:
 
 
 def _little_endian(hashes: array[int]) -> array[int]:
-    """``hashes`` converted to or from the store's byte order; ``hashes`` itself on most machines."""
     if sys.byteorder == "big":
         hashes = hashes[:]
         hashes.byteswap()

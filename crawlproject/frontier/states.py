@@ -13,17 +13,6 @@ leased    has a session                                    no heap
 held      gets no session: it is about to be removed       no heap
 ========  ===============================================  =======================
 
-=========  =======  =======  =======  =======  =========  =======  =======  =======
-from       empty    rest     due      lease    set aside  recall   release  hold
-=========  =======  =======  =======  =======  =========  =======  =======  =======
-idle       idle     resting  ready                                          held
-ready      idle     resting           leased   waiting                      held
-resting    idle     resting  ready                                          held
-waiting    idle     resting  waiting                      ready             held
-leased                                                             idle
-held                                                                        held
-=========  =======  =======  =======  =======  =========  =======  =======  =======
-
 A ready server that gets more URLs stays ready; only its rank changes.  A released server is idle only until
 ``ServerQueue.place`` moves it by its URLs and its polite wait; one that was to be held while it was leased is held
 then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`` forgets it.
@@ -43,17 +32,6 @@ lingering  its server has no URL: waits for the links of its last page
 parked     its connection is open and idle, its server is not leased
 closed     its connection is closed, or will be closed at once
 =========  =============================================================
-
-=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
-from       ask     end     hold     linger     wake    park    resume  close    expire
-=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
-free       busy            held     lingering          parked          closed
-busy               free                                                closed
-held                                           free                    closed
-lingering                                      free                    closed
-parked                                                         free             closed
-closed             closed
-=========  ======  ======  =======  =========  ======  ======  ======  =======  =======
 
 A request may end after its session was closed: at the end of a crawl, or after ``Dispatcher.abandon``.
 ``Session.ending`` is not a state: it applies while a request is in flight, and to parked sessions, too.
@@ -117,44 +95,32 @@ class SessionEvent(StrEnum):
     EXPIRE = "expire"  # the parking time of its connection is over, or the connection is lost
 
 
-ServerSteps = dict[tuple[ServerState, ServerEvent], ServerState]
-SessionSteps = dict[tuple[SessionState, SessionEvent], SessionState]
-
-
-def _server_steps() -> ServerSteps:
+def _server_steps() -> dict[tuple[ServerState, ServerEvent], ServerState]:
     idle, ready, resting, waiting, leased, held = ServerState
-    event = ServerEvent
-    steps: ServerSteps = {}
-    for state in (idle, ready, resting, waiting):
-        steps |= {(state, event.EMPTY): idle, (state, event.REST): resting, (state, event.HOLD): held}
-    return steps | {
-        (idle, event.DUE): ready,
-        (resting, event.DUE): ready,
-        (waiting, event.DUE): waiting,
-        (ready, event.LEASE): leased,
-        (ready, event.SET_ASIDE): waiting,
-        (waiting, event.RECALL): ready,
-        (leased, event.RELEASE): idle,
-        (held, event.HOLD): held,
+    empty, rest, due, lease, set_aside, recall, release, hold = ServerEvent
+    table = {
+        idle: {empty: idle, rest: resting, due: ready, hold: held},
+        ready: {empty: idle, rest: resting, lease: leased, set_aside: waiting, hold: held},
+        resting: {empty: idle, rest: resting, due: ready, hold: held},
+        waiting: {empty: idle, rest: resting, due: waiting, recall: ready, hold: held},
+        leased: {release: idle},
+        held: {hold: held},
     }
+    return {(state, event): after for state, steps in table.items() for event, after in steps.items()}
 
 
-def _session_steps() -> SessionSteps:
+def _session_steps() -> dict[tuple[SessionState, SessionEvent], SessionState]:
     free, busy, held, lingering, parked, closed = SessionState
-    event = SessionEvent
-    steps: SessionSteps = {(state, event.CLOSE): closed for state in (free, busy, held, lingering)}
-    return steps | {
-        (free, event.ASK): busy,
-        (busy, event.END): free,
-        (closed, event.END): closed,
-        (free, event.HOLD): held,
-        (free, event.LINGER): lingering,
-        (held, event.WAKE): free,
-        (lingering, event.WAKE): free,
-        (free, event.PARK): parked,
-        (parked, event.RESUME): free,
-        (parked, event.EXPIRE): closed,
+    ask, end, hold, linger, wake, park, resume, close, expire = SessionEvent
+    table = {
+        free: {ask: busy, hold: held, linger: lingering, park: parked, close: closed},
+        busy: {end: free, close: closed},
+        held: {wake: free, close: closed},
+        lingering: {wake: free, close: closed},
+        parked: {resume: free, expire: closed},
+        closed: {end: closed},
     }
+    return {(state, event): after for state, steps in table.items() for event, after in steps.items()}
 
 
 SERVER_STEPS = _server_steps()

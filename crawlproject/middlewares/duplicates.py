@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -17,14 +16,13 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, read_page
 from crawlproject.download.resolver import CachingResolver
 from crawlproject.engine import Crawl
-from crawlproject.frontier.guard.copies import MIN_TIMES, is_circle
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.requests.meta import DUPLICATE_OF, NEAR_DUPLICATE_OF, SKIP_LINKS
 from crawlproject.seen.fingerprint import bytes_fingerprint
 from crawlproject.storage.content_file import FILE_NAME, ContentFile
-from crawlproject.urls import host_of, resolve, server_key
+from crawlproject.urls import host_of, server_key
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -34,12 +32,6 @@ if TYPE_CHECKING:
     from crawlproject.download.resolver import Found
 
 logger = logging.getLogger(__name__)
-
-#: Factor on a mirror's rank; not 0, because a mirror may have some pages of its own.
-MIRROR_FACTOR = 0.1
-
-#: Links of a copy examined for one that leads in a circle.
-MAX_LINKS = 200
 
 
 class DuplicatesMiddleware(CrawlerMiddleware):
@@ -101,8 +93,7 @@ class DuplicatesMiddleware(CrawlerMiddleware):
             return
         response.meta[DUPLICATE_OF if label == "exact" else NEAR_DUPLICATE_OF] = first
         self._stats.inc_value(f"duplicates/{label}")
-        is_circle = label == "exact" and self._is_circle(response, content)
-        if self._options.follow == "none" or (is_circle and self._options.follow == "near"):
+        if self._options.follow == "none":
             response.meta[SKIP_LINKS] = True
             self._stats.inc_value("duplicates/not_followed")
 
@@ -115,37 +106,18 @@ class DuplicatesMiddleware(CrawlerMiddleware):
             return None
         return self._near.first_like(url, sketch)
 
-    def _is_circle(self, response: TextResponse, content: int) -> bool:
-        """Whether the links of an exact copy are known to lead only to more copies, at ever longer paths.
-
-        The links of all other copies are followed: relative ones may be the only links to some pages, and a known URL
-        costs only a lookup in the seen-set.
-        """
-        crawl = frontier_of(self._crawler)
-        if crawl is None or crawl.frontier.servers.learn_copy(server_key(response.url), content) <= MIN_TIMES:
-            return False
-        page = read_page(response)
-        deeper = islice((href for href in page.hrefs if "/" in href[1:]), MAX_LINKS)
-        return is_circle(response.url, (resolve(href, page.base) for href in deeper))
-
     def _learn(self, url: str, first: str | None) -> None:
-        """Count a page for its server, as a copy if ``first`` is given; demote mirrors."""
+        """Count a page for its server, as a copy if ``first`` is given; compare names of one front page."""
         self._stats.inc_value("duplicates/pages")
         crawl = frontier_of(self._crawler)
         if crawl is None:
             return
         server = server_key(url)
-        crawl.intake.learn_content(server, url, copy=first is not None)
-        if first is None or server == server_key(first) or _path(url) != _path(first):
+        crawl.intake.learn_content(server, copy=first is not None)
+        if first is None or server == server_key(first) or crawl.admits_any:
             return
-        if _path(url) == ("/", "") and not crawl.admits_any:
+        if _path(url) == _path(first) == ("/", ""):
             self._compare_names(crawl, server, server_key(first))
-        mirror = crawl.frontier.servers.learn_shared(server, server_key(first))
-        if mirror is not None:
-            self._stats.inc_value("duplicates/mirrors")
-            other = server_key(first) if mirror == server else server
-            logger.info("%s is a mirror of %s: its rank is lowered", mirror, other)
-            crawl.frontier.servers.demote(mirror, MIRROR_FACTOR)
 
     def _compare_names(self, crawl: CrawlFrontier, one: str, other: str) -> None:
         """Two servers have one front page: they are one if the host of one is an alias of the other's, by DNS.

@@ -37,7 +37,6 @@ class Survey:
     guarded: int = 0
     #: Queued URLs that wait until all others are fetched, because pages like theirs showed nothing new.
     doubted: int = 0
-    mirrors: int = 0
     #: The servers with the most pages, failures and URLs, most first.
     top: list[Server] = field(default_factory=list)
 
@@ -185,7 +184,6 @@ class Surveyor:
             found.top.append(server)
         found.guarded += bool(server.demoted_because)
         found.doubted += server.guard.waiting if server.guard else 0
-        found.mirrors += server.demotion < 1.0
         if server.blocked or not urls:
             return
         if max_pages := self._max_pages():

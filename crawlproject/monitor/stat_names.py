@@ -104,7 +104,6 @@ duplicates/exact, duplicates/near: of these, exact copies; near-duplicates
 duplicates/short: pages with too little text for near-duplicates
 duplicates/not_followed: copies whose links are not followed
 duplicates/damaged: contents that could not be read from `contents.sqlite`, or written to it
-duplicates/mirrors: servers found to be mirrors
 duplicates/aliases: servers found to be other names of one that is crawled
 
 ## robots.txt

@@ -153,7 +153,6 @@ class Walk:
         if self.guard is not None:
             was_last = entry.priority if entry.priority in (DEMOTED, OTHER_NAME) else 0
             visit = Visit(is_copy, was_last=was_last, depth=entry.depth, links=tuple(shown.links))
-            self.guard.learn_content(server, url, copy=is_copy)
             idle = self.guard.learn_part(
                 url,
                 first if is_copy else None,

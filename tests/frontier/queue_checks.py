@@ -1,8 +1,7 @@
 """The invariants of a server's URL queue."""
 
 from crawlproject.frontier.queues import url_queue
-from crawlproject.frontier.queues.item_heap import ItemHeap
-from crawlproject.frontier.queues.packed_url import path_in
+from crawlproject.frontier.queues.packed_url import ItemHeap, path_in
 from crawlproject.frontier.queues.protocols import ServerUrls
 from crawlproject.frontier.queues.stored_queue import SIZE, SPARE, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue

@@ -45,13 +45,6 @@ def test_rest_grows_with_failures(failures: int, retry_after: float | None, rest
     assert frontier.counts()["resting"] == 1
 
 
-def test_longer_rest_stays() -> None:
-    """A server that already rests for 300 s does not wake earlier."""
-    frontier = dispatcher_of(f"{A}/1").frontier
-    frontier.servers.robots_failed(A, 0.0, 300.0)
-    assert frontier.servers.robots_failed(A, 1.0).ready_at == 300.0
-
-
 def test_pages_failures_are_counted_apart() -> None:
     """Any answer, even 500 to a request for robots.txt, resets them; only a robots.txt resets its own failures."""
     frontier = dispatcher_of(f"{A}/1").frontier
@@ -63,20 +56,6 @@ def test_pages_failures_are_counted_apart() -> None:
     assert frontier.server(A).robots_failures == 2
     frontier.servers.robots_read(A)
     assert frontier.server(A).robots_failures == 0
-
-
-def test_server_given_up_drops_its_urls() -> None:
-    """Those queued, the one handed out when it is given back, and those found later."""
-    dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", f"{B}/1")
-    frontier = dispatcher.frontier
-    start = dispatcher.next(0.0)
-    assert start.session.server.key == A
-    frontier.give_up(A)
-    dispatcher.give_back(start)
-    frontier.push([Entry(f"{A}/3")])
-    check(frontier)
-    assert {entry.url for entry in frontier.drops.take()} == {f"{A}/1", f"{A}/2", f"{A}/3"}
-    assert len(frontier) == 1
 
 
 def test_fewer_sessions_are_allowed_while_more_are_open() -> None:

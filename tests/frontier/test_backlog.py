@@ -3,7 +3,7 @@
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, Session
-from crawlproject.frontier.learning.backlog import MEAN_TO_BEST, Backlog
+from crawlproject.frontier.learning.expectation import MEAN_TO_BEST, Backlog
 from tests.frontier.invariants import check
 
 LARGE, SMALL = "http://large.example", "http://small.example"

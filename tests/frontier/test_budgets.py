@@ -41,27 +41,19 @@ def test_without_a_limit_of_pages_or_bytes_only_time_costs() -> None:
         assert (budgets.prices.page, budgets.prices.byte) == (0.0, 0.0)
 
 
-def test_a_page_of_a_page_budget_costs_choosiness_times_the_mean_time_of_a_page() -> None:
-    """Mean time 1 s, choosiness 10: 10 s; bytes cost nothing."""
-    budgets = Budgets(Limits(pages=1000), choosiness=10.0)
-    spend(budgets, 20)
-    assert budgets.prices.page == pytest.approx(10.0)
-    assert budgets.prices.byte == 0.0
-
-
-def test_a_byte_of_a_byte_budget_costs_as_much_as_its_share_of_a_usual_page() -> None:
-    """Pages of 100 bytes: 10 s / 100."""
-    budgets = Budgets(Limits(size=10**6), choosiness=10.0)
-    spend(budgets, 20)
-    assert budgets.prices.byte == pytest.approx(0.1)
-    assert budgets.prices.page == 0.0
-
-
-def test_pages_that_nobody_waits_for_are_cheap() -> None:
-    """With 100 URLs queued for 1,000 pages that are left, a page costs a tenth: the web may be smaller than that."""
-    budgets = Budgets(Limits(pages=1020), choosiness=10.0)
-    spend(budgets, 20, queued=100)
-    assert budgets.prices.page == pytest.approx(1.0)
+@pytest.mark.parametrize(
+    ("limits", "queued", "page", "byte"),
+    [
+        (Limits(pages=1000), 10**6, 10.0, 0.0),
+        (Limits(size=10**6), 10**6, 0.0, 0.1),  # pages of 100 bytes
+        (Limits(pages=1020), 100, 1.0, 0.0),  # a tenth of the pages that are left is queued: the web may be small
+    ],
+)
+def test_a_page_costs_choosiness_times_its_mean_time(limits: Limits, queued: int, page: float, byte: float) -> None:
+    """Mean time 1 s, choosiness 10."""
+    budgets = Budgets(limits, choosiness=10.0)
+    spend(budgets, 20, queued=queued)
+    assert (budgets.prices.page, budgets.prices.byte) == (pytest.approx(page), pytest.approx(byte))
 
 
 @pytest.mark.parametrize(("seconds", "is_dearer"), [(1000.0, True), (50.0, False)])

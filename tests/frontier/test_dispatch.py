@@ -50,18 +50,6 @@ def test_no_more_sessions_than_allowed_and_one_request_each() -> None:
     assert [s.server.key for s in dispatcher.take_closed()] == [first.session.server.key]
 
 
-def test_session_takes_its_urls_one_after_another() -> None:
-    """The next request of a session starts when the last has ended, on the same session."""
-    dispatcher = dispatcher_of()
-    push(dispatcher, f"{A}/1", f"{A}/2")
-    first = dispatcher.next(0.0)
-    assert dispatcher.next(0.05) is None
-    answer(dispatcher, first, 0.1)
-    second = dispatcher.next(0.1)
-    assert second.session is first.session
-    assert second.session.requests == 2
-
-
 def test_links_that_come_in_time_keep_the_session() -> None:
     """The queue was empty, the page's links fill it: the same session continues at once."""
     dispatcher = dispatcher_of()
@@ -72,28 +60,6 @@ def test_links_that_come_in_time_keep_the_session() -> None:
     assert dispatcher.wake_at() == pytest.approx(0.2)
     push(dispatcher, f"{A}/2")
     assert dispatcher.next(0.12).session is first.session
-
-
-def test_session_without_links_is_closed_after_lingering() -> None:
-    """No link arrives within 0.1 s: the connection must be closed."""
-    dispatcher = dispatcher_of()
-    push(dispatcher, f"{A}/1")
-    answer(dispatcher, dispatcher.next(0.0), 0.1)
-    assert dispatcher.next(0.1) is None
-    assert dispatcher.next(0.2) is None
-    assert dispatcher.open_sessions == 0
-    assert len(dispatcher.take_closed()) == 1
-    assert dispatcher.take_closed() == []
-
-
-def test_last_request_of_a_batch_is_known_to_be_the_last() -> None:
-    """So that it can ask the server to close the connection."""
-    dispatcher = dispatcher_of(max_batch=2)
-    push(dispatcher, f"{A}/1", f"{A}/2", f"{A}/3")
-    first = dispatcher.next(0.0)
-    answer(dispatcher, first, 0.1)
-    second = dispatcher.next(0.1)
-    assert (first.is_last, second.is_last) == (False, True)
 
 
 def test_short_polite_wait_is_held_and_a_long_one_released() -> None:
@@ -120,28 +86,6 @@ def test_request_given_back_waits_for_its_server() -> None:
     assert dispatcher.next(0.1) is None
     assert dispatcher.wake_at() == pytest.approx(5.1)
     assert dispatcher.next(5.2).entry == start.entry
-
-
-def test_failed_server_frees_its_session() -> None:
-    """A refused connection closes the session; another server gets the place."""
-    dispatcher = dispatcher_of(max_sessions=1)
-    push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
-    start = dispatcher.next(0.0)
-    answer(dispatcher, start, 0.1, status=None, failed=True)
-    assert dispatcher.next(0.1).session.server.key == B
-
-
-def test_close_all_closes_everything() -> None:
-    """At the end of a crawl, with requests under way."""
-    dispatcher = dispatcher_of()
-    push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
-    start = dispatcher.next(0.0)
-    dispatcher.next(0.0)
-    dispatcher.close_all(0.1)
-    dispatcher.ended(start.session)
-    check(dispatcher.frontier)
-    assert dispatcher.open_sessions == 0
-    assert len(dispatcher.take_closed()) == 2
 
 
 def test_an_abandoned_session_is_closed_with_its_request_in_flight() -> None:

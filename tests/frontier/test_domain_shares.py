@@ -12,7 +12,7 @@ import pytest
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
-from crawlproject.urls.server_key import domain_of_server, end_of_host
+from crawlproject.urls.server_key import domain_of_server
 from tests.frontier.invariants import check
 
 SESSIONS = 8
@@ -69,14 +69,6 @@ def test_a_domain_gets_all_sessions_that_nobody_else_can_use() -> None:
     assert len(open_sessions(frontier, 1)) == 1  # the limit is the caller's
 
 
-def test_a_share_of_one_limits_nothing() -> None:
-    """As without the setting."""
-    frontier = new_frontier(share=1.0)
-    push(frontier, farm(20), quality=9.0)
-    push(frontier, ["good.org"])
-    assert domains(open_sessions(frontier)) == {"farm.com": SESSIONS}
-
-
 def test_hosts_that_end_alike_are_not_one_domain() -> None:
     """``co.uk`` is a public suffix."""
     frontier = new_frontier()
@@ -120,22 +112,6 @@ def test_a_session_beyond_the_share_ends_for_another_domain() -> None:
     assert good.server.key == "http://good.org"
     assert frontier.next_url(good, 0.0)
     assert frontier.is_worth_more(good, 0.0)
-
-
-def test_the_policy_decides_within_one_domain() -> None:
-    """A crawl of one domain is as without shares."""
-
-    class Restless(QualityFirst):
-        def goes_on(self, server: object, alternative: float) -> bool:
-            return alternative < 5.0
-
-    frontier = Frontier(Restless(), NONE)
-    frontier.queue.share_sessions(SHARE)
-    push(frontier, farm(20))
-    sessions = open_sessions(frontier)
-    assert all(frontier.is_worth_more(session, 0.0) for session in sessions)
-    push(frontier, ["s19.farm.com"], quality=6.0)
-    assert not any(frontier.is_worth_more(session, 0.0) for session in sessions)
 
 
 def test_newcomers_of_a_farm_do_not_keep_others_from_being_looked_up() -> None:
@@ -220,9 +196,7 @@ class Ready:
 
 
 def new_shares() -> DomainShares:
-    domains_of_servers = Domains()
-    domains_of_servers.find_by(domain_of_server, end_of_host)
-    shares = DomainShares(domains_of_servers)
+    shares = DomainShares(Domains())
     shares.limit(SHARE)
     return shares
 
@@ -303,9 +277,9 @@ def check_line(
     assert set(line.values()) == here
     assert line.crowded <= sum(is_full(each) or is_shut(each) for each in here)
     assert line.shut <= sum(map(is_shut, here))
-    assert all(server in here for server in line.about_first(5) + line.first(5))
+    assert all(server in here for server in line.about_first(5))
     if here and not any(is_full(each) or is_shut(each) for each in here):
-        assert min(server.rank for server in line.first(1)) == expected[1]  # type: ignore[index]
+        assert min(server.rank for server in line.about_first(1)) == expected[1]  # type: ignore[index]
 
 
 def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

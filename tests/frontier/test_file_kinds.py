@@ -3,7 +3,6 @@
 import pytest
 
 from crawlproject.frontier.learning.file_kinds import MAX_DIRECTORIES, MAX_KINDS, PAGES, FileKinds, kind_of
-from crawlproject.frontier.state import StateReader
 
 
 @pytest.mark.parametrize(
@@ -38,5 +37,5 @@ def test_directories_without_end_are_one_kind() -> None:
         kinds.learn(f"png {number}", is_page=False)
     assert len(kinds.items()) <= MAX_KINDS + 1
     assert kinds.answers("png elsewhere") > MAX_KINDS
-    again = FileKinds.from_state(StateReader("kinds", kinds.to_state()))
+    again = FileKinds.from_state(kinds.to_state())
     assert again.to_state() == kinds.to_state()

@@ -9,7 +9,6 @@ from crawlproject.frontier import (
     POLICIES,
     BestPrefix,
     BreadthFirst,
-    CapacityBased,
     Dispatcher,
     Entry,
     Frontier,
@@ -61,15 +60,6 @@ def test_best_server_gets_the_first_session_and_its_best_url() -> None:
     assert len(frontier) == 2
 
 
-def test_server_never_has_two_sessions() -> None:
-    """However many URLs it has."""
-    frontier = frontier_of()
-    push(frontier, f"{A}/1", f"{A}/2", f"{A}/3")
-    assert frontier.open_session(0.0) is not None
-    assert frontier.open_session(0.0) is None
-    assert frontier.queue.first_due() is None
-
-
 def test_breadth_first_serves_servers_in_turn() -> None:
     """FIFO over servers: after its session a server moves to the end."""
     frontier = frontier_of(BreadthFirst())
@@ -82,16 +72,6 @@ def test_breadth_first_serves_servers_in_turn() -> None:
     assert order == [f"{A}/1", f"{B}/1", f"{A}/2", f"{B}/2"]
 
 
-def test_better_url_that_arrives_while_the_session_is_open_is_taken() -> None:
-    """A session takes the best URL at each request, not the best at its opening."""
-    frontier = frontier_of()
-    push(frontier, f"{A}/1", f"{A}/2", quality=0.5)
-    session = frontier.open_session(0.0)
-    fetch(frontier, session, 0.0)
-    push(frontier, f"{A}/better", quality=0.8)
-    assert fetch(frontier, session, 0.2) == f"{A}/better"
-
-
 def test_session_is_not_preempted_by_a_better_server() -> None:
     """An open session continues although another server now ranks higher."""
     frontier = frontier_of()
@@ -102,46 +82,27 @@ def test_session_is_not_preempted_by_a_better_server() -> None:
     assert fetch(frontier, session, 0.2) == f"{A}/2"
 
 
-def test_session_ends_with_the_batch() -> None:
-    """No more than max_batch requests."""
-    frontier = frontier_of(max_batch=2)
-    push(frontier, *(f"{A}/{i}" for i in range(5)))
-    session = frontier.open_session(0.0)
-    fetch(frontier, session, 0.0)
-    fetch(frontier, session, 0.2)
-    assert session.is_spent
-    assert frontier.next_url(session, 0.4) is None
-
-
-def test_server_that_closes_early_teaches_its_limit() -> None:
-    """It closed after the second request: the session ends, and the next one expects two."""
-    frontier = frontier_of()
+@pytest.mark.parametrize(
+    ("answers", "requests", "is_spent"),
+    [
+        ([{}, {"server_closed": True}], 2, True),
+        ([{}, {}, {}, {"connection_requests": 1, "connect_time": 0.05}], 3, False),  # closed without a word
+        ([{}, {"requests_left": 98, "keep_alive_time": 5.0}], 100, False),  # ``Keep-Alive: timeout=5, max=98``
+        ([{}, {}, {}, {}], 50, True),  # ``max_batch``
+    ],
+)
+def test_a_server_teaches_how_many_requests_a_connection_carries(
+    answers: list[dict[str, object]], requests: int, is_spent: bool
+) -> None:
+    """And a session ends with its batch."""
+    frontier = frontier_of(max_batch=4 if is_spent else 1000)
     push(frontier, *(f"{A}/{i}" for i in range(9)))
     session = frontier.open_session(0.0)
-    fetch(frontier, session, 0.0, connection_requests=1)
-    fetch(frontier, session, 0.2, connection_requests=2, server_closed=True)
-    assert session.is_spent
-    assert frontier.server(A).expected_pages == 2
-
-
-def test_server_that_closes_without_a_word_teaches_its_limit() -> None:
-    """After three requests a new connection was needed at once: the limit is three."""
-    frontier = frontier_of()
-    push(frontier, *(f"{A}/{i}" for i in range(9)))
-    session = frontier.open_session(0.0)
-    for count in (1, 2, 3):
-        fetch(frontier, session, count * 0.1, connection_requests=count)
-    fetch(frontier, session, 0.4, connection_requests=1, connect_time=0.05)
-    assert frontier.server(A).estimates.requests_per_connection == 3
-
-
-def test_keep_alive_header_teaches_the_limit() -> None:
-    """``Keep-Alive: timeout=5, max=98`` on the second response: 100 in all."""
-    frontier = frontier_of(max_batch=1000)
-    push(frontier, f"{A}/1", f"{A}/2")
-    session = frontier.open_session(0.0)
-    fetch(frontier, session, 0.0, connection_requests=2, requests_left=98, keep_alive_time=5.0)
-    assert frontier.server(A).estimates.requests_per_connection == 100
+    for number, measured in enumerate(answers, 1):
+        fetch(frontier, session, number * 0.1, **{"connection_requests": number} | measured)
+    assert session.is_spent is is_spent
+    assert not is_spent or frontier.next_url(session, 9.0) is None
+    assert frontier.server(A).estimates.requests_per_connection == requests
 
 
 def test_request_mode_rests_between_requests() -> None:
@@ -207,32 +168,6 @@ def test_busy_server_is_left_alone_as_long_as_it_asks(status: int) -> None:
     assert frontier.queue.first_due() == pytest.approx(40.1 + 10.0)
 
 
-def test_an_answer_ends_the_back_off() -> None:
-    """The count of consecutive failures restarts."""
-    frontier = frontier_of()
-    push(frontier, *(f"{A}/{i}" for i in range(5)))
-    for now, measured in ((0.0, {"status": None, "failed": True}), (100.0, {})):
-        session = frontier.open_session(now)
-        fetch(frontier, session, now, **measured)
-        frontier.close_session(session, now + 0.1)
-    assert frontier.server(A).failures == 0
-    assert frontier.queue.first_due() <= 100.1
-
-
-def test_server_that_keeps_failing_is_given_up_and_its_urls_are_told() -> None:
-    """After two consecutive failures, the other URLs are returned as dropped, and those found later, too."""
-    frontier = frontier_of(max_failures=2)
-    push(frontier, *(f"{A}/{i}" for i in range(4)), f"{B}/1")
-    for now in (0.0, 100.0):
-        session = next(s for s in iter(lambda n=now: frontier.open_session(n), None) if s.server.key == A)
-        fetch(frontier, session, now, status=None, failed=True)
-        frontier.close_session(session, now + 0.1)
-    assert sorted(e.url for e in frontier.drops.take()) == [f"{A}/2", f"{A}/3"]
-    assert len(frontier) == 1
-    push(frontier, f"{A}/late")
-    assert [e.url for e in frontier.drops.take()] == [f"{A}/late"]
-
-
 def test_given_back_url_is_the_first_again() -> None:
     """A URL that could not be sent keeps its position and does not count as a request."""
     frontier = frontier_of(BreadthFirst())
@@ -243,23 +178,6 @@ def test_given_back_url_is_the_first_again() -> None:
     check(frontier)
     assert (len(frontier), session.requests) == (2, 0)
     assert frontier.next_url(session, 0.0) == entry
-
-
-def test_group_has_one_session_and_one_rest() -> None:
-    """Two servers of one domain: the second waits for the first one's session and its rest."""
-    frontier = frontier_of(politeness=Politeness(factor=5, min_delay=0), group_of=lambda key: "example")
-    push(frontier, f"{A}/1", quality=0.9)
-    push(frontier, f"{A}/2", quality=0.1)
-    push(frontier, f"{B}/1", quality=0.5)
-    session = frontier.open_session(0.0)
-    assert frontier.open_session(0.0) is None
-    check(frontier)
-    fetch(frontier, session, 0.0)
-    frontier.close_session(session, 0.1)
-    check(frontier)
-    assert frontier.open_session(0.5) is None
-    assert frontier.queue.first_due() == pytest.approx(0.6)
-    assert frontier.open_session(0.61).server.key == B
 
 
 def test_server_found_to_share_a_busy_address_goes_back() -> None:
@@ -277,17 +195,6 @@ def test_server_found_to_share_a_busy_address_goes_back() -> None:
     frontier.close_session(first, 0.1)
     check(frontier)
     assert {frontier.open_session(0.2).server.key for _ in range(1)} <= {A, B}
-
-
-def test_closing_a_session_twice_raises_and_changes_nothing() -> None:
-    """An illegal step is an error of the caller."""
-    frontier = frontier_of()
-    push(frontier, f"{A}/1", f"{A}/2")
-    session = frontier.open_session(0.0)
-    frontier.close_session(session, 0.0)
-    with pytest.raises(ValueError, match="closed"):
-        frontier.close_session(session, 0.0)
-    check(frontier)
 
 
 def test_bad_url_raises_and_keeps_the_others() -> None:
@@ -486,7 +393,7 @@ class PrefixModel(FrontierModel):
 
 TestFrontierModel = FrontierModel.TestCase
 TestPrefixModel = PrefixModel.TestCase
-TestFrontierModel.settings = TestPrefixModel.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+TestFrontierModel.settings = TestPrefixModel.settings = settings(max_examples=30, stateful_step_count=60, deadline=None)
 
 
 def test_the_model_takes_every_step_of_a_server() -> None:
@@ -514,18 +421,6 @@ def test_the_model_takes_every_step_of_a_server() -> None:
             operation()
             model.holds()
     assert steps == set(SERVER_STEPS)
-
-
-def test_capacity_prefers_the_faster_of_equal_servers() -> None:
-    """Equal pages, but a answers in 0.1 s and b in 2 s: a's session is worth more per second."""
-    frontier = frontier_of(CapacityBased(), max_batch=1)
-    push(frontier, f"{A}/1", f"{A}/2", f"{B}/1", f"{B}/2")
-    for session in (frontier.open_session(0.0), frontier.open_session(0.0)):
-        frontier.next_url(session, 0.0)
-        took = 0.1 if session.server.key == A else 2.0
-        frontier.record(Measurement(session.server.key, 2.0, status=200, response_time=took, fetch_time=took))
-        frontier.close_session(session, 2.0)
-    assert frontier.open_session(3.0).server.key == A
 
 
 def test_connection_lost_ends_the_session_and_teaches() -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import pytest
-
-from crawlproject.frontier.guard.far import DOWN, UP, End
-from crawlproject.frontier.guard.patterns import MAX_PATTERNS, GuardLimits, Pattern
-from crawlproject.frontier.guard.server_guard import ServerGuard
-from crawlproject.frontier.state import StateReader
+from crawlproject.frontier.guard.far import UP, End
+from crawlproject.frontier.guard.patterns import GuardLimits, Pattern
 from tests.frontier.guard_walk import Shown, Walk
 
 SITE = "http://a.example"
@@ -97,42 +93,3 @@ def test_a_question_on_its_way_is_asked_again_after_a_restart() -> None:
     back = Pattern.from_state(json.loads(json.dumps(pattern.to_state())))
     assert (back.end, back.asked) == (End.UNKNOWN, 0)
     assert back.wants_far(grows=False)
-
-
-@pytest.mark.parametrize("end", [End.UNKNOWN, End.FINITE, End.ENDLESS, End.OPEN])
-def test_a_doubt_outlives_the_process(end: End) -> None:
-    """With all that was counted, and the marks."""
-    pattern = Pattern("/p/#", 1, 2, 3, 4, 5, 6, 7, 8, end)
-    pattern.asked, pattern.asked_again, pattern.grown, pattern.noise = DOWN, True, 3, frozenset({5, 2**32 - 1})
-    pattern.difference(frozenset(range(50)))
-    pattern.difference(frozenset(range(20, 80)))
-    guard = ServerGuard()
-    guard.patterns["/p/#"] = pattern
-    state = json.loads(json.dumps(guard.to_state()))
-    back = ServerGuard.from_state(StateReader("guard", state))
-    assert back.patterns == guard.patterns
-    assert back.to_state() == guard.to_state()
-
-
-BAD = [None, {}, [], "", "x", -1, 1.5, [[]], [None], {"a": 1}, ["AAA"], 10**30]
-
-
-@pytest.mark.parametrize("place", range(len(Pattern("/p/#").to_state())))
-def test_a_damaged_pattern_is_a_value_error(place: int) -> None:
-    """And nothing else."""
-    for bad in BAD:
-        row = Pattern("/p/#").to_state()
-        row[place] = bad
-        try:
-            Pattern.from_state(row)
-        except ValueError:
-            continue
-
-
-def test_memory_of_a_damaged_store_is_bounded() -> None:
-    """By the limits of a running guard."""
-    rows = [Pattern(f"/p{number}/#").to_state() for number in range(500)]
-    names = [f"/{number}" for number in range(500)]
-    state = {"patterns": rows, "dropped": names, "closed": [[name, 1] for name in names]}
-    guard = ServerGuard.from_state(StateReader("guard", state))
-    assert len(guard.patterns) == len(guard.spent) == len(guard.closed) == MAX_PATTERNS

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crawlproject.frontier.guard import judge as guard
-from crawlproject.frontier.guard.mark_budget import MarkBudget
-from crawlproject.frontier.guard.patterns import GuardLimits
+from crawlproject.frontier.guard.patterns import GuardLimits, MarkBudget
 from crawlproject.urls import Canonicalizer
 from tests.frontier.guard_walk import ORDERS, Walk, shown_by
 from tests.generated_sites import REAL, TRAPS, Site

@@ -1,11 +1,8 @@
 """Parts of addresses that do not change the page."""
 
-import json
-
 import pytest
 
 from crawlproject.frontier.guard.idle_parts import MAX_PAGES, MAX_PARTS, VERSION, IdleParts
-from crawlproject.frontier.state import StateReader
 
 SITE = "http://a.example"
 COPIES = IdleParts.MIN_COPIES
@@ -88,36 +85,6 @@ def test_of_several_versions_the_first_is_none() -> None:
     urls = [f"{SITE}/new?print=1", f"{SITE}/new?print=2", f"{SITE}/plain"]
     assert [is_version(url) for url in urls] == [False, True, False]
     assert seen == {f"{SITE}/new{VERSION}"}
-
-
-def test_a_restart_changes_nothing() -> None:
-    """In the middle of the evidence as well."""
-    for copies in (COPIES - 1, COPIES):
-        parts = taught("/d/{n}?print=1", copies=copies)
-        state = json.loads(json.dumps(parts.to_state()))
-        back = IdleParts.from_state(StateReader("parts", state))
-        assert back.to_state() == parts.to_state()
-        assert back.is_empty == parts.is_empty
-        assert back.without(f"{SITE}/z?print=1") == parts.without(f"{SITE}/z?print=1")
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"parts": [["?a", 1]]},
-        {"parts": [["?a", 1, -1, 1]]},
-        {"parts": [["?a", 1, 1, 1, "b"]]},
-        {"parts": [[1, 1, 1, 1]]},
-        {"parts": [], "pages": "é"},
-        {"parts": [], "pages": "AAA"},
-        {"parts": [], "pages": 3},
-        {"parts": 3},
-    ],
-)
-def test_a_damaged_state_is_a_value_error(state: dict[str, object]) -> None:
-    """And nothing else."""
-    with pytest.raises(ValueError, match=r"."):
-        IdleParts.from_state(StateReader("parts", state))
 
 
 def test_memory_is_bounded() -> None:

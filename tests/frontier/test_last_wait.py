@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
-from crawlproject.frontier.last_wait import LAST_WAIT, LastWait
+from crawlproject.frontier.dispatch import LAST_WAIT, LastWait
 from crawlproject.frontier.server import Awaited
 from tests.frontier.invariants import check
 
@@ -133,9 +133,3 @@ def test_an_answer_ends_the_wait() -> None:
     assert not dispatcher.frontier.only_failing
     wait.reset()
     assert wait.ends_at == inf
-
-
-def test_servers_that_are_never_given_up_are_never_left() -> None:
-    dispatcher = dispatcher_of(A, max_failures=0)
-    fail(dispatcher, 0.0)
-    assert not dispatcher.frontier.only_failing

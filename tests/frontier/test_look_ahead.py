@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawlproject.frontier import BestPrefix, CapacityBased, Entry, Frontier, Measurement, Politeness, server_queue
+from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness, server_queue
 from crawlproject.frontier.learning.look_ahead import (
     BUCKET_DECAY,
     DRIFT,
@@ -18,11 +18,6 @@ from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
 NO_WAIT = Politeness(mode="session", factor=0, min_delay=0, max_delay=0)
-
-
-def test_nothing_is_expected_before_anything_was_seen() -> None:
-    """Without pages there is no bonus."""
-    assert LookAhead().bonus(None) == 0.0
 
 
 def test_gain_is_the_mean_worth_of_new_urls_beyond_their_time() -> None:
@@ -102,11 +97,3 @@ def test_server_whose_pages_bring_much_goes_first() -> None:
     assert frontier.server(A).bonus > frontier.server(B).bonus
     ranks = {key: frontier.policy.rank(frontier.server(key)) for key in (A, B)}
     assert ranks[A] > ranks[B]
-
-
-def test_the_papers_policies_do_not_look_ahead() -> None:
-    """A URL is worth its quality."""
-    frontier = Frontier(CapacityBased(), NO_WAIT)
-    frontier.push([Entry(f"{A}/1"), Entry(f"{B}/1")], found_on=A)
-    assert frontier.server(A).bonus == 0.0
-    assert frontier.server(A).found is None

@@ -4,10 +4,8 @@ from array import array
 
 from crawlproject.frontier import Server, UrlQueue
 from crawlproject.frontier.guard.judge import Guard
-from crawlproject.frontier.guard.mark_budget import PER_PATTERN, MarkBudget
-from crawlproject.frontier.guard.patterns import GuardLimits, Pattern
+from crawlproject.frontier.guard.patterns import PER_PATTERN, GuardLimits, MarkBudget, Pattern
 from crawlproject.frontier.guard.server_guard import ServerGuard
-from crawlproject.frontier.state import StateReader
 
 #: Marks of a pattern that takes 100 with what is beside them.
 SIZE = 100 - PER_PATTERN
@@ -52,7 +50,7 @@ def test_what_was_stored_is_counted() -> None:
     """After a restart, at once."""
     rows = [pattern(f"/{name}/#", SIZE, same=same).to_state() for name, same in (("a", 3), ("b", 1), ("c", 2))]
     server = Server("http://a.example", UrlQueue(by_quality=True, window=1), 1)
-    server.guard = ServerGuard.from_state(StateReader("guard", {"patterns": rows}))
+    server.guard = ServerGuard.from_state({"patterns": rows})
     guard = Guard(GuardLimits(), lambda _: None, lambda _: False)
     guard.restored(server)
     assert guard.budget.held == 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
@@ -153,18 +152,6 @@ def test_newcomers_hold_half_of_the_sessions_while_most_of_them_fail(most_fail: 
     assert wake is None or wake > 0.5, "the caller would spin"
 
 
-def test_without_a_limit_on_sessions_there_is_none_for_newcomers() -> None:
-    """Half of all is no limit, even while most of them fail."""
-    frontier = new_frontier()
-    for number in range(100):
-        push_admitted(frontier, number)
-    for _ in range(50):
-        visit(frontier, 0.0, failed=True)
-    assert frontier.queue.newcomers_fail
-    assert None not in [frontier.open_session(0.0) for _ in range(3)]
-    check(frontier)
-
-
 def test_known_servers_come_first_after_failures_of_newcomers() -> None:
     """A newcomer that failed ranks below every server that has answered, whatever its pages are worth."""
     frontier = new_frontier()
@@ -175,14 +162,6 @@ def test_known_servers_come_first_after_failures_of_newcomers() -> None:
     push_admitted(frontier, 2, quality=99.0, now=5.0)
     check(frontier)
     assert visit(frontier, 5.0) == key(1)
-
-
-def test_without_admission_all_are_equal() -> None:
-    """As in simulations: no newcomer waits."""
-    frontier = Frontier(QualityFirst(), NONE)
-    push(frontier, 1)
-    assert frontier.ask_newcomer(0.0, 9) is None
-    assert frontier.open_session(0.0, inf) is not None
 
 
 def test_a_server_that_leaves_while_its_name_is_looked_up() -> None:
@@ -224,17 +203,6 @@ def test_a_silent_newcomer_gives_its_place_to_one_that_waits() -> None:
     check(frontier)
 
 
-def test_a_server_that_answered_keeps_its_place() -> None:
-    """However long an answer takes: it is ranked by that."""
-    frontier = new_frontier()
-    dispatcher = Dispatcher(frontier, max_sessions=1)
-    push_admitted(frontier, 1, quality=9.0, urls=2)
-    push_admitted(frontier, 2)
-    session = silent_session(dispatcher, 0.0)
-    answer(frontier, key(1), 1.0)
-    assert not dispatcher.put_off(session, 99.0)
-
-
 @pytest.mark.parametrize("waiting", ["failed", "resting", "known", "demoted"])
 def test_nobody_gives_way_to_servers_that_rank_last(waiting: str) -> None:
     """Neither to one that has failed, nor to one that shows copies; a known one, or one whose rest is over, counts."""
@@ -254,21 +222,6 @@ def test_nobody_gives_way_to_servers_that_rank_last(waiting: str) -> None:
     assert dispatcher.put_off(silent, 1.5) is (waiting == "known")
     if waiting == "resting":
         assert dispatcher.put_off(silent, 9.0)
-
-
-def test_newcomers_beyond_their_half_wait_for_each_other() -> None:
-    """Places that are kept for known servers help no newcomer."""
-    frontier = new_frontier()
-    for number in range(100):
-        push_admitted(frontier, number)
-    for _ in range(50):
-        visit(frontier, 0.0, failed=True)
-    dispatcher = Dispatcher(frontier, max_sessions=4)
-    silent = [silent_session(dispatcher, 0.5), silent_session(dispatcher, 0.5)]
-    assert dispatcher.next(0.5) is None
-    assert dispatcher.put_off(silent[0], 0.9)
-    assert dispatcher.next(0.9) is not None
-    check(frontier)
 
 
 @pytest.mark.parametrize(("max_failures", "times"), [(0, 5), (1, 0), (3, 2)])

@@ -108,7 +108,6 @@ class RandomCrawl:
             list(frontier.servers.set_delay(key, self.random.choice([0.0, 3.0]), now))
         elif what == 7 and server.session is None and server.parked is None:
             frontier.remove(key)
-            frontier.forget_removed()
         elif what == 8:
             sum(frontier.rewrite_queue(server, lambda entry: entry if self.random.random() < 0.7 else None))
         elif what == 9:
@@ -119,7 +118,7 @@ class RandomCrawl:
             self.dispatcher.connection_lost(key, now)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_every_crawl_ends(seed: int) -> None:
     """No server stays in a line for ever."""
     RandomCrawl(seed).run()

@@ -9,11 +9,9 @@ import pytest
 from crawlproject.frontier import (
     POLICIES,
     BestPrefix,
-    BreadthFirst,
     CapacityBased,
     Entry,
     Frontier,
-    PerformanceFirst,
     Policy,
     QualityFirst,
     Server,
@@ -39,95 +37,37 @@ def server_for(policy: object, limit: int = 3) -> Server:
     return server
 
 
-def test_smoothing_keeps_four_fifths_of_the_old_value() -> None:
-    """0.8·0.5 + 0.2·1.0 = 0.6."""
+def test_times_of_the_paper() -> None:
+    """T = 2·0.2 + 3·0.6/1.2 = 1.9 s, with two waits between three pages 0.5 more; p = 1: 2·0.2 + 0.6 = 1.0 s."""
+    estimates = Estimates()
+    assert estimates.requests_per_connection == 50
+    estimates.connect_time, estimates.response_time = 0.2, 0.6
+    assert estimates.session_time(3) == pytest.approx(1.9)
+    assert estimates.session_time(3, wait=0.25) == pytest.approx(2.4)
+    estimates.persistent = False
+    assert estimates.session_time(1) == pytest.approx(1.0)
     assert smooth(0.5, 1.0) == pytest.approx(0.6)
 
 
-def test_session_time_of_a_persistent_server() -> None:
-    """T = 2·0.2 + 3·0.6/1.2 = 1.9 s."""
-    estimates = Estimates()
-    estimates.connect_time, estimates.response_time = 0.2, 0.6
-    assert estimates.session_time(3) == pytest.approx(1.9)
-
-
-def test_session_time_of_a_server_without_persistent_connections() -> None:
-    """p = 1: T = 2·0.2 + 1·0.6/1 = 1.0 s."""
-    estimates = Estimates()
-    estimates.connect_time, estimates.response_time, estimates.persistent = 0.2, 0.6, False
-    assert estimates.session_time(1) == pytest.approx(1.0)
-
-
-def test_session_time_counts_polite_waits_between_pages() -> None:
-    """Two waits of 0.25 s lie between three pages: 1.9 + 0.5 = 2.4 s."""
-    estimates = Estimates()
-    estimates.connect_time, estimates.response_time = 0.2, 0.6
-    assert estimates.session_time(3, wait=0.25) == pytest.approx(2.4)
-
-
-def test_new_server_has_the_defaults() -> None:
-    """50 requests per connection are expected of a new server (Cao 2003)."""
-    assert Estimates().requests_per_connection == 50
-
-
-def test_breadth_first_ranks_all_alike_and_takes_urls_in_order() -> None:
-    """FIFO on both levels: the rank is constant, URLs are in order of discovery."""
-    server = server_for(BreadthFirst())
-    assert BreadthFirst().rank(server) == 0.0
-    assert [server.urls.pop(server.key).url[-1] for _ in range(4)] == ["1", "2", "3", "4"]
-
-
-def test_performance_first_ranks_by_pages_per_second() -> None:
-    """R = P/T = 3/1.9 = 1.5789 pages/s; URLs in the order of discovery."""
-    server = server_for(PerformanceFirst())
-    assert PerformanceFirst().rank(server) == pytest.approx(3 / 1.9)
-    assert server.urls.pop(server.key).url.endswith("/1")
-
-
-def test_performance_first_of_a_short_queue() -> None:
-    """With one URL left P = min(3, 1) = 1, T = 0.4 + 0.6/1.2 = 0.9 s, R = 1.1111."""
-    server = server_for(PerformanceFirst())
-    for _ in range(3):
-        server.urls.pop(server.key)
-    assert PerformanceFirst().rank(server) == pytest.approx(1 / 0.9)
-
-
-def test_quality_first_ranks_by_the_best_url() -> None:
-    """The best URL is worth 0.9, at any cost of the server."""
-    server = server_for(QualityFirst())
-    assert QualityFirst().rank(server) == 0.9
-    assert server.urls.pop(server.key).quality == 0.9
-
-
-def test_capacity_ranks_by_quality_per_second_of_the_next_session() -> None:
-    """C = (0.9 + 0.5 + 0.3)/1.9 = 0.8947 per second: the fourth URL does not fit on the connection."""
-    server = server_for(CapacityBased())
-    assert CapacityBased().rank(server) == pytest.approx(1.7 / 1.9)
-
-
-def test_capacity_after_the_best_has_gone() -> None:
-    """Then P = min(3, 3): C = (0.5 + 0.3 + 0.1)/1.9 = 0.4737."""
-    server = server_for(CapacityBased())
-    server.urls.pop(server.key)
-    assert CapacityBased().rank(server) == pytest.approx(0.9 / 1.9)
-
-
-def test_policies_have_the_contract_names() -> None:
-    """The names users write into FRONTIER_POLICY."""
-    assert {"breadth-first", "performance", "quality", "capacity"} <= set(POLICIES)
-
-
-def test_best_prefix_ranks_by_the_batch_that_is_worth_most_per_second() -> None:
-    """0.9/(0.4 + 0.6) = 0.9 for one page, 1.4/1.6 = 0.875 for two: the best is 0.9."""
-    server = server_for(BestPrefix())
-    assert BestPrefix().rank(server) == pytest.approx(0.9)
-
-
-def test_best_prefix_counts_what_links_are_expected_to_bring() -> None:
-    """With a bonus of 0.4 per page 1.3/1.0, 2.2/1.6 = 1.375, 2.9/2.2 = 1.318: the best is 1.375."""
-    server = server_for(BestPrefix())
-    server.bonus = 0.4
-    assert BestPrefix().rank(server) == pytest.approx(1.375)
+@pytest.mark.parametrize(
+    ("policy", "popped", "bonus", "rank"),
+    [
+        ("breadth-first", "", 0.0, 0.0),
+        ("performance", "", 0.0, 3 / 1.9),  # R = P/T
+        ("performance", "123", 0.0, 1 / 0.9),  # P = min(3, 1), T = 0.4 + 0.6/1.2
+        ("quality", "", 0.0, 0.9),
+        ("capacity", "", 0.0, 1.7 / 1.9),  # (0.9 + 0.5 + 0.3)/T: the fourth URL does not fit on the connection
+        ("capacity", "2", 0.0, 0.9 / 1.9),  # (0.5 + 0.3 + 0.1)/T
+        ("prefix", "", 0.0, 0.9),  # 0.9/(0.4 + 0.6) for one page, 1.4/1.6 = 0.875 for two
+        ("prefix", "", 0.4, 1.375),  # with the bonus 1.3/1.0, 2.2/1.6 = 1.375, 2.9/2.2 = 1.318
+    ],
+)
+def test_ranks_of_the_paper_and_of_prefix(policy: str, popped: str, bonus: float, rank: float) -> None:
+    """And the order of URLs: by quality, or as they were found."""
+    server = server_for(POLICIES[policy]())
+    server.bonus = bonus
+    assert [server.urls.pop(server.key).url[-1] for _ in popped] == list(popped)
+    assert POLICIES[policy]().rank(server) == pytest.approx(rank)
 
 
 def test_best_prefix_is_never_lowered_by_a_poor_url() -> None:

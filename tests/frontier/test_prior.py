@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.learning.prior import (
+from crawlproject.frontier.learning.estimate import (
     FIRST_VARIANCE_BETWEEN,
     FIRST_VARIANCE_WITHIN,
     FIRST_WEIGHT,
@@ -64,14 +64,6 @@ def test_server_never_met_is_expected_to_be_like_those_met_of_late() -> None:
     observe(population, [[2.0]] * 200)
     assert population.expected(None) > 2.0
     assert population.expected(early) < 0.5
-
-
-def test_own_observations_outweigh_the_others_in_time() -> None:
-    """A server that always takes 0.1 s is expected to take about that, however slow the others are."""
-    population = Population(0.2)
-    observe(population, [[5.0, 4.0, 6.0]] * 5)
-    quick = observe(population, [[0.1] * 40])[0]
-    assert 0.08 < population.expected(quick) < 0.2
 
 
 def test_new_servers_take_what_others_taught() -> None:

@@ -4,12 +4,9 @@ import pytest
 
 from crawlproject.frontier.quality import (
     QUALITIES,
-    ConstantQuality,
     InLinks,
-    LinkQuality,
     Opic,
     PartialPageRank,
-    ScoredQuality,
     ZipfQuality,
     link_gains,
 )
@@ -35,13 +32,6 @@ def test_partial_pagerank_on_a_chain() -> None:
     for expected in (0.2775, 0.385875):
         worth = quality.quality("http://a.example/next", 1) + link_gains(quality, worth, 1)[0]
         assert worth == pytest.approx(expected)
-
-
-def test_qualities_without_gain_are_fixed() -> None:
-    """Links add nothing to them."""
-    assert not isinstance(ConstantQuality(), LinkQuality)
-    assert link_gains(ConstantQuality(), 1.0, 3) == (0.0, 0.0)
-    assert link_gains(ScoredQuality({}), 1.0, 3) == (0.0, 0.0)
 
 
 def test_zipf_is_dealt_by_the_url() -> None:

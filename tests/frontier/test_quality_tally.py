@@ -1,11 +1,8 @@
 """Sums of quality: queued and gathered, through every way that a URL enters and leaves a frontier."""
 
-import json
-
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
-from crawlproject.frontier.snapshot import frontier_state, restore_frontier
 
 A, B = "http://a.example", "http://b.example"
 
@@ -69,27 +66,3 @@ def test_a_server_that_is_removed_leaves_the_mean() -> None:
     frontier = filled()
     frontier.remove(B)
     assert queued(frontier) == pytest.approx(18.0 / 5 * 4)
-
-
-def test_sums_survive_a_restart_and_are_unknown_without_them() -> None:
-    """A store of an earlier version has none."""
-    frontier = filled()
-    frontier.page_fetched(A, 0, 2.5)
-    state = json.loads(json.dumps(frontier_state(frontier)))
-    again = Frontier(BestPrefix(), Politeness())
-    restore_frontier(again, state)
-    assert (again.quality.gathered, again.quality.pages, again.quality.queued(5)) == (2.5, 1, 18.0)
-    del state["quality"]
-    older = Frontier(BestPrefix(), Politeness())
-    restore_frontier(older, state)
-    assert older.quality.queued(5) is None
-
-
-def test_urls_of_a_blocked_server_do_not_count_as_queued() -> None:
-    """Neither those that were there, nor those that come."""
-    frontier = filled()
-    list(frontier.block("a.example", blocked=True))
-    frontier.push([Entry(f"{A}/9", 1.0)], B)
-    assert len(frontier) == 1
-    list(frontier.block("a.example", blocked=False))
-    assert len(frontier) == 6

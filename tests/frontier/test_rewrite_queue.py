@@ -78,42 +78,6 @@ def test_urls_are_dropped_replaced_and_kept(opened: Callable[[], Frontier]) -> N
     assert (out.url, fetch_all(frontier)) == (f"{A}/99", [*expected, (f"{B}/1", 1.0)])
 
 
-def test_a_queue_can_be_emptied(opened: Callable[[], Frontier]) -> None:
-    """Then nothing is queued."""
-    frontier = opened()
-    frontier.push([Entry(f"{A}/{n}") for n in range(10)])
-    assert sum(frontier.rewrite_queue(frontier.server(A), lambda _: None)) == 10
-    check(frontier)
-    frontier = opened()
-    assert (len(frontier), frontier.open_session(0.0)) == (0, None)
-
-
-def test_what_the_guard_knows_outlives_the_process(opened: Callable[[], Frontier]) -> None:
-    """Patterns, what was dropped, and which servers rank last."""
-    from crawlproject.content.page_marks import PageText, page_content
-    from crawlproject.frontier.guard.judge import Guard
-    from crawlproject.frontier.guard.patterns import GuardLimits
-
-    frontier = opened()
-    frontier.push([Entry(f"{A}/{n}") for n in range(2)] + [Entry(f"{B}/")])
-    guard = Guard(GuardLimits(), frontier.server, lambda _: False)
-    shown = page_content(A, PageText("Nothing to see"))
-    for number in (1, 2):
-        guard.page(f"{A}/item/{number}", lambda _: shown).learn([f"{A}/item/{number + 1}", f"{A}/item/{number + 9}"])
-    frontier.server(A).guard.spend("/edit?t")
-    frontier.servers.learn_content(A, copy=True)
-    frontier.servers.rank_last(frontier.server(A), "copies")
-    known = frontier.server(A).guard.to_state()["patterns"]
-    frontier = opened()
-    server = frontier.server(A)
-    assert known == server.guard.to_state()["patterns"]
-    assert (server.guard.patterns["/item/#"].own, server.guard.patterns["/item/#"].same) == (4, 1)
-    assert server.guard.spent == ["/edit?t"]
-    assert (server.pages, server.copies, server.demoted_because) == (1, 1, "copies")
-    assert next(url for url, _ in fetch_all(frontier)) == f"{B}/"
-    assert frontier.server(B).guard is None
-
-
 def test_long_queue_is_gone_through_in_steps(opened: Callable[[], Frontier]) -> None:
     """100,000 URLs blocked the event loop for 2.8 s; between steps the server is usable, and no URL is lost."""
     frontier = opened()

@@ -17,8 +17,14 @@ from crawlproject.frontier import (
     Politeness,
 )
 from crawlproject.frontier.budgets import Budgets, Limits
-from crawlproject.frontier.learning.look_ahead import LookAhead
-from crawlproject.frontier.learning.sitemaps import DECAY, PRIOR_URLS, PRIOR_WEIGHT, RAISED_AT_ONCE, Sitemaps
+from crawlproject.frontier.learning.look_ahead import (
+    PRIOR_URLS,
+    PRIOR_WEIGHT,
+    RAISED_AT_ONCE,
+    SITEMAP_DECAY,
+    LookAhead,
+    Sitemaps,
+)
 from tests.frontier.invariants import check
 
 A, B = "http://a.example", "http://b.example"
@@ -43,28 +49,13 @@ def fetch_all(frontier: Frontier, now: float = 0.0) -> list[str]:
     return urls
 
 
-def test_first_sitemap_is_thought_to_bring_thirty_urls() -> None:
-    """30 times the mean gain; 0 before any URL was found."""
-    assert sitemaps(0.5).worth == pytest.approx(PRIOR_URLS * 0.5)
-    assert Sitemaps(LookAhead()).worth == 0.0
-
-
 def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
     """The prior weighs two sitemaps, an older sitemap less: (2·15 + .97·40 + 10) / (2 + 1.97)."""
     sut = sitemaps(0.5)
     sut.learn(40.0)
     sut.learn(10.0)
-    assert (PRIOR_URLS, PRIOR_WEIGHT, DECAY) == (30.0, 2.0, 0.97)
+    assert (PRIOR_URLS, PRIOR_WEIGHT, SITEMAP_DECAY) == (30.0, 2.0, 0.97)
     assert sut.worth == pytest.approx((2 * 15 + 0.97 * 40 + 10) / 3.97)
-
-
-def test_policies_that_do_not_look_ahead_know_no_worth() -> None:
-    """Whatever the gain of sitemaps."""
-    sut = Sitemaps(None)
-    sut.learn(40.0)
-    assert sut.priced(Entry(SITEMAP)).quality == 0.0
-    sut.raise_again()
-    assert sut.raised() == []
 
 
 def test_waiting_sitemaps_rise_with_the_worth() -> None:
@@ -99,30 +90,6 @@ def test_many_waiting_sitemaps_rise_a_few_at_a_time() -> None:
     risen = [learn() for _ in range(200)]
     assert {after - before for before, after in pairwise([0, *risen])} == {0, RAISED_AT_ONCE}
     assert risen[-1] == 3 * RAISED_AT_ONCE
-
-
-def test_sitemap_given_back_waits_again() -> None:
-    """And its quality rises again; pages are not sitemaps."""
-    sut = sitemaps(0.5)
-    entry = sut.priced(Entry(SITEMAP))
-    sut.handed_out(entry)
-    assert len(sut) == 0
-    sut.given_back(entry)
-    sut.given_back(Entry(f"{A}/page"))
-    assert len(sut) == 1
-    sut.learn(60.0)
-    sut.raise_again()
-    assert [url for url, _ in sut.raised()] == [SITEMAP]
-
-
-def test_dropped_sitemap_waits_no_longer() -> None:
-    """Its server was given up."""
-    frontier = Frontier(BestPrefix(), NO_WAIT, max_failures=1)
-    frontier.push_sitemap(Entry(SITEMAP))
-    assert len(frontier._expectations.sitemaps) == 1
-    frontier.record(Measurement(A, 1.0, failed=True))
-    assert [entry.url for entry in frontier.drops.take()] == [SITEMAP]
-    assert len(frontier._expectations.sitemaps) == 0
 
 
 def test_frontier_learns_the_gain_of_a_sitemaps_urls() -> None:
@@ -199,18 +166,6 @@ def test_every_sitemap_is_handed_out_once(policy: str, done: list[tuple[str, obj
         check(frontier)
     taken += fetch_all(frontier, now=100.0)
     assert sorted(taken) == sorted(pushed)
-    assert len(frontier._expectations.sitemaps) == 0
-
-
-def test_the_sitemap_of_a_removed_server_waits_no_longer() -> None:
-    """Others wait on."""
-    frontier = Frontier(BestPrefix(), NO_WAIT)
-    for url in (SITEMAP, f"{B}/sitemap.xml"):
-        frontier.push_sitemap(Entry(url))
-    frontier.remove(A)
-    frontier.forget_removed()
-    assert len(frontier._expectations.sitemaps) == 1
-    assert fetch_all(frontier) == [f"{B}/sitemap.xml"]
 
 
 def test_a_sitemap_costs_no_page_of_a_limit() -> None:

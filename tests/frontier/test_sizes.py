@@ -7,7 +7,7 @@ import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement
 from crawlproject.frontier.budgets import Budgets, Limits
-from crawlproject.frontier.learning.sizes import MAX_EXTENSIONS, FileSizes
+from crawlproject.frontier.learning.file_kinds import MAX_EXTENSIONS, FileSizes
 
 A = "http://a.example"
 

@@ -251,15 +251,6 @@ def test_what_comes_after_the_end_of_a_queue_is_not_taken_twice() -> None:
     check(queue)
 
 
-def test_a_store_that_has_lost_abandoned_urls_is_an_error() -> None:
-    """Not an endless loop."""
-    queue, rows = many(10)
-    left = queue.abandon(SERVER)
-    rows.rows.clear()
-    with pytest.raises(LookupError, match="has lost URLs of the server number 7"):
-        next(left)
-
-
 def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     """Even if better URLs have moved the head's end before its position."""
     queue = queue_over(DictRows())
@@ -273,12 +264,6 @@ def test_a_url_that_was_handed_out_does_not_come_again() -> None:
     assert queue.stored == 199
 
 
-def test_pop_from_empty_queue_raises() -> None:
-    """As in memory."""
-    with pytest.raises(IndexError):
-        queue_over(DictRows()).pop(SERVER)
-
-
 def test_a_store_that_lost_rows_is_an_error() -> None:
     """Instead of a crawl that never ends."""
     rows = DictRows()
@@ -287,5 +272,7 @@ def test_a_store_that_lost_rows_is_an_error() -> None:
     rows.rows.clear()
     with pytest.raises(LookupError, match="lost"):
         queue.pop(SERVER)
+    with pytest.raises(LookupError, match="has lost URLs of the server number 7"):
+        next(queue.abandon(SERVER))
     with pytest.raises(LookupError, match="lost"):
         reopened(rows, 5)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawlproject.frontier import Entry, Frontier, Measurement, Politeness, QualityFirst
-from crawlproject.frontier.queues.heap import STALE_SLACK, SWEPT_PER_PUSH, HeapItem, LazyHeap
+from crawlproject.frontier.queues.heap import HeapItem, LazyHeap
 from crawlproject.frontier.server_queue import WOKEN_AT_ONCE
 from tests.frontier.invariants import check
 
@@ -20,8 +20,8 @@ class Thing:
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["push", "rekey", "remove"])), max_size=60),
     st.integers(0, 70),
 )
-def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, str]], count: int) -> None:
-    """Stale items are skipped, ties are in order of arrival, and the heap is unchanged."""
+def test_a_heap_gives_its_values_in_order(steps: list[tuple[int, str]], count: int) -> None:
+    """Stale items are skipped, ties are in order of arrival; its top has values, each of them once."""
     heap: LazyHeap[Thing] = LazyHeap()
     inside: list[Thing] = []
     for key, step in steps:
@@ -35,47 +35,24 @@ def test_first_values_of_a_heap_are_those_that_pop_gives(steps: list[tuple[int, 
     about_first = heap.about_first(count)
     assert len(set(about_first)) == len(about_first) == min(count, len(inside))
     assert set(heap.about_first(len(inside))) == set(heap.values()) == set(inside)
-    first = heap.first(count)
-    assert first == [heap.pop() for _ in range(min(count, len(inside)))]
-
-
-def test_a_heap_is_swept_a_few_items_at_a_time() -> None:
-    """A sweep of 100,000 servers at once took 0.15 s."""
-    heap: LazyHeap[Thing] = LazyHeap()
-    things = [Thing() for _ in range(1000)]
-    for key, thing in enumerate(things):
-        heap.push(thing, float(key))
-    gone = {7 * number for number in range(100)}
-    for number in gone:
-        heap.remove(things[number])
-    kept = [thing for number, thing in enumerate(things) if number not in gone]
-    before, sweeps = len(heap._heap), 0
-    for step in range(9000):
-        heap.rekey(kept[step * 389 % 900], float(step * 7919 % 1000) + step / 10_000)
-        items = len(heap._heap) + len(heap._old)
-        assert before - items < SWEPT_PER_PUSH
-        assert items <= 3 * len(kept) + STALE_SLACK
-        sweeps += items < before
-        if heap._old and step % 10 == 0:  # in the middle of a sweep
-            best = min(kept, key=lambda thing: thing.heap_item or ())
-            assert heap.peek() is best
-            assert heap.first(2)[0] is best
-        before = len(heap._heap) + len(heap._old)
-    assert sweeps > 1000
-    assert set(heap.about_first(1000)) == set(kept)
-    in_order = sorted(kept, key=lambda thing: thing.heap_item or ())
-    assert [heap.pop() for _ in kept] == in_order
+    in_order = sorted(inside, key=lambda thing: thing.heap_item or ())
+    assert about_first[:1] == in_order[: min(count, 1)]
+    assert [heap.pop() for _ in inside] == in_order
+    assert heap.pop() is None
 
 
 @given(st.lists(st.integers(1, 1000), unique=True, max_size=40), st.integers(0, 50))
 def test_upcoming_servers_are_those_that_get_the_next_sessions(qualities: list[int], count: int) -> None:
-    """In the same order; the query changes nothing."""
+    """All of them if so many are asked for; else roughly, but for the first one. The query changes nothing."""
     frontier = Frontier(QualityFirst(), POLITE)
     frontier.push(Entry(f"http://s{quality}.test/", float(quality)) for quality in qualities)
     upcoming = frontier.queue.upcoming(count, 0.0)
     check(frontier)
     opened = [frontier.open_session(0.0) for _ in range(min(count, len(qualities)))]
-    assert upcoming == [session.server.key for session in opened]
+    keys = [session.server.key for session in opened]
+    assert upcoming[:1] == keys[:1]
+    assert len(set(upcoming)) == len(keys)
+    assert count < len(qualities) or set(upcoming) == set(keys)
 
 
 def rest(frontier: Frontier, key: str, now: float) -> None:

@@ -99,7 +99,6 @@ def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
         "rest": {"servers": 99_000, "pages": 400_000, "gathered": 1e5, "urls": 7},
         "guarded": 3,
         "doubted": 12,
-        "mirrors": 1,
         "bounds": TIME_BOUNDS,
         "connect": counts,
         "response": counts,

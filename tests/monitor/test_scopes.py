@@ -105,7 +105,7 @@ def test_two_runs_with_a_blocked_server(tmp_path: Path) -> None:
 
     requests = number(r"Of the last run: ([\d,]+) requests", report)
     assert requests == stats["downloader/request_count"]
-    for title in ("Answers", "Politeness", "Times", "Duplicates, mirrors, traps"):
+    for title in ("Answers", "Politeness", "Times", "Duplicates, traps"):
         assert f"{title} (last run)" in report
     for title in ("Over time", "What held the crawl back", "Servers"):
         assert f"{title} (all runs)" in report

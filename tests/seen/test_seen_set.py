@@ -47,21 +47,6 @@ def test_the_cache_answers_for_the_store() -> None:
     assert seen.counts() == {"urls": 3, "cache_hits": 2, "store_lookups": 4}
 
 
-def test_asking_adds_nothing() -> None:
-    """``in`` reports added keys only."""
-    seen = SeenSet(ListStore(), cache=ClockCache(2))
-    assert 5 not in seen
-    assert seen.add_new([5]) == [True]
-    assert 5 in seen
-
-
-def test_store_of_an_earlier_run() -> None:
-    """Its keys are not new, although the cache starts empty."""
-    for cache in (None, ClockCache(9)):
-        seen = SeenSet(ListStore([1, 2]), cache=cache)
-        assert seen.add_new([2, 3, 1]) == [False, True, False]
-
-
 @PROPERTY
 @given(batches=BATCHES, cache=caches())
 def test_urls_are_answered_as_their_keys(batches: list[list[int]], cache: ClockCache | None) -> None:

@@ -16,7 +16,6 @@ from scrapy.utils.test import get_crawler
 from crawlproject.content.page_marks import PageText, page_content
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.guard.copies import MIN_SHARED
 from crawlproject.frontier.guard.far import End
 from crawlproject.frontier.guard.judge import Guard, GuardedPage, Visit
 from crawlproject.frontier.guard.patterns import GuardLimits
@@ -48,12 +47,8 @@ def fetch(frontier: Frontier, key: str, *, seconds: float = 0.1, failed: bool = 
 
 
 def copies(frontier: Frontier, count: int) -> None:
-    """Pages of ``B`` that are the same in their place on ``A``."""
     for _ in range(count):
-        frontier.servers.learn_content(A, copy=False)
         frontier.servers.learn_content(B, copy=True)
-        if frontier.servers.learn_shared(B, A) is not None:
-            frontier.servers.demote(B, 0.1)
 
 
 def rank_last(frontier: Frontier) -> None:
@@ -144,15 +139,6 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
     "crawl delay": (lambda f: f.servers.set_crawl_delay(A, 7.0), lambda f: f.server(A).wait_after(0.0, POLITENESS)),
     "given up": (lambda f: f.give_up(A), of("given_up")),
     "copies": (lambda f: copies(f, 5), of("worth", B)),
-    "mirror": (lambda f: copies(f, MIN_SHARED), lambda f: (of("worth", B)(f), f.servers.learn_shared(B, A))),
-    "mirror, not yet sure": (
-        lambda f: copies(f, MIN_SHARED // 2 - 1),
-        lambda f: f.server(B).shared.count(A) / f.server(B).pages if f.server(B).shared else None,
-    ),
-    "circle": (
-        lambda f: [(f.servers.learn_content(A, copy=True), f.servers.learn_copy(A, 7)) for _ in range(5)],
-        lambda f: f.servers.learn_copy(A, 7),
-    ),
     "pattern, dropped": (
         lambda f: judge(f, 99),
         lambda f: f.server(A).guard is not None and "/p/#" in f.server(A).guard.spent,

@@ -96,7 +96,6 @@ def far_addresses(url: str, other: str) -> list[Far]:
 
 
 def _is_of_date(path: str, changed: list[int]) -> bool:
-    """Whether the year, month or day is what changes."""
     for each in _date.finditer(path):
         place = bisect_left(changed, each.start())
         if place < len(changed) and changed[place] < each.end() + 6:
@@ -106,7 +105,6 @@ def _is_of_date(path: str, changed: list[int]) -> bool:
 
 
 def _date_of(path: str) -> list[int]:
-    """The numbers of ``path`` from its year on, in order."""
     found = _year.search(path) or _date.search(path)
     return [int(digits) for digits in _number.findall(path[found.start() if found else 0 :][:40])]
 
@@ -162,14 +160,12 @@ def _far_number(digits: str) -> str:
 
 
 def _other_hash(value: str) -> str:
-    """Other digits and letters in the same places."""
     turned = {each: "0123456789"[(place * 7 + 3) % 10] for place, each in enumerate("0123456789")}
     turned |= {each: "abcdef"[(place + 3) % 6] for place, each in enumerate("abcdef")}
     return "".join(turned.get(each, each) for each in value.lower())[::-1]
 
 
 def _growth(path: str, target: str) -> str:
-    """What ``target`` adds to the end of ``path``, if the end of ``path`` is the same already."""
     if not target.startswith(path) or "?" in target:
         return ""
     growth = target[len(path) :]

@@ -14,13 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
-from crawlproject.frontier.state import packed, unpacked
+from crawlproject.frontier.state import Stored, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Self
-
-    from crawlproject.frontier.state import StateReader
 
 #: Parts counted per server, and their length (characters); the one with the fewest pages is forgotten.
 MAX_PARTS, MAX_LENGTH = 64, 40
@@ -48,20 +45,12 @@ _path_parameter = re.compile(r";([a-z0-9_.-]{1,40})=[^;/?]*", re.IGNORECASE)
 class Evidence:
     """What pages show of one part."""
 
-    #: Pages that show it to be idle, pages that refute it, in eighths.
-    copies: int = 0
+    copies: int = 0  # pages that show it to be idle, pages that refute it, in eighths
     others: int = 0
-    #: Hash of its first value.
-    value: int = 0
-    #: Hashes of some addresses without it that were copied.
-    bases: list[int] = field(default_factory=list)
+    value: int = 0  # hash of its first value
+    bases: list[int] = field(default_factory=list)  # hashes of some addresses without it that were copied
 
-    #: Addresses from which copies of known ones count in full.
-    BASES: ClassVar[int] = 4
-
-    def to_state(self) -> list[int]:
-        """The values, in order."""
-        return [self.copies, self.others, self.value, *self.bases]
+    BASES: ClassVar[int] = 4  # addresses from which copies of known ones count in full
 
     def weight(self, part: str, url: str, base: str, *, is_plain: bool) -> int:
         """What a page at ``url`` counts, in eighths; ``base``: the same without the part; ``is_plain``: it is a copy of
@@ -75,45 +64,30 @@ class Evidence:
         return 1 if is_weak else 8
 
 
-class IdleParts:
+class IdleParts(Stored):
     """The parts of one server: ``?name``, ``;name``, ``#3`` (an id as the third segment), ``/raw``, ``.ics``."""
 
     MIN_COPIES: ClassVar[int] = 6
     #: Pages with a parameter that need not be copies, as a share of those that are: the original may come later.  Half
-    #: of the pages may be copies where a parameter selects one of two languages.
-    EXCEPTIONS: ClassVar[float] = 0.25
+    EXCEPTIONS: ClassVar[float] = 0.25  # of the pages may be copies where a parameter selects one of two languages
 
     __slots__ = ("_counts", "_idle", "_pages", "are_linked")
 
     def __init__(self) -> None:
-        #: Whether pages link to addresses that have parts, so that all pages are remembered.
-        self.are_linked = False
+        self.are_linked = False  # whether pages link to addresses that have parts, so that all pages are remembered
         self._counts: dict[str, Evidence] = {}
         self._idle: set[str] = set()
         self._pages = array("I")  # hashes of the addresses of the last pages, without each part
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values: each part with its counts, the pages."""
-        return {
-            "parts": [[part, *evidence.to_state()] for part, evidence in self._counts.items()],
-            "pages": packed(self._pages),
-        }
+        parts = {part: [each.copies, each.others, each.value, each.bases] for part, each in self._counts.items()}
+        return {"parts": parts, "pages": packed(self._pages)}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        idle = cls()
-        for row in state.items("parts")[:MAX_PARTS]:
-            match row:
-                case [str() as part, int() as copies, int() as others, int() as value, *bases] if min(
-                    copies, others, value
-                ) >= 0 and all(type(each) is int for each in bases):
-                    idle._counts[part] = Evidence(copies, others, value, bases[: Evidence.BASES])
-                    idle._judge(part)
-                case _:
-                    raise ValueError(f"idle_parts.parts: must be a text, two counts and hashes each: {str(row)[:60]}")
-        idle._pages = unpacked(state.text("pages", ""))[:MAX_PAGES]
-        return idle
+    def restore(self, state: Any) -> None:
+        self._counts = {part: Evidence(*values) for part, values in dict(state["parts"]).items()}
+        for part in self._counts:
+            self._judge(part)
+        self._pages = unpacked(state["pages"])
 
     @property
     def is_empty(self) -> bool:
@@ -213,13 +187,11 @@ class IdleParts:
 
 
 def _value(part: str, url: str) -> str:
-    """The value of the parameter ``part`` of ``url``; the part itself if it is no parameter of it."""
     found = re.search(rf"[?&;]{re.escape(part[1:])}=([^&;/?]*)", url) if part[0] in "?;" else None
     return part if found is None else found[1]
 
 
 def _names(url: str) -> str:
-    """The canonical ``url`` without the values of its parameters, if there are several."""
     path, _, query = url.partition("?")
     names = [each.partition("=")[0] for each in query.split("&")]
     return f"{path}?{'&'.join(names)}" if 1 < len(names) <= MAX_TOGETHER else ""
@@ -235,7 +207,6 @@ def _hash(url: str, shown: int = 0) -> int:
 
 
 def _is_base(base: str, first: str, base_of_first: str | None) -> bool:
-    """Whether the address ``first`` is ``base``, or that with another value of the same part."""
     return base == base_of_first or first.rstrip("/") == base.rstrip("/")
 
 

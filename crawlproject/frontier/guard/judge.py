@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses
 from crawlproject.frontier.guard.far import End, Far, direction, end_of, far_addresses
 from crawlproject.frontier.guard.idle_parts import VERSION, may_have_parts
-from crawlproject.frontier.guard.mark_budget import MarkBudget
 from crawlproject.frontier.guard.patterns import (
     COMBINED,
     DOUBT,
@@ -24,6 +23,7 @@ from crawlproject.frontier.guard.patterns import (
     MIN_NEW_PIECES,
     NAMES,
     GuardLimits,
+    MarkBudget,
     Pattern,
     is_doubted,
     is_of_names,
@@ -56,18 +56,17 @@ MAX_NEIGHBOURS = 100
 #: Rules whose URLs are also grouped by pattern.
 _BY_PATTERN = frozenset({"calendar", "nested_url"})
 
+#: Pages without news of endless patterns that never showed any: a crawl spends a four-hundredth of its pages on them,
+#: at least ``LEAST_VAIN``.  While some are left, a calendar is followed for ``GuardLimits.max_same`` pages until its
+#: first event, else for ``LEAST_SAME``.
+LEAST_VAIN, VAIN_SHARE = 24, 0.0025
+
 #: Between the names that the last segment, or a parameter, combines.
 _combines = re.compile(r"[^/?=&+,](?:\+|,|%20|%2C)[^/?=&+,]", re.IGNORECASE).search
 _digit = re.compile(r"[0-9]").search
 
 
-def _extends(url: str, other: str) -> bool:
-    """Whether ``url`` is ``other`` with another part behind it."""
-    return url.startswith(other) and len(url) > len(other) and not (other[-1:] + url[len(other)]).isalnum()
-
-
-def _is_named(url: str) -> bool:
-    """Whether the parameters of ``url`` are names, not numbers."""
+def _names_parameters(url: str) -> bool:
     mark = url.find("?")
     return mark >= 0 and _digit(url, mark) is None
 
@@ -75,16 +74,11 @@ def _is_named(url: str) -> bool:
 class Visit(NamedTuple):
     """What is known of a page before its content is compared."""
 
-    #: Its content was seen before.
-    is_copy: bool = False
-    #: The page itself was seen before, so it is no evidence.
-    is_known: bool = False
-    #: The priority of its URL, if it waited: DEMOTED or OTHER_NAME.
-    was_last: int = 0
-    #: Links from a seed.
-    depth: int = 0
-    #: The canonical URLs that it links to, known ones included.
-    links: Sequence[str | None] = ()
+    is_copy: bool = False  # its content was seen before
+    is_known: bool = False  # the page itself was seen before, so it is no evidence
+    was_last: int = 0  # the priority of its URL, if it waited: DEMOTED or OTHER_NAME
+    depth: int = 0  # links from a seed
+    links: Sequence[str | None] = ()  # the canonical URLs that it links to, known ones included
 
 
 PLAIN_VISIT = Visit()
@@ -93,12 +87,9 @@ PLAIN_VISIT = Visit()
 class Question(NamedTuple):
     """A request that the guard asks for: of far addresses, one after the other, or of a page once more."""
 
-    #: Name of the pattern that it is about.
-    name: str
-    #: Addresses not asked for yet, the next one first.
-    far: tuple[Far, ...] = ()
-    #: Without them: a page of the pattern, and what it showed.
-    url: str = ""
+    name: str  # of the pattern that it is about
+    far: tuple[Far, ...] = ()  # addresses not asked for yet, the next one first
+    url: str = ""  # without them: a page of the pattern, and what it showed
     content: PageContent | None = None
 
     @property
@@ -111,29 +102,9 @@ class Answer(NamedTuple):
     """The answer to a question."""
 
     status: int
-    #: Canonical URL after redirects.
-    url: str
+    url: str  # canonical, after redirects
     links: Sequence[str | None] = ()
     content: PageContent | None = None
-
-
-class CrawlShare:
-    """Bounds what a crawl spends on endless patterns that never showed any news.
-
-    A four-hundredth of the crawl's pages, at least ``LEAST``.  While some is left, a calendar is followed for
-    ``GuardLimits.max_same`` pages until its first event, else for ``LEAST_SAME``.
-    """
-
-    LEAST, SHARE = 24, 0.0025
-
-    def __init__(self) -> None:
-        self.pages = 0
-        self.vain = 0
-
-    @property
-    def is_left(self) -> bool:
-        """Whether more may be spent."""
-        return self.vain < max(self.LEAST, self.SHARE * self.pages)
 
 
 def demoted(entry: Entry, priority: int = DEMOTED) -> Entry:
@@ -157,9 +128,8 @@ class Guard:
         rules: TrapRules | None = None,
     ) -> None:
         self.limits = limits
-        #: Memory for the marks of all patterns.
-        self.budget = MarkBudget()
-        self.share = CrawlShare()
+        self.budget = MarkBudget()  # memory for the marks of all patterns
+        self.pages = self.vain = 0  # of the crawl; the latter as ``ServerGuard.vain``
         self.server_of = server_of
         self.is_known = is_known
         self.is_released = is_released
@@ -178,10 +148,10 @@ class Guard:
         ``content``: returns the page's content, given the addresses on it; None if it is unknown; called only if its
         pattern is watched.
         """
-        server = self._judged(url)
+        server = self.judged(url)
         if server is None:
             return None
-        self.share.pages += not visit.is_known
+        self.pages += not visit.is_known
         if server.guard is not None:
             server.guard.count_open(self.name_of(url))
         return GuardedPage(self, server, url, content, visit)
@@ -225,7 +195,7 @@ class Guard:
 
         Returns its server and pattern if the URLs of that pattern, found anywhere, wait from now on.  O(length).
         """
-        server, name = self._judged(url), self.name_of(url)
+        server, name = self.judged(url), self.name_of(url)
         if server is None or is_of_names(name):
             return None
         server.guard = server.guard or ServerGuard()
@@ -243,7 +213,7 @@ class Guard:
         ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  ``shown``: returns a hash of all
         that it shows.  Returns its server if a part has become idle.  O(length).
         """
-        server = self._judged(url)
+        server = self.judged(url)
         if server is None or (server.guard is None and first is None and not may_have_parts(url)):
             return None
         if first is not None and server_key(first) != server.key:
@@ -252,10 +222,10 @@ class Guard:
         return server if server.guard.idle_parts.learn(url, first, is_page=is_page, shown=shown) else None
 
     def restored(self, server: Server) -> None:
-        """Count a restored server in the budget and in the crawl's share. O(patterns)."""
-        self.share.pages += server.pages
+        """Count a restored server. O(patterns)."""
+        self.pages += server.pages
         if server.guard is not None:
-            self.share.vain += server.guard.vain
+            self.vain += server.guard.vain
             for pattern in server.guard.patterns.values():
                 self.budget.keep(pattern)
 
@@ -265,9 +235,14 @@ class Guard:
             return 0
         if pattern.combines:  # addresses that grow have no gaps, as calendars have
             return min(self.limits.max_same, self.limits.GROWN_SAME)
-        if pattern.news > 1 or self.share.is_left:
+        if pattern.news > 1 or self.vain < max(LEAST_VAIN, VAIN_SHARE * self.pages):
             return self.limits.max_same
         return min(self.limits.max_same, self.limits.LEAST_SAME)
+
+    def judged(self, url: str) -> Server | None:
+        """The server of the canonical ``url``; None if it is new or exempt."""
+        server = self.server_of(server_key(url))
+        return None if server is None or self.is_released(server.key) else server
 
     def _is_of_kind(self, known: ServerGuard, far: str) -> Callable[[str], bool]:
         """A function: whether a URL has the pattern of ``far``, or another one whose pages show nothing new."""
@@ -280,11 +255,6 @@ class Guard:
             return pattern is not None and pattern.dry >= GuardLimits.DOUBTED_FROM and not leads_back(url, far)
 
         return is_of_kind
-
-    def _judged(self, url: str) -> Server | None:
-        """The server of the canonical ``url``; None if it is new or exempt."""
-        server = self.server_of(server_key(url))
-        return None if server is None or self.is_released(server.key) else server
 
     def _name_of(self, url: str) -> str:
         reason = self.rules.reason(url)
@@ -312,24 +282,11 @@ class Guard:
     def linked_from_elsewhere(self, url: str) -> bool:
         """Count a link from another server to the canonical ``url``; returns whether it waits. O(length)."""
         name = self.name_of(url)
-        server = self._judged(url)
+        server = self.judged(url)
         known = None if server is None else server.guard
         if known is not None and name in known.patterns:
             known.patterns[name].votes += 1
-        return known.waits(name, self.limits) if known is not None else is_doubted(name)
-
-    def learn_content(self, server: Server, url: str, *, copy: bool) -> None:
-        """Count a page in its pattern. O(length)."""
-        if (server.guard is None and not copy) or self.is_released(server.key):
-            return
-        name = self.name_of(url)
-        if is_of_names(name):
-            return
-        known = server.guard = server.guard or ServerGuard()
-        pattern = known.watch(name) if copy else known.patterns.get(name)
-        if pattern is not None:
-            pattern.pages += 1
-            pattern.copies += copy
+        return known.waits(name) if known is not None else is_doubted(name)
 
     def is_dropped(self, server: Server, entry: Entry, spent: str) -> bool:
         """Whether a waiting ``entry`` is dropped with the pattern ``spent``, or with all of its server if that is "".
@@ -371,8 +328,7 @@ class GuardedPage:
         self.server = server
         #: After ``learn``: patterns that are dropped now; "" for all that waits at the server.
         self.spent: list[str] = []
-        #: After ``learn``: what the guard wants to know.
-        self.questions: list[Question] = []
+        self.questions: list[Question] = []  # after ``learn``: what the guard wants to know
         self._guard = guard
         self._url = url
         self._name = name = guard.name_of(url)
@@ -397,7 +353,12 @@ class GuardedPage:
     def refuses_some(self) -> bool:
         """Whether it may refuse links. O(1)."""
         known = self.server.guard
-        return known is not None and (bool(known.spent) or self._is_full or self._is_vain or self._has_versions)
+        return known is not None and (bool(known.spent) or any(self._limits_reached(known)))
+
+    def _limits_reached(self, known: ServerGuard) -> tuple[bool, bool, bool]:
+        limits, watched = self._guard.limits, self._watched
+        is_full = watched is not None and watched.is_full(limits)
+        return is_full, 0 < limits.max_waiting <= known.vain_in_a_row, self._guard.has_versions(self.server)
 
     def refuses(self, url: str) -> bool:
         """Whether the link to the canonical ``url`` is neither followed nor added to the seen-set.
@@ -409,23 +370,24 @@ class GuardedPage:
         if known is None or not self.is_own(url):
             return False
         name = self._guard.name_of(url)
+        is_full, is_vain, has_versions = self._limits_reached(known)
         is_refused = name in known.spent and (not self._is_new or is_doubted(name))
-        is_refused = is_refused or (self._is_full and name == self._name)
-        if not is_refused and self._is_vain:
+        is_refused = is_refused or (is_full and name == self._name)
+        if not is_refused and is_vain:
             pattern = known.judging(name)
             is_kept = pattern is not None and pattern.is_kept()
             is_wanted = pattern is None or pattern.is_wanted()
             waits = not self._is_new and (self._is_sideways(name) or not is_wanted)
-            waits = waits or known.waits(name, self._guard.limits)
+            waits = waits or known.waits(name)
             is_refused = waits and not is_kept and known.idle_parts.without(url) == url
-        if not is_refused and self._has_versions:
+        if not is_refused and has_versions:
             is_refused = known.idle_parts.is_version(url, self._guard.is_known)
         known.refused += is_refused
         return is_refused
 
     def learn(self, new: Iterable[str]) -> set[str]:
         """Learn from the page's ``new`` links; returns those that wait. O(length) each."""
-        guard, limits = self._guard, self._guard.limits
+        guard = self._guard
         sideways: list[str] = []
         others: set[str] = set()  # links to other patterns whose last pages showed nothing new
         last: set[str] = set()
@@ -447,10 +409,11 @@ class GuardedPage:
                 if known is not None and known.is_closed(name):
                     last.add(url)
             else:
-                has_news = self._leads_to(name) or has_news
-                if known.waits(name, limits) if known is not None else is_doubted(name):
+                pattern = self._link_to(name)
+                has_news = has_news or (not is_doubted(name) and (pattern is None or pattern.is_promising()))
+                if known.waits(name) if known is not None else is_doubted(name):
                     last.add(url)
-                elif known is not None and name in known.patterns and not known.patterns[name].is_wanted():
+                elif pattern is not None and not pattern.is_wanted():
                     others.add(url)
         has_news = self._count(own, sideways, has_news=has_news)
         pattern = self._watched
@@ -501,26 +464,11 @@ class GuardedPage:
         return pattern.dry >= GuardLimits.DOUBTED_FROM or not pattern.is_cleared()
 
     def _is_sideways(self, name: str) -> bool:
-        """Whether ``name`` is the page's own pattern, or one of the same product."""
         if name == self._name:
             return True
         if self._product is None:
             return False
         return name == self._product.rstrip(COMBINED) or product_of(name) == self._product
-
-    @property
-    def _is_full(self) -> bool:
-        return self._watched is not None and self._watched.is_full(self._guard.limits)
-
-    @property
-    def _has_versions(self) -> bool:
-        return self._guard.has_versions(self.server)
-
-    @property
-    def _is_vain(self) -> bool:
-        """Whether too many waiting pages of the server have shown nothing new in a row."""
-        known = self.server.guard
-        return known is not None and 0 < self._guard.limits.max_waiting <= known.vain_in_a_row
 
     def _watch(self) -> None:
         """Compare the page with earlier pages of its pattern and product; the first page counts as new."""
@@ -533,7 +481,7 @@ class GuardedPage:
         if not pattern.is_compared:
             return
         is_product = self._product is not None or pattern.combines
-        is_named = is_product or is_of_names(self._name) or _is_named(self._url)
+        is_named = is_product or is_of_names(self._name) or _names_parameters(self._url)
         if not is_named and pattern.passes():
             return
         neighbours = self._neighbours()
@@ -552,23 +500,19 @@ class GuardedPage:
             self._is_new = difference >= MIN_NEW
 
     def _neighbours(self) -> list[str]:
-        """Other addresses of its pattern that it links to."""
         links = (url for url in self._links[:MAX_NEIGHBOURS] if url is not None and url != self._url)
         return [url for url in links if self.is_own(url) and self._is_sideways(self._guard.name_of(url))]
 
-    def _leads_to(self, name: str) -> bool:
-        """Count a link to another pattern; returns whether it may lead to anything new."""
+    def _link_to(self, name: str) -> Pattern | None:
+        """Count a link to another pattern, and return it, if it is watched."""
         known = self.server.guard
-        if known is None:
-            return not is_doubted(name)
-        pattern = known.patterns.get(name)
-        if self._is_new:
-            if pattern is not None:
-                pattern.votes += 1
-        elif not is_of_names(name):
+        pattern = None if known is None else known.patterns.get(name)
+        if self._is_new and pattern is not None:
+            pattern.votes += 1
+        elif known is not None and not self._is_new and not is_of_names(name):
             pattern = known.watch(name)
             pattern.own += 1
-        return not is_doubted(name) and (pattern is None or pattern.is_promising())
+        return pattern
 
     def _count(self, own: int, sideways: list[str], *, has_news: bool) -> bool:
         """Count the page in its pattern; returns whether one of its links may lead to something new."""
@@ -592,7 +536,8 @@ class GuardedPage:
     def _ask(self, pattern: Pattern, sideways: list[str]) -> None:
         """Ask whether the pattern has an end, or what of its pages is made for each request, if it is time."""
         pattern.example = pattern.example or self._url
-        grows = any(_extends(url, self._url) for url in sideways)
+        end = len(self._url)  # whether links add a part to its own address
+        grows = any(url.startswith(self._url) and not url[end - 1 : end + 1].isalnum() for url in sideways)
         if grows:
             pattern.count_grown()
         if not self._guard.limits.asks:
@@ -629,17 +574,15 @@ class GuardedPage:
             return
         if pattern.end is End.ENDLESS and pattern.news <= 1:
             known.vain += 1
-            guard.share.vain += 1
+            guard.vain += 1
         patience = guard.patience(pattern) // (1 + len(known.spent))
         if 0 < patience <= pattern.same and known.spend(pattern.name):
             self.spent.append(pattern.name)
 
     def _waits(self, pattern: Pattern) -> bool:
-        """Whether the URLs of its pattern that it links to wait."""
         limits, known = self._guard.limits, self.server.guard
         return (
             (self._product is not None and pattern.is_poor())
             or pattern.is_large(limits)
-            or pattern.has_copies(limits.pattern_copies)
-            or (known is not None and known.waits(pattern.name, limits))
+            or (known is not None and known.waits(pattern.name))
         )

@@ -1,7 +1,7 @@
 """What the pages of one URL pattern showed, and when that is reason to delay or proof to drop (``frontier.guard``).
 
 Memory: at most ``MAX_PATTERNS`` patterns per server; each keeps the marks of its first page and what the last
-``PAGES`` pages had besides: at most 20 kB, and ``mark_budget.MAX_ALL_MARKS`` marks for all servers.
+``PAGES`` pages had besides: at most 20 kB, and ``MAX_ALL_MARKS`` marks for all servers.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
+from zlib import crc32
 
 from crawlproject.frontier.guard.far import DOWN, UP, End
-from crawlproject.frontier.state import packed, unpacked
+from crawlproject.frontier.state import Stored, packed, unpacked
 from crawlproject.urls.pattern import script_of
-
-if TYPE_CHECKING:
-    from typing import Self
 
 #: Hashes of what a page shows: ``content.page_marks``.
 Marks: TypeAlias = frozenset[int]
@@ -48,6 +46,12 @@ NAMES = "~"
 #: Last character of the patterns of URLs that combine names: ``/tag/a+b``, ``?q=a+b``.
 COMBINED = "+"
 
+#: Maximum marks of all patterns of all servers, four bytes each: 32 MiB.
+MAX_ALL_MARKS = 1 << 23
+
+#: Overhead of a pattern with marks, in marks: 260 bytes.
+PER_PATTERN = 64
+
 _NO_MARKS = array("I")
 
 
@@ -55,8 +59,7 @@ _NO_MARKS = array("I")
 class GuardLimits:
     """Limits of the guard; 0 switches a rule off."""
 
-    #: Consecutive pages without news after which a pattern that was shown to be endless is dropped.
-    max_same: int = 48
+    max_same: int = 48  # consecutive pages without news after which a pattern that was shown to be endless is dropped
     #: Consecutive waiting pages of a server without news after which its other waiting URLs are dropped.
     max_waiting: int = 80
     #: Waiting pages of a server that are known under another address, after which its other ones are dropped.
@@ -64,34 +67,25 @@ class GuardLimits:
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
-    #: Share of copies among a pattern's pages from which its URLs wait.
-    pattern_copies: float = 0.5
     #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
     server_copies: float = 0.8
-    #: Whether far addresses are requested, and a page again.
-    asks: bool = True
+    asks: bool = True  # whether far addresses are requested, and a page again
 
-    #: The same as ``max_same`` for a pattern that never showed any news, once ``CrawlShare`` is used up.
+    #: The same as ``max_same`` for a pattern that never showed any news, once ``judge.VAIN_SHARE`` is used up.
     LEAST_SAME: ClassVar[int] = 2
-    #: The same for a pattern whose addresses grow from page to page.
-    GROWN_SAME: ClassVar[int] = 12
+    GROWN_SAME: ClassVar[int] = 12  # the same for a pattern whose addresses grow from page to page
     #: Consecutive pages without news from which its URLs found on such pages wait, and a far address is requested.
     DOUBTED_FROM: ClassVar[int] = 2
     #: URLs found on its own pages from which a far address is requested in any case: the news may be noise.
     ASKED_FROM: ClassVar[int] = 40
-    #: Pages from which it is requested if addresses grow from page to page.
-    GROWN_FROM: ClassVar[int] = 3
-    #: Patterns of several parameters from which their script is judged as a whole.
-    PRODUCT_FROM: ClassVar[int] = 3
-    #: Pages of a pattern, all of them closed to robots, from which its URLs wait.
-    CLOSED_FROM: ClassVar[int] = 10
+    GROWN_FROM: ClassVar[int] = 3  # pages from which it is requested if addresses grow from page to page
+    PRODUCT_FROM: ClassVar[int] = 3  # patterns of several parameters from which their script is judged as a whole
+    CLOSED_FROM: ClassVar[int] = 10  # pages of a pattern, all of them closed to robots, from which its URLs wait
     #: Maximum unfetched URLs of a pattern from pages without news, up to which further ones count as news.
     MAX_UNREAD: ClassVar[int] = 100
     OWN_URLS_PER_VOTE: ClassVar[int] = 100
-    #: Pages with news after which doubted URLs no longer wait.
-    CLEARED_FROM: ClassVar[int] = 3
-    #: Minimum pages for a share of copies to count.
-    MIN_PAGES: ClassVar[int] = 10
+    CLEARED_FROM: ClassVar[int] = 3  # pages with news after which doubted URLs no longer wait
+    MIN_PAGES: ClassVar[int] = 10  # minimum pages for a share of pages without news to count
     MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
@@ -116,80 +110,45 @@ def product_of(name: str) -> str | None:
 
 
 @dataclass(slots=True)
-class Pattern:
+class Pattern(Stored):
     """Observations of one pattern of a server."""
 
-    name: str
-    #: URLs found on its own pages or on other pages without news; URLs found elsewhere.
-    own: int = 0
-    votes: int = 0
-    #: Pages whose links were judged; those among them that showed something new.
-    listed: int = 0
-    news: int = 0
-    #: Consecutive pages without news; without new text.
-    same: int = 0
-    dry: int = 0
-    #: Pages whose content was compared with the whole crawl; copies among them.
-    pages: int = 0
-    copies: int = 0
+    STATE: ClassVar = (
+        *("name", "own", "votes", "listed", "news", "same", "dry", "end", "grown", "asked", "asked_again"),
+    )
+
+    name: str = ""
+    own: int = 0  # URLs found on its own pages or on other pages without news
+    votes: int = 0  # URLs found elsewhere
+    listed: int = 0  # pages whose links were judged
+    news: int = 0  # those among them that showed something new
+    same: int = 0  # consecutive pages without news
+    dry: int = 0  # consecutive pages without new text
     end: End = End.UNKNOWN
-    #: URL of one of its pages; not stored.
-    example: str = ""
-    #: Pages that link to addresses which begin with their own.
-    grown: int = 0
-    #: Directions (``far.UP``, ``far.DOWN``) asked for; whether a page was requested again.
-    asked: int = 0
-    asked_again: bool = False
-    #: Places whose text is made for each request.
-    noise: frozenset[int] = frozenset()
-    #: Compared pages in a row that were clearly new; pages since the last compared one.  Not stored.
-    clear: int = 0
-    passed: int = 0
-    #: Whether ``first`` has only the beginning of the page.
-    has_head: bool = False
+    example: str = ""  # URL of one of its pages; not stored
+    grown: int = 0  # pages that link to addresses which begin with their own
+    asked: int = 0  # directions (``far.UP``, ``far.DOWN``) asked for
+    asked_again: bool = False  # whether a page was requested again
+    noise: frozenset[int] = frozenset()  # places whose text is made for each request
+    clear: int = 0  # compared pages in a row that were clearly new; not stored
+    passed: int = 0  # pages since the last compared one; not stored
+    has_head: bool = False  # whether ``first`` has only the beginning of the page
     #: Marks of its first page, or of all pages; what each of the last pages has besides.
     first: array[int] = field(default_factory=lambda: _NO_MARKS, repr=False)
     others: deque[array[int]] = field(default_factory=lambda: deque(maxlen=PAGES), repr=False)
 
-    def to_state(self) -> list[Any]:
-        """As plain values: name, end, what was asked, nine counts, noise, and the marks.
-
-        Marks (base64, 4 bytes each) are stored only while pages repeat themselves.
-        """
-        counts = [self.own, self.votes, self.listed, self.news, self.same, self.dry, self.pages, self.copies]
+    def to_state(self) -> dict[str, Any]:
+        """Marks (base64, 4 bytes each) are stored only while pages repeat themselves."""
         kept = [self.first, *self.others] if self.repeats_itself else []
-        end, asked = (End.UNKNOWN, 0) if self.end is End.ASKED else (self.end, self.asked)
-        return [
-            self.name,
-            str(end),
-            asked,
-            self.asked_again,
-            self.grown,
-            *counts,
-            sorted(self.noise),
-            [packed(marks) for marks in kept],
-        ]
+        state = Stored.to_state(self) | {"noise": sorted(self.noise), "marks": [packed(marks) for marks in kept]}
+        return state | ({"end": End.UNKNOWN, "asked": 0} if self.end is End.ASKED else {})
 
-    @classmethod
-    def from_state(cls, row: object) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        try:
-            name, end, asked, asked_again, grown, *counts, noise, texts = cast("list[Any]", row)
-            own, votes, listed, news, same, dry, pages, copies = counts
-            marks = [unpacked(text) for text in texts[: PAGES + 1]]
-            places = frozenset(noise[:MAX_NOISE])
-            state = End(end)
-        except (TypeError, ValueError, KeyError) as error:
-            raise ValueError(f"not a pattern: {str(row)[:60]}: {error}") from error
-        whole = (asked, grown, *counts, *places)
-        if type(name) is not str or any(type(count) is not int or count < 0 for count in whole):
-            raise ValueError(f"not a pattern: {str(row)[:60]}: must be a name, its end, eight counts, noise and marks")
-        pattern = cls(name, own, votes, listed, news, same, dry, pages, copies, state)
-        pattern.asked, pattern.asked_again, pattern.noise, pattern.grown = asked, asked_again is True, places, grown
-        if marks:
-            pattern.first = marks[0]
-            pattern.others.extend(marks[1:])
-        return pattern
+    def restore(self, state: Any) -> None:
+        Stored.restore(self, state)  # super() does not work in a dataclass with slots
+        self.noise = frozenset(state["noise"])
+        if marks := [unpacked(text) for text in state["marks"]]:
+            self.first = marks[0]
+            self.others.extend(marks[1:])
 
     @property
     def size(self) -> int:
@@ -328,19 +287,58 @@ class Pattern:
     def is_full(self, limits: GuardLimits) -> bool:
         """Whether its pages have linked to the maximum of its URLs, so that no further ones are followed."""
         factor = 10 if self.end is End.FINITE else 1
-        return 0 < factor * limits.max_own_urls <= self._own_net()
+        return 0 < factor * limits.max_own_urls <= self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
 
     def is_large(self, limits: GuardLimits) -> bool:
         """Whether its URLs found on its own pages wait because they may be endless."""
-        return 0 < limits.max_own_urls <= 10 * self._own_net()
-
-    def has_copies(self, share: float) -> bool:
-        """Whether at least this share of its pages were copies."""
-        return share > 0 and self.pages >= GuardLimits.MIN_PAGES and self.copies >= share * self.pages
-
-    def _own_net(self) -> int:
-        return self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes
+        return 0 < limits.max_own_urls <= 10 * (self.own - GuardLimits.OWN_URLS_PER_VOTE * self.votes)
 
 
 def _sorted(marks: Marks, most: int) -> array[int]:
     return array("I", sorted(marks)[:most])
+
+
+class MarkBudget:
+    """If there are too many marks in total, forgets those of a pattern whose last page showed something new.
+
+    The next page of that pattern counts as new, as its first page did: a trap is followed for some more pages, and no
+    page is lost.  Patterns whose last page showed nothing new are chosen only if there are no others.
+    The choice is pseudo-random, by a hash of a counter, not least recently compared: servers are visited in turn, so
+    the pattern compared least recently is needed next.
+    """
+
+    def __init__(self, max_marks: int = MAX_ALL_MARKS) -> None:
+        self.max_marks = max_marks
+        #: Marks held, with ``PER_PATTERN`` for each pattern.
+        self.held = 0
+        #: Number of times that a pattern's marks were forgotten.
+        self.forgotten = 0
+        self._fresh: list[Pattern] = []  # patterns whose last page showed something new
+        self._repeating: list[Pattern] = []
+        self._places: dict[int, tuple[list[Pattern], int, int]] = {}  # id of a pattern -> list, index, size
+
+    def keep(self, pattern: Pattern) -> None:
+        """Count the marks of a pattern after a comparison, and forget some if there are too many. O(1) amortised."""
+        self._remove(pattern)
+        size = pattern.size + PER_PATTERN
+        if pattern.size:
+            patterns = self._repeating if pattern.repeats_itself else self._fresh
+            self._places[id(pattern)] = (patterns, len(patterns), size)
+            patterns.append(pattern)
+            self.held += size
+        while self.held > self.max_marks:
+            patterns = self._fresh or self._repeating
+            chosen = patterns[crc32(b"%d" % self.forgotten) % len(patterns)]
+            self._remove(chosen)
+            chosen.forget()
+            self.forgotten += 1
+
+    def _remove(self, pattern: Pattern) -> None:
+        if id(pattern) not in self._places:
+            return
+        patterns, index, size = self._places.pop(id(pattern))
+        self.held -= size
+        last = patterns.pop()
+        if last is not pattern:
+            patterns[index] = last
+            self._places[id(last)] = (patterns, index, self._places[id(last)][2])

@@ -2,87 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, ClassVar
 
 from crawlproject.frontier.guard.idle_parts import IdleParts
 from crawlproject.frontier.guard.patterns import MAX_PATTERNS, GuardLimits, Pattern, is_doubted, product_of
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from crawlproject.frontier.state import StateReader
-
+from crawlproject.frontier.state import Stored
 
 #: Scripts per server whose combinations of parameters are counted.
 MAX_PRODUCTS = 16
 
 
-class ServerGuard:
+class ServerGuard(Stored):
     """A server's watched patterns, its idle parts, and the number of refused URLs."""
 
-    __slots__ = (
-        "closed",
-        "idle_parts",
-        "patterns",
-        "products",
-        "refused",
-        "spent",
-        "vain",
-        "vain_in_a_row",
-        "versions",
-        "waiting",
-    )
+    STATE = ("closed", "products", "refused", "spent", "vain", "vain_in_a_row", "versions", "waiting")
+    PARTS: ClassVar = {"idle_parts": IdleParts}
+    __slots__ = (*STATE, *PARTS, "patterns")
 
     def __init__(self) -> None:
         self.patterns: dict[str, Pattern] = {}
         #: Pattern -> its pages that are closed to robots (neither to index nor to follow); 0: not all of them are.
         self.closed: dict[str, int] = {}
         self.refused = 0
-        #: Pages without news of endless patterns that never showed any.
-        self.vain = 0
-        #: Waiting pages without news since the last one with some.
-        self.vain_in_a_row = 0
-        #: Waiting pages that are known under another address.
-        self.versions = 0
-        #: Queued URLs that wait until all others are fetched; the frontier counts them.
-        self.waiting = 0
+        self.vain = 0  # pages without news of endless patterns that never showed any
+        self.vain_in_a_row = 0  # waiting pages without news since the last one with some
+        self.versions = 0  # waiting pages that are known under another address
+        self.waiting = 0  # queued URLs that wait until all others are fetched; the frontier counts them
         self.spent: list[str] = []  # dropped patterns
         self.idle_parts = IdleParts()
-        #: Script -> some combinations of parameters that its pages had.
-        self.products: dict[str, list[str]] = {}
+        self.products: dict[str, list[str]] = {}  # script -> some combinations of parameters that its pages had
 
     def to_state(self) -> dict[str, Any]:
-        """As plain values."""
-        return {
-            "closed": [[name, count] for name, count in self.closed.items()],
-            "refused": self.refused,
-            "vain": self.vain,
-            "vain_in_a_row": self.vain_in_a_row,
-            "versions": self.versions,
-            "waiting": self.waiting,
-            "patterns": [pattern.to_state() for pattern in self.patterns.values()],
-            "dropped": self.spent,
-            "idle_parts": self.idle_parts.to_state(),
-            "products": [[script, *names] for script, names in self.products.items()],
-        }
+        return super().to_state() | {"patterns": [pattern.to_state() for pattern in self.patterns.values()]}
 
-    @classmethod
-    def from_state(cls, state: StateReader) -> Self:
-        """Inverse of ``to_state``; raises ValueError for anything else."""
-        guard = cls()
-        guard.refused, guard.vain = state.count("refused", 0), state.count("vain", 0)
-        guard.vain_in_a_row, guard.waiting = state.count("vain_in_a_row", 0), state.count("waiting", 0)
-        guard.versions = state.count("versions", 0)
-        guard.patterns = {
-            pattern.name: pattern for pattern in map(Pattern.from_state, state.items("patterns")[:MAX_PATTERNS])
-        }
-        guard.spent = state.texts("dropped")[-MAX_PATTERNS:]
-        guard.closed = dict(map(_closed_row, state.items("closed")[:MAX_PATTERNS]))
-        guard.products = dict(map(_product_row, state.items("products")[:MAX_PRODUCTS]))
-        parts = state.part("idle_parts")
-        if parts is not None:
-            guard.idle_parts = IdleParts.from_state(parts)
-        return guard
+    def restore(self, state: Any) -> None:
+        super().restore(state)
+        patterns = map(Pattern.from_state, state["patterns"])
+        self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def watch(self, name: str) -> Pattern:
         """The pattern ``name``, watched from now on. O(1), O(MAX_PATTERNS) if another pattern is evicted for it."""
@@ -113,19 +69,14 @@ class ServerGuard:
         is_product = script is not None and len(self.products.get(script, ())) >= GuardLimits.PRODUCT_FROM
         return self.patterns.get(script if script is not None and is_product else name)
 
-    def waits(self, name: str, limits: GuardLimits) -> bool:
+    def waits(self, name: str) -> bool:
         """Whether URLs of the pattern ``name`` wait wherever they are found.
 
-        So they do if it is dropped, if its pages are closed to robots or nearly all copies, and if it is doubted and
-        not yet cleared.
+        So they do if it is dropped, if its pages are closed to robots, and if it is doubted and not yet cleared.
         """
-        if name in self.spent or self.is_closed(name):
-            return True
         pattern = self.patterns.get(name)
-        if pattern is None:
-            return is_doubted(name)
-        share = limits.pattern_copies
-        return (is_doubted(name) and not pattern.is_cleared()) or (share > 0 and pattern.has_copies((1 + share) / 2))
+        is_cleared = pattern is not None and pattern.is_cleared()
+        return name in self.spent or self.is_closed(name) or (is_doubted(name) and not is_cleared)
 
     def count_closed(self, name: str) -> bool:
         """Count a page of ``name`` that is closed to robots; returns whether its URLs wait from now on.
@@ -160,18 +111,4 @@ class ServerGuard:
             self.spent = [each for each in self.spent if each != name]
 
     def _evidence(self, name: str) -> int:
-        return self.patterns[name].own + 10 * self.patterns[name].copies
-
-
-def _product_row(row: object) -> tuple[str, list[str]]:
-    match row:
-        case [str() as script, *names] if all(type(name) is str for name in names):
-            return script, cast("list[str]", names)
-    raise ValueError(f"products: not a script with combinations of parameters: {str(row)[:60]}")
-
-
-def _closed_row(row: object) -> tuple[str, int]:
-    match row:
-        case [str() as name, int() as count] if count >= 0:
-            return name, count
-    raise ValueError(f"not a pattern closed to robots: {str(row)[:60]}")
+        return self.patterns[name].own

@@ -3,19 +3,27 @@
 Symbols of the paper (Cao 2003, §4) beside our names: ConnectionTime(s,i) = ``connect_time``,
 ResponseTime(s,i) = ``response_time``, RequestsPerConnection(s,i) = ``requests_per_connection``,
 P(s,i) = ``pages``, T(s,i) = ``session_time``.
+
+The times of a new or little-known server are predicted from all others.
+Times are log-normal over the requests of a server, and their means over servers: x = ln(time) of one request varies
+around its server's mean with variance W, the means vary around M with variance V.  A server with n observations of
+sum S has the estimated mean ``μ = (M/V + S/W) / (1/V + n/W)`` with variance ``p = 1 / (1/V + n/W)``, and its time
+``exp(μ + √p/2 + W/2)``: half a standard deviation above the mean (empirical Bayes, slightly pessimistic).
+
+The first servers of a crawl are those with many links to them; later ones may be faster or slower.  So M for a new
+server is a moving mean over the first requests to the most recent servers.
+All sums are running: O(1) per observation.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING, ClassVar
 
-from crawlproject.frontier.learning.prior import Observed
-from crawlproject.frontier.state import Stored, count, flag, positive
+from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
-    from crawlproject.frontier.learning.prior import Prior
     from crawlproject.frontier.measurement import Measurement
-    from crawlproject.frontier.state import StateReader
 
 SMOOTHING = 0.8  # Cao 2003, §4: weight α of the old value
 NEW_CONNECT_TIME = 0.1  # seconds, for a server never contacted
@@ -27,6 +35,129 @@ IDLE_CLOSE = 1.0  # seconds: a connection closed after a shorter pause reached i
 USUAL_ANSWERS = 4  # weight of the bytes of all servers' answers beside a server's own
 
 
+#: Shorter times (seconds) count as this.
+MIN_TIME = 1e-4
+#: Initial variances, as in the crawl logs of archives.
+FIRST_VARIANCE_BETWEEN = 1.0
+FIRST_VARIANCE_WITHIN = 0.6
+#: Weight of these initial values, in observations.
+FIRST_WEIGHT = 3.0
+#: Moments are recomputed each time the observations have grown by this factor.
+RENEWED = 1.01
+#: Approximate number of servers that the moving mean covers.
+RECENT_SERVERS = 60
+
+
+class Observed(Stored):
+    """Observations of one kind of time of one server: n logarithms and their sum."""
+
+    __slots__ = ("n", "total")
+    STATE = __slots__
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+
+
+class Population(Stored):
+    """One kind of time (connect or response) over all servers."""
+
+    STATE = ("observations", "_servers", "_recent_mean", "_means", "_squares", "_inverse_counts", "_within")
+
+    def __init__(self, typical: float) -> None:
+        self._first_mean = log(typical)
+        self._recent_mean = self._first_mean  # moving mean of servers' first observations
+        self.observations = 0
+        self._servers = 0
+        self._means = 0.0  # sum of the servers' means
+        self._squares = 0.0  # of their squares
+        self._inverse_counts = 0.0  # sum of 1/n over servers
+        self._within = 0.0  # summed squares around the servers' own means
+        self._moments = (0.0, 0.0, 0.0)
+        self._moments_until = 0.0  # number of observations at which they are recomputed
+
+    def observe(self, observed: Observed, time: float) -> None:
+        """Add one ``time`` (seconds) of the server that ``observed`` belongs to. O(1)."""
+        x = log(max(time, MIN_TIME))
+        n = observed.n
+        if n:
+            old = observed.total / n
+            self._means -= old
+            self._squares -= old * old
+            self._inverse_counts -= 1 / n
+            self._within += (x - old) ** 2 * n / (n + 1)
+        else:
+            self._servers += 1
+            self._recent_mean += (x - self._recent_mean) / min(self._servers + FIRST_WEIGHT, RECENT_SERVERS)
+        observed.n += 1
+        observed.total += x
+        new = observed.total / observed.n
+        self._means += new
+        self._squares += new * new
+        self._inverse_counts += 1 / observed.n
+        self.observations += 1
+
+    def moments(self) -> tuple[float, float, float]:
+        """(M, V, W): mean of the servers' means, variance between servers, variance within one. O(1).
+
+        The last hundredth of the observations may be missing.
+        """
+        if self.observations >= self._moments_until:
+            self._moments, self._moments_until = self._add_up(), self.observations * RENEWED
+        return self._moments
+
+    def expected(self, observed: Observed | None) -> float:
+        """Expected seconds of a server's next request (or connection); None: of a new server's. O(1)."""
+        mean, between, within = self.moments()
+        n, total = (observed.n, observed.total) if observed is not None else (0, 0.0)
+        if not n:
+            mean = self._recent_mean
+        precision = 1 / between + n / within
+        estimate = (mean / between + total / within) / precision
+        return exp(estimate + 0.5 * sqrt(1 / precision) + within / 2)
+
+    def _add_up(self) -> tuple[float, float, float]:
+        servers, weight = self._servers, FIRST_WEIGHT
+        mean = (self._means + weight * self._first_mean) / (servers + weight)
+        degrees = self.observations - servers
+        within = (self._within + weight * FIRST_VARIANCE_WITHIN) / (degrees + weight)
+        spread = self._squares - 2 * mean * self._means + servers * mean * mean - within * self._inverse_counts
+        between = (max(0.0, spread) + weight * FIRST_VARIANCE_BETWEEN) / (servers + weight)
+        return mean, max(between, 0.01), max(within, 0.01)
+
+
+class Prior(Stored):
+    """Both times over all servers, and the expected times of a new server."""
+
+    STATE = ("unmet", "_next")
+    PARTS: ClassVar = {"connect": Population, "response": Population}
+
+    #: The times are checked each time the observations have grown by this factor.
+    GROWTH = 1.5
+    #: A change by less than this factor is mostly noise, which the moving mean does not smooth out.
+    DRIFT = 1.1
+
+    def __init__(self, connect_time: float, response_time: float) -> None:
+        """Starts with these times (seconds) as the expectation for every server."""
+        spread = exp(0.5 * sqrt(FIRST_VARIANCE_BETWEEN) + FIRST_VARIANCE_WITHIN / 2)
+        self.connect = Population(connect_time / spread)
+        self.response = Population(response_time / spread)
+        #: Expected seconds of a new server to connect and to answer.
+        self.unmet = (self.connect.expected(None), self.response.expected(None))
+        self._next = 1.0  # observations of response times at which ``unmet`` is checked next
+
+    def is_outdated(self) -> bool:
+        """Check and update ``unmet``; returns whether it changed. O(1)."""
+        if self.response.observations < self._next:
+            return False
+        self._next = max(self._next + 1, self.response.observations * self.GROWTH)
+        unmet = (self.connect.expected(None), self.response.expected(None))
+        if all(old / self.DRIFT <= new <= old * self.DRIFT for old, new in zip(self.unmet, unmet, strict=True)):
+            return False
+        self.unmet = unmet
+        return True
+
+
 def smooth(old: float, measured: float) -> float:
     """The moving average of the paper: α·old + (1-α)·measured."""
     return SMOOTHING * old + (1 - SMOOTHING) * measured
@@ -35,26 +166,12 @@ def smooth(old: float, measured: float) -> float:
 class Estimates(Stored):
     """Moving averages of one server; times in seconds."""
 
-    __slots__ = (
-        "connect_time",
-        "connects",
-        "keep_alive_time",
-        "persistent",
-        "received",
-        "requests_per_connection",
-        "response_time",
-        "responses",
-        "sizes",
-    )
     STATE = (
-        ("connect_time", "connect_time", positive),
-        ("response_time", "response_time", positive),
-        ("requests_per_connection", "requests_per_connection", count),
-        ("persistent", "persistent", flag),
-        ("keep_alive_time", "keep_alive_time", positive),
-        ("bytes", "received", count),
-        ("sizes", "sizes", count),
+        *("connect_time", "response_time", "requests_per_connection", "persistent", "keep_alive_time"),
+        *("received", "sizes"),
     )
+    PARTS: ClassVar = {"connects": Observed, "responses": Observed}
+    __slots__ = (*STATE, *PARTS)
 
     def __init__(self) -> None:
         self.connect_time = NEW_CONNECT_TIME
@@ -66,16 +183,6 @@ class Estimates(Stored):
         self.responses: Observed | None = None
         self.received = 0  # bytes
         self.sizes = 0  # of so many answers
-
-    def to_state(self) -> dict[str, Any]:
-        parts = {"connects": self.connects, "responses": self.responses}
-        return super().to_state() | {key: part.to_state() for key, part in parts.items() if part is not None}
-
-    def restore(self, state: StateReader) -> None:
-        super().restore(state)
-        connects, responses = state.part("connects"), state.part("responses")
-        self.connects = None if connects is None else Observed.from_state(connects)
-        self.responses = None if responses is None else Observed.from_state(responses)
 
     def expected_size(self, usual: float) -> float:
         """Expected bytes of the next answer; ``usual``: those of all servers."""

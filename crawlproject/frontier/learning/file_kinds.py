@@ -2,6 +2,9 @@
 
 ``/w/index.php/File:A.jpg`` is a page, ``/w/images/A.jpg`` is not: so the unit is a *kind*, an extension below one
 directory.
+
+Also how large the answers to URLs with an extension are, so that large files come late where bytes are limited: a URL's
+bytes are its server's, times the mean size of its extension relative to that of all answers.
 """
 
 from __future__ import annotations
@@ -12,8 +15,6 @@ from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView
-
-    from crawlproject.frontier.state import StateReader
 
 #: Kinds remembered per server; further kinds count as one per extension, whatever their directory.
 MAX_KINDS = 64
@@ -59,15 +60,11 @@ def _directory(segment: str) -> str:
     return "#" if is_part else segment[:_MAX_SEGMENT]
 
 
-def _answers(state: StateReader, key: str, _: object) -> dict[str, int]:
-    return state.counts(key, minimum=PAGES)
-
-
 class FileKinds(Stored):
     """For each kind of one server: number of answers that were not pages; ``PAGES`` once one was a page."""
 
     __slots__ = ("_answers",)
-    STATE = (("answers", "_answers", _answers),)
+    STATE = __slots__
 
     def __init__(self) -> None:
         self._answers: dict[str, int] = {}
@@ -94,3 +91,43 @@ class FileKinds(Stored):
         if sum(known.startswith(first) for known in self._answers) >= MAX_DIRECTORIES and kind.startswith(first):
             kind = f"{first}*"
         return kind if kind in self._answers or len(self._answers) < MAX_KINDS else f"{extension} *"
+
+
+#: Extensions with a mean of their own, the first ones met; longer ones have none.
+MAX_EXTENSIONS, MAX_LENGTH = 100, 8
+#: Weight of the mean of all answers beside an extension's own, in answers.
+USUAL_ANSWERS = 4
+
+
+class FileSizes(Stored):
+    """Answers and bytes of each extension; URLs without one, and with another, are one class."""
+
+    STATE = ("_answers", "_bytes")
+
+    def __init__(self) -> None:
+        self._answers: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}
+
+    def learn(self, url: str, size: int) -> None:
+        """Learn the bytes of the answer of the canonical ``url``. O(length)."""
+        kept = _class_of(url)
+        if kept not in self._answers and len(self._answers) > MAX_EXTENSIONS:
+            kept = ""
+        for name in ("*", kept):  # * has all of them
+            self._answers[name] = self._answers.get(name, 0) + 1
+            self._bytes[name] = self._bytes.get(name, 0) + size
+
+    def relative(self, url: str) -> float:
+        """Expected bytes of the canonical ``url``, as a multiple of those of other URLs of its server. O(length)."""
+        answers, usual = self._answers, self._bytes.get("*", 0)
+        if not usual:
+            return 1.0
+        kept = _class_of(url)
+        kept = kept if kept in answers else ""
+        own = self._bytes.get(kept, 0) * answers["*"] / usual
+        return (own + USUAL_ANSWERS) / (answers.get(kept, 0) + USUAL_ANSWERS)
+
+
+def _class_of(url: str) -> str:
+    extension = extension_of(url)
+    return extension if len(extension) <= MAX_LENGTH and extension.isalnum() else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from itertools import count, islice, zip_longest
+from heapq import heapify, heappop, heappush
+from itertools import count, islice
 from typing import Generic, Protocol, TypeVar
 
 #: (key, arrival, slot): the smallest key comes first, ties in order of arrival; the slot holds the queued object.
@@ -24,26 +24,21 @@ T = TypeVar("T", bound=HasHeapItem)
 #: Sweep when stale items outnumber the others by this many.
 STALE_SLACK = 64
 
-#: Items swept with each ``push`` or ``rekey``.
-SWEPT_PER_PUSH = 4
-
 
 class LazyHeap(Generic[T]):
     """Objects by key, smallest first.
 
     An object is in one heap at a time.  ``push``, ``pop``, ``peek`` and ``remove`` are O(log n) amortised: a removed or
-    moved object leaves a stale item, which is skipped at the top.  When half of the heap is stale, it is swept: its
-    items move into a new heap, the last ones first, a few with each push.
+    moved object leaves a stale item, which is skipped at the top.  When half of the heap is stale, it is swept.
 
     Items hold only numbers, slots hold the objects.  Python's garbage collector does not track tuples of numbers; each
     surviving tuple that holds an object would bring its next full pass over all URLs nearer.
     """
 
-    __slots__ = ("_free", "_heap", "_old", "_slots")
+    __slots__ = ("_free", "_heap", "_slots")
 
     def __init__(self) -> None:
         self._heap: list[HeapItem] = []
-        self._old: list[HeapItem] = []  # a heap that is being swept
         self._slots: list[T | None] = []
         self._free: list[int] = []  # slots
 
@@ -66,26 +61,23 @@ class LazyHeap(Generic[T]):
         assert item is not None
         if item[0] != key:
             self._push(value, key, item[2])
-            if len(self._heap) > 2 * len(self) + STALE_SLACK:
-                self._sweep()
 
     def remove(self, value: T) -> None:
         """Remove ``value``, which must be in this heap."""
         item = value.heap_item
         assert item is not None
         self._vacate(item[2])
-        if len(self._heap) > 2 * len(self) + STALE_SLACK:
-            self._sweep()
 
     def peek(self) -> T | None:
         """The value with the smallest key, or None."""
-        best = self._first_of(self._heap)
-        if not self._old:
-            return best
-        other = self._first_of(self._old)
-        if best is None or (other is not None and other.heap_item < best.heap_item):  # type: ignore[operator]
-            return other
-        return best
+        heap, slots = self._heap, self._slots
+        while heap:
+            item = heap[0]
+            value = slots[item[2]]
+            if value is not None and value.heap_item is item:
+                return value
+            heappop(heap)
+        return None
 
     def first_key(self) -> float | None:
         """The smallest key, or None."""
@@ -96,69 +88,37 @@ class LazyHeap(Generic[T]):
         """Remove and return the value with the smallest key, or None."""
         value = self.peek()
         if value is not None:
-            item = value.heap_item
-            assert item is not None
-            heappop(self._heap if self._heap and self._heap[0] is item else self._old)
-            self._vacate(item[2])
+            self._vacate(heappop(self._heap)[2])
         return value
 
     def pop_due(self, now: float) -> T | None:
         """``pop`` if the smallest key is at most ``now``, else None."""
-        heap, old = self._heap, self._old
-        if (not heap or heap[0][0] > now) and (not old or old[0][0] > now):
-            return None  # even if these items are stale, no other has a smaller key
+        if not self._heap or self._heap[0][0] > now:
+            return None  # even if this item is stale, no other has a smaller key
         key = self.first_key()
         return self.pop() if key is not None and key <= now else None
-
-    def first(self, count: int) -> list[T]:
-        """The ``count`` values with the smallest keys, in order. O(n log n) in these and stale items among them."""
-        heaps = (self._heap, self._old)
-        found: list[T] = []
-        near = sorted((heap[0], 0, number) for number, heap in enumerate(heaps) if heap)  # their parents have been seen
-        while near and len(found) < count:
-            item, at, number = heappop(near)
-            value = self._value(item)
-            if value is not None:
-                found.append(value)
-            heap = heaps[number]
-            for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
-                heappush(near, (heap[child], child, number))
-        return found
 
     def values(self) -> list[T]:
         """The values in no order. O(largest size so far)."""
         return [value for value in self._slots if value is not None]
 
     def about_first(self, count: int) -> list[T]:
-        """Roughly the ``count`` values with the smallest keys, roughly in order. O(count), including stale items.
+        """The value with the smallest key, then roughly the next ones, ``count`` in all. O(count), with stale items.
 
         They are the top of the heap: each key is smaller than the two below it.
         """
-        both = zip_longest(self._heap, self._old) if self._old else zip(self._heap, strict=True)
-        values = (self._value(item) for items in both for item in items if item is not None)
+        self.peek()  # removes stale items from the top
+        values = map(self._value, self._heap)
         return list(islice((value for value in values if value is not None), count))
 
     def _push(self, value: T, key: float, slot: int, arrival: int | None = None) -> None:
         value.heap_item = item = (key, _next_arrival() if arrival is None else arrival, slot)
         heappush(self._heap, item)
-        if self._old:
-            for moved in self._old[: -SWEPT_PER_PUSH - 1 : -1]:
-                if self._value(moved) is not None:
-                    heappush(self._heap, moved)
-            del self._old[-SWEPT_PER_PUSH:]
-
-    def _first_of(self, heap: list[HeapItem]) -> T | None:
-        slots = self._slots
-        while heap:
-            item = heap[0]
-            value = slots[item[2]]
-            if value is not None and value.heap_item is item:
-                return value
-            heappop(heap)
-        return None
+        if len(self._heap) > 2 * len(self) + STALE_SLACK:
+            self._heap = [item for item in self._heap if self._value(item) is not None]
+            heapify(self._heap)
 
     def _value(self, item: HeapItem) -> T | None:
-        """The object of ``item``; None if it is stale."""
         value = self._slots[item[2]]
         return value if value is not None and value.heap_item is item else None
 
@@ -168,8 +128,3 @@ class LazyHeap(Generic[T]):
         value.heap_item = None
         self._slots[slot] = None
         self._free.append(slot)
-
-    def _sweep(self) -> None:
-        """Begin a sweep, unless one is under way. O(1)."""
-        if not self._old:
-            self._heap, self._old = [], self._heap

@@ -11,30 +11,20 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 from sys import intern
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from crawlproject.frontier.queues.heap import LazyHeap
+from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from crawlproject.frontier.queues.heap import HeapItem
+    from crawlproject.frontier.server import Server
 
 #: Servers of full domains and addresses that one look at a line sets aside, about 10 µs each: causes no pause.
 SET_ASIDE_PER_LOOK = 64
 
 
-class InDomain(Protocol):
-    """A ready server."""
-
-    key: str
-    address: str  # IP address; empty: not known
-    domain: str | None  # registered, once it was needed
-    crowd: Crowd[Any] | None  # in which it stands
-    heap_item: HeapItem | None
-
-
-T = TypeVar("T", bound=InDomain)
+T = TypeVar("T", bound="Server")
 
 
 class Crowd(Generic[T]):
@@ -66,21 +56,15 @@ class Domains:
     """
 
     def __init__(self) -> None:
-        self._domain_of: Callable[[str], str] = str
-        self._end_of: Callable[[str], str] = str
         self.are_exact = False
         self.shares: list[DomainShares] = []
 
-    def find_by(self, domain_of: Callable[[str], str], end_of: Callable[[str], str]) -> None:
-        """``domain_of``: server key -> registered domain; ``end_of``: -> the same or a shorter end of the host."""
-        self._domain_of, self._end_of = domain_of, end_of
-
-    def of(self, server: InDomain) -> str:
+    def of(self, server: Server) -> str:
         """The registered domain of ``server``; the end of its host while that is enough."""
         if not self.are_exact:
-            return self._end_of(server.key)
+            return end_of_host(server.key)
         if server.domain is None:
-            server.domain = intern(self._domain_of(server.key))
+            server.domain = intern(domain_of_server(server.key))
         return server.domain
 
     def be_exact(self) -> None:
@@ -102,7 +86,7 @@ class DomainShares:
         self.domains = domains
         self._share = 1.0
         self._most: float = inf  # places of a domain
-        self._placed: set[InDomain] = set()
+        self._placed: set[Server] = set()
         self._taken: dict[str, int] = {}
         self._full: set[str] = set()
         self.lines: list[ReadyLine[Any]] = []
@@ -118,15 +102,15 @@ class DomainShares:
             self._most = most
             self._count()
 
-    def is_full(self, server: InDomain) -> bool:
+    def is_full(self, server: Server) -> bool:
         """Whether the server's domain has its share of the places, or more."""
         return bool(self._full) and self.domains.of(server) in self._full
 
-    def has_more(self, server: InDomain) -> bool:
+    def has_more(self, server: Server) -> bool:
         """Whether the server's domain has more than its share of the places."""
         return bool(self._full) and self._taken.get(self.domains.of(server), 0) > self._most
 
-    def take(self, server: InDomain) -> None:
+    def take(self, server: Server) -> None:
         """Count a place for ``server``."""
         if self._share < 1:
             self._placed.add(server)
@@ -135,7 +119,7 @@ class DomainShares:
             if count >= self._most and domain not in self._full:
                 self._count()
 
-    def leave(self, server: InDomain) -> None:
+    def leave(self, server: Server) -> None:
         """Count the server's place as free."""
         if self._share < 1:
             self._placed.remove(server)
@@ -152,18 +136,16 @@ class DomainShares:
     def count_again(self) -> None:
         """The domains are now found more exactly; before, none was full. O(places taken)."""
         self._taken = dict(Counter(map(self.domains.of, self._placed)))
-        self._full = self._with_share()
+        self._full = {domain for domain, count in self._taken.items() if count >= self._most}
 
     def _count(self) -> None:
         """Find the full domains. O(domains with a place), once O(places)."""
-        before, self._full = self._full, self._with_share()
+        before = self._full
+        self._full = {domain for domain, count in self._taken.items() if count >= self._most}
         if self._full and not self.domains.are_exact:
             self.domains.be_exact()
         for domain in before - self._full:
             self._reopen(domain)
-
-    def _with_share(self) -> set[str]:
-        return {domain for domain, count in self._taken.items() if count >= self._most}
 
     def _reopen(self, domain: str) -> None:
         for line in self.lines:
@@ -178,7 +160,7 @@ class AddressPlaces:
 
     def __init__(self) -> None:
         self._limit = self._most = 0
-        self._placed: dict[InDomain, str] = {}
+        self._placed: dict[Server, str] = {}
         self._taken: dict[str, int] = {}
         self.lines: list[ReadyLine[Any]] = []
 
@@ -197,13 +179,13 @@ class AddressPlaces:
         """Whether no further session may be opened at ``address``."""
         return bool(self._most) and self._taken.get(address, 0) >= self._most
 
-    def take(self, server: InDomain) -> None:
+    def take(self, server: Server) -> None:
         """Count a session of ``server``, if its address is known."""
         if self._most and server.address:
             self._placed[server] = server.address
             self._taken[server.address] = self._taken.get(server.address, 0) + 1
 
-    def leave(self, server: InDomain) -> None:
+    def leave(self, server: Server) -> None:
         """The session of ``server`` has ended, or is at another address."""
         address = self._placed.pop(server, "")
         if address:
@@ -215,7 +197,7 @@ class AddressPlaces:
                 for line in self.lines:
                     line.reopen(crowd_at(address))
 
-    def move(self, server: InDomain, address: str) -> bool:
+    def move(self, server: Server, address: str) -> bool:
         """The session of ``server`` is about to connect to ``address``; empty: to a proxy. False: that is full."""
         if self._placed.get(server, "") != address or server.address != address:
             if self.is_full(address):
@@ -224,7 +206,7 @@ class AddressPlaces:
             self.take(server)
         return True
 
-    def wait_at(self, server: InDomain, address: str) -> None:
+    def wait_at(self, server: Server, address: str) -> None:
         """``server``, which is in no line, is at ``address``; its session, if it has one, is not counted any more."""
         self.leave(server)
         server.address = address
@@ -275,14 +257,12 @@ class ReadyLine(Generic[T]):
     def push(self, server: T, key: float, arrival: int | None = None) -> None:
         """Queue a server that is in no line; ``arrival`` as in ``LazyHeap.push``. O(log servers)."""
         self._count += 1
-        crowd = self._crowd_for(server) if self._crowds else None
-        if crowd is None:
+        crowds = self._crowds
+        crowd = crowds and (crowds.get(crowd_at(server.address)) or crowds.get(self._domain(server)))
+        if not crowd:
             self._open.push(server, key, arrival)
         else:
             self._join(crowd, server, key, arrival)
-
-    def _crowd_for(self, server: T) -> Crowd[T] | None:
-        return self._crowds.get(crowd_at(server.address)) or self._crowds.get(self._domain(server))
 
     def rekey(self, server: T, key: float) -> None:
         """Move a server of this line to ``key``. O(log servers)."""
@@ -335,10 +315,6 @@ class ReadyLine(Generic[T]):
                 return server
             self._put_aside(best, server, self._domain(server), self._set_aside)
         self.is_unsure = True
-        return self._set_aside_now()
-
-    def _set_aside_now(self) -> T | None:
-        """The best server of a full domain, if it may have a session."""
         crowd = self._set_aside.peek()
         server = None if crowd is None else crowd.servers.peek()
         return None if server is None or self._addresses.is_full(server.address) else server
@@ -354,18 +330,10 @@ class ReadyLine(Generic[T]):
         for crowd in self._shut.values():
             self._put(crowd, self._open)
 
-    def first(self, count: int) -> list[T]:
-        """The best ``count`` servers, in order; of each crowd only the best one, and none at a full address that was
-        set aside. O(count log count)."""
-        found: list[T | Crowd[T] | None] = [*self._open.first(count)]
-        found += self._set_aside.first(count - len(found))
-        best = (one.servers.peek() if isinstance(one, Crowd) else one for one in found)
-        return [server for server in best if server is not None]
-
     def about_first(self, count: int) -> list[T]:
-        """Roughly the best ``count`` servers, roughly in order. O(count)."""
+        """Roughly the best ``count`` servers, roughly in order; none at a full address that was set aside. O(count)."""
         found: list[T] = []
-        for heap in (self._open, self._set_aside, self._shut):
+        for heap in (self._open, self._set_aside):
             for one in heap.about_first(count):
                 found += one.servers.about_first(count - len(found)) if isinstance(one, Crowd) else [one]
                 if len(found) >= count:

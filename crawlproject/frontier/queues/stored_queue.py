@@ -251,7 +251,6 @@ class StoredUrlQueue:
         return changed
 
     def _remove(self, sort_key: bytes) -> None:
-        """Remove a queued URL's sort key; its row stays."""
         head = self._head
         if sort_key <= head[-SIZE:]:
             at = self._find(sort_key, len(head) // SIZE) * SIZE
@@ -292,7 +291,6 @@ class StoredUrlQueue:
             self._cut()
 
     def _cut(self) -> None:
-        """Shorten the head if it is too long; the store still has the sort keys cut off."""
         if len(self._head) > (self._window + 2 * SPARE) * SIZE:
             self._head = self._head[: (self._window + SPARE) * SIZE]
 

@@ -16,9 +16,9 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from crawlproject.frontier.entry import Entry, path_of, url_of
-from crawlproject.frontier.queues.item_heap import ItemHeap
 from crawlproject.frontier.queues.packed_url import (
     Extras,
+    ItemHeap,
     arrival_in,
     is_usual,
     packed,
@@ -40,8 +40,8 @@ MARK_BYTES = 8
 _pack = Struct("q").pack
 
 
-#: Shared by all queues without payloads.
-_NONE = Extras()
+#: Shared by all queues without payloads; never modified.
+_NONE: Extras = {}
 
 
 class UrlQueue:
@@ -95,16 +95,16 @@ class UrlQueue:
             self._refill()
 
     def push(self, entry: Entry, path: str, arrival: int) -> None:
-        """Add ``entry`` with its ``arrival`` number (below 2**40). O(log n).
+        """Add ``entry`` with its ``arrival`` number (below 2**40, no other of this queue has it). O(log n).
 
         ``path``: see ``entry.path_of``.  Raises ValueError for a priority beyond ±(2³¹ - 1).
         """
-        data, depth, slot = encode_path(path), entry.depth, None
-        if not is_usual(depth, entry.payload):
-            if self._extras is _NONE:
-                self._extras = Extras()
-            slot = self._extras.add(depth, entry.payload)
-        self._insert(packed(data, entry.priority, arrival, depth, slot), -entry.quality, data)
+        data, depth, usual = encode_path(path), entry.depth, is_usual(entry.depth, entry.payload)
+        item = packed(data, entry.priority, arrival, depth, usual=usual)
+        if not usual:
+            self._extras = {} if self._extras is _NONE else self._extras
+            self._extras[arrival] = (depth, entry.payload)
+        self._insert(item, -entry.quality, data)
 
     def raise_quality(self, path: str, gain: float) -> float | None:
         """Add ``gain`` > 0 to the quality of the URL of ``path``; returns the new quality, None if not queued.
@@ -282,7 +282,6 @@ class UrlQueue:
             self._rest.extend(worse)
 
     def _refill(self) -> None:
-        """Move the best items of the heap to the sorted ones, so that these cover the window again."""
         while self._rest and len(self._top) < self._window + SORTED_ITEMS:
             item, loss = without_loss(self._rest.pop(), by_quality=self._by_quality)
             self._top.append(item)

@@ -24,7 +24,7 @@ MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
 #: Columns that only grow, in one run after another; counts of a snapshot; what a worker holds; what it uses while it
 #: runs.
 GROWING = (*COUNTS, "gathered")
-SUMMED = ("guarded", "doubted", "mirrors", "too_early")
+SUMMED = ("guarded", "doubted", "too_early")
 HELD = ("given_up", "servers", "queued", "blocked", "seen", "waiting")
 IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
 

@@ -118,7 +118,6 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "budget": "" if budget is None else ", ".join(budget_words(budget)),
         "guarded": 0 if survey is None else survey.guarded,
         "doubted": 0 if survey is None else survey.doubted,
-        "mirrors": 0 if survey is None else survey.mirrors,
         "bounds": TIME_BOUNDS,
         "connect": times.connect.counts,
         "response": times.response.counts,
