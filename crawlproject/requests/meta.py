@@ -7,7 +7,6 @@ QUALITY              spiders, requests.entries               requests.entries, d
 BY_TYPE              requests.link_request, spiders          middlewares: page_types, large_pages, timing
 LAST_OF_SESSION      requests.entries                        download.handler, middlewares.timing
 TIMING               download: handler, downloader           middlewares: timing, repository
-SHARE                download.handler                        download.handler
 BY_SPIDER            requests.owners                         requests.owners
 ORIGIN               requests.unstored, middlewares.links    requests.unstored
 FOUND_ON             middlewares.links                       scheduler
@@ -52,8 +51,6 @@ LAST_OF_SESSION = "frontier_last"
 #: ``download.timing.Timing``: the measurements.
 TIMING = "frontier_timing"
 
-#: ``download.body_budget.Share``: memory of the body, counted in the budget.
-SHARE = "frontier_share"
 
 #: Number of the page in progress that yielded the request.
 ORIGIN = "frontier_origin"
@@ -124,4 +121,4 @@ FOR_PAGE = "render_resource"
 BY_SPIDER = "frontier_by_spider"
 
 #: Keys that are valid in this run only; not stored.
-THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, SHARE, TIMING))
+THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, TIMING))

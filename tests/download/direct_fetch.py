@@ -26,9 +26,6 @@ async def resolved(host: str) -> tuple[str, ...]:
 class Silent:
     """Signals of bodies that nobody receives."""
 
-    def look(self) -> None:
-        """Nothing to find."""
-
     def headers(self, *_: Any) -> None:
         """Nobody stops it."""
 
@@ -45,7 +42,7 @@ async def fetch_directly(
 ) -> Response:
     """The answer to a GET."""
     budget = BodyBudget(1 << 24, lambda: None, lambda: None, set)
-    sent = Sent(Request(url), destination(url), via, is_last=False)
+    sent = Sent(Request(url), destination(url), via)
     limits = Limits(0, 0, fails_on_loss=True)
     transfer = Transfer(sent, timing, budget.share(), limits, Silent())  # type: ignore[arg-type]
     await connection.fetch(transfer, 30.0, may_send)

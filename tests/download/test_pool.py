@@ -17,7 +17,7 @@ from crawlproject.compat import DownloadFailedError, ResponseDataLossError
 from crawlproject.crawl_frontier import Unrecorded
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.opening import Opening
-from crawlproject.download.pool import MAX_HELD, ConnectionPool, Courtesy, SessionAbandoned
+from crawlproject.download.pool import MAX_WAIT, ConnectionPool, Courtesy, SessionAbandoned, Use
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
 from tests.download.direct_fetch import fetch_directly, resolved
@@ -78,8 +78,13 @@ async def at_once() -> None:
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
     """A page of a server with a session."""
-    async with pool.use(key, keep=True) as connection:
+    async with Use(pool, key, lambda: True) as connection:
         return (await fetch_directly(connection, f"{key}/", Timing())).body
+
+
+def stranger_of(pool: ConnectionPool, key: str, courtesy: Courtesy) -> Use:
+    """The use of a connection by a request outside sessions."""
+    return Use(pool, key, lambda: False, courtesy=courtesy)
 
 
 @pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
@@ -230,10 +235,10 @@ def test_a_long_polite_wait_holds_no_slot() -> None:
 
             def wait() -> float:
                 has_asked.set()
-                return 0.0 if rested.is_set() else MAX_HELD + 0.1
+                return 0.0 if rested.is_set() else MAX_WAIT + 0.1
 
             async def stranger() -> None:
-                async with pool.use(keys[0], keep=False, courtesy=Courtesy(wait, at_once)):
+                async with stranger_of(pool, keys[0], Courtesy(wait, at_once)):
                     begun.set()
 
             request = asyncio.ensure_future(stranger())
@@ -271,10 +276,10 @@ def test_the_wait_is_asked_for_when_all_requests_that_have_ended_are_recorded(en
                 unrecorded.add(keys[0])
             recording = asyncio.ensure_future(record())
             courtesy = Courtesy(wait, partial(unrecorded.none_left, keys[0]))
-            async with pool.use(keys[0], keep=False, courtesy=courtesy):
+            async with stranger_of(pool, keys[0], courtesy):
                 pass
             await recording
-        assert order == ["recorded"] * ended + ["asked"]
+        assert order == ["asked"] + ["recorded"] * ended + ["asked"]
 
     asyncio.run(asyncio.wait_for(test(), 60))
 
@@ -302,7 +307,7 @@ def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
         other.go.set()
         async with crawling(Slow(), other) as (pool, keys):
             with pytest.raises(ZeroDivisionError):
-                async with pool.use(keys[0], keep=False, courtesy=Courtesy(lambda: 1 / 0, at_once)):
+                async with stranger_of(pool, keys[0], Courtesy(lambda: 1 / 0, at_once)):
                     pass
             assert await fetch(pool, keys[1]) == b"page"
 

@@ -9,9 +9,9 @@ import pytest
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import CrawlFrontier
-from crawlproject.download import newcomers
+from crawlproject.download import prefetch
 from crawlproject.download.address_guard import AddressGuard
-from crawlproject.download.newcomers import NewcomerNames
+from crawlproject.download.prefetch import NewcomerNames
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Politeness, QualityFirst
 from crawlproject.frontier.frontier import MAX_NAME_FAILURES
 from testbed.dns import Name, Zone
@@ -74,9 +74,9 @@ def test_a_cached_failure_is_not_another_one(monkeypatch: pytest.MonkeyPatch) ->
     """The server rests until its name can be looked up again: it is given up after four look-ups, not after one."""
 
     async def story(scene: Scene, crawl: CrawlFrontier) -> None:
-        monkeypatch.setattr(newcomers, "CLOCK", lambda: scene.now[0])
+        monkeypatch.setattr(prefetch, "CLOCK", lambda: scene.now[0])
         monkeypatch.setattr("crawlproject.crawl_frontier.CLOCK", lambda: scene.now[0])
-        monkeypatch.setattr(newcomers, "PAUSE", 0.0)
+        monkeypatch.setattr(prefetch, "PAUSE", 0.0)
         for look_ups in range(1, MAX_NAME_FAILURES + 1):
             assert not crawl.is_given_up(KEY)
             crawl.admit()
