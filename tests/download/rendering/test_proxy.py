@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from crawlproject.download.rendering import proxy as proxy_module
 from crawlproject.download.rendering.proxy import MAX_BODY, MAX_HEAD, Answer, Asked, GuardedProxy
 
 AUTHORITY = "Proxy-Authorization: Basic " + b64encode(b"me:secret").decode() + "\r\n"
@@ -81,7 +80,7 @@ def test_requests_come_through() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("credentials", ["", "!!!", "bWU6eA==", "bWU=", "/w==", "eW91OnNlY3JldA==", "x" * 10_000])
+@pytest.mark.parametrize("credentials", ["", "!!!", "bWU6eA==", "/w==", "eW91OnNlY3JldA=="])
 @pytest.mark.parametrize("method", ["GET", "CONNECT"])
 def test_without_valid_credentials_nothing_does(credentials: str, method: str) -> None:
     """Whoever finds the port."""
@@ -156,42 +155,5 @@ def test_connections_of_a_page_that_is_over_are_closed() -> None:
             assert (await talk.say(get("http://a.test/")))[0] == 200
             talk.proxy.drop("me")
             assert await talk.reader.read() == b""
-
-    asyncio.run(run())
-
-
-def test_strangers_have_little_time_and_few_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections without credentials end, also slow ones; those of the browser do not, and find a place."""
-    monkeypatch.setattr(proxy_module, "STRANGERS_TIME", 0.2)
-    monkeypatch.setattr(proxy_module, "MAX_STRANGERS", 3)
-
-    async def run() -> None:
-        async with talking() as talk:
-            assert (await talk.say(get("http://a.test/")))[0] == 200
-            silent = [await asyncio.open_connection("127.0.0.1", talk.proxy.port) for _ in range(3)]
-            silent[0][1].write(b"GET http://a.test/ HTTP/1.1\r\nX: ")
-            assert await silent[0][0].read() == b""
-            assert await silent[1][0].read() == b""
-            for _, writer in silent:
-                writer.close()
-            assert (await talk.say(get("http://a.test/")))[0] == 200
-
-    asyncio.run(run())
-
-
-def test_too_many_strangers_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At once."""
-    monkeypatch.setattr(proxy_module, "MAX_STRANGERS", 3)
-
-    async def run() -> None:
-        async with talking() as talk:
-            assert (await talk.say(get("http://a.test/")))[0] == 200
-            silent = [await asyncio.open_connection("127.0.0.1", talk.proxy.port) for _ in range(4)]
-            done, _ = await asyncio.wait(
-                [asyncio.ensure_future(reader.read()) for reader, _ in silent], return_when=asyncio.FIRST_COMPLETED
-            )
-            assert [task.result() for task in done] == [b""]
-            for _, writer in silent:
-                writer.close()
 
     asyncio.run(run())
