@@ -127,7 +127,7 @@ class Transfer:
     def begin(self, connection: Connection, socket: DirectProtocol, ends_at: float, timeout: float) -> None:
         """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all."""
         self._connection, self._socket, self._timeout = connection, socket, timeout
-        self.share.begin(self._give_up)
+        self.share.reads(self._give_up)
         self._set_timer(ends_at)
 
     @property
@@ -311,7 +311,7 @@ class Transfer:
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
-        self.share.let_go()
+        self.share.reads(None)
         if self._pause is not None:
             self._pause.cancel()
 

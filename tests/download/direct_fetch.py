@@ -41,7 +41,7 @@ async def fetch_directly(
     via: Proxy | None = None,
 ) -> Response:
     """The answer to a GET."""
-    budget = BodyBudget(1 << 24, lambda: None, lambda: None, set)
+    budget = BodyBudget(1 << 24, lambda _: None, set)
     sent = Sent(Request(url), destination(url), via)
     limits = Limits(0, 0, fails_on_loss=True)
     transfer = Transfer(sent, timing, budget.share(), limits, Silent())  # type: ignore[arg-type]

@@ -25,15 +25,12 @@ class Counts:
     """Of what the budget says."""
 
     def __init__(self) -> None:
-        self.paused = self.given_up = 0
+        self.counted: list[str] = []
         self.unfinished: set[Request] = set()
-        self.budget = BodyBudget(LIMIT, self._pause, self._give_up, lambda: self.unfinished)
+        self.budget = BodyBudget(LIMIT, self.counted.append, lambda: self.unfinished)
 
-    def _pause(self) -> None:
-        self.paused += 1
-
-    def _give_up(self) -> None:
-        self.given_up += 1
+    def of(self, what: str) -> int:
+        return self.counted.count(f"downloader/bodies_{what}")
 
 
 def run(case: Callable[[Counts], Awaitable[None]]) -> Counts:
@@ -70,7 +67,7 @@ def test_nothing_waits_below_the_limit() -> None:
         for share in shares:
             await counts.budget.wait(share)
 
-    assert run(case).paused == 0
+    assert run(case).of("paused") == 0
 
 
 def test_one_goes_on_and_then_the_largest() -> None:
@@ -90,16 +87,16 @@ def test_one_goes_on_and_then_the_largest() -> None:
         first.grow(5 * LIMIT)
         await counts.budget.wait(first)  # still
         assert not order
-        first.close()
+        first.end()
         await settled()
         assert order == [large]
-        large.close()
+        large.end()
         await asyncio.gather(*tasks)
         assert order == [large, small]
-        small.close()
+        small.end()
         assert counts.budget.total == 0
 
-    assert run(case).paused == 4
+    assert run(case).of("paused") == 4
 
 
 def test_body_counts_until_its_response_is_released() -> None:
@@ -160,7 +157,7 @@ def test_something_goes_on_though_finished_bodies_are_held(monkeypatch: pytest.M
         await counts.budget.wait(grown(counts.budget, 1))
         assert response is not None
 
-    assert run(case).given_up == 0
+    assert run(case).of("given_up") == 0
 
 
 def test_awaited_body_does_not_wait_for_what_callbacks_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +179,7 @@ def test_awaited_body_does_not_wait_for_what_callbacks_hold(monkeypatch: pytest.
         del answer
         await waiting
         assert not ordinary.done()
-        second.close()
+        second.end()
         del page
         await ordinary
 
@@ -267,12 +264,12 @@ def test_slow_body_does_not_hold_up_the_others(monkeypatch: pytest.MonkeyPatch) 
 
     async def case(counts: Counts) -> None:
         slow = counts.budget.share()
-        slow.give_up = slow.close
+        slow.reads(slow.end)
         slow.grow(2 * LIMIT)
         await counts.budget.wait(slow)
         await counts.budget.wait(grown(counts.budget, 1))
 
-    assert run(case).given_up == 1
+    assert run(case).of("given_up") == 1
 
 
 def test_wait_that_is_cancelled_leaves_nothing() -> None:
@@ -285,8 +282,8 @@ def test_wait_that_is_cancelled_leaves_nothing() -> None:
         await settled()
         tasks[0].cancel()
         await settled()
-        second.close()
-        first.close()
+        second.end()
+        first.end()
         await tasks[1]
 
     run(case)
@@ -309,4 +306,4 @@ def test_response_that_the_spider_keeps_stops_counting(monkeypatch: pytest.Monke
         await counts.budget.wait(grown(counts.budget, LIMIT // 2))
         assert len(kept) == 2
 
-    assert run(case).paused == 1
+    assert run(case).of("paused") == 1

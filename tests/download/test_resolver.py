@@ -60,8 +60,6 @@ class Scene:
     lookup: CountingLookup
     resolver: CachingResolver
     stats: StatsCollector
-    #: Where no name server answers.
-    silent: socket.socket
     now: list[float] = field(default_factory=lambda: [0.0])
 
     async def addresses(self, name: str) -> list[str]:
@@ -85,9 +83,8 @@ def play(
     has_ipv6: bool = False,
     hosts: str = "",
     tmp_path: Path | None = None,
-    dead_servers: int = 0,
 ) -> None:
-    """Run ``story`` with a name server of ``zone``; before it stand servers that never answer."""
+    """Run ``story`` with a name server of ``zone``."""
 
     async def run() -> None:
         hosts_file = Path("/nonexistent")
@@ -96,18 +93,14 @@ def play(
             hosts_file.write_text(hosts, encoding="utf-8")
         find = None if "*" not in zone else lambda _: zone["*"]
         async with NameServer(zone, find or (lambda _: None)) as server:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
-                silent.bind(("127.0.0.1", 0))
-                silent.setblocking(False)
-                servers = [("127.0.0.1", silent.getsockname()[1])] * dead_servers + [("127.0.0.1", server.port)]
-                lookup = CountingLookup(servers, timeout, hosts_file=hosts_file, has_ipv6=has_ipv6)
-                if not dead_servers and not any(name.lost for name in zone.values()):
-                    lookup.never_ask_again()
-                stats = get_crawler().stats
-                scene = Scene(server, lookup, None, stats, silent)  # type: ignore[arg-type]
-                scene.resolver = CachingResolver(options, stats, lookup, clock=lambda: scene.now[0])
-                await story(scene)
-                await scene.resolver.close()
+            lookup = CountingLookup([("127.0.0.1", server.port)], timeout, hosts_file=hosts_file, has_ipv6=has_ipv6)
+            if not any(name.lost for name in zone.values()):
+                lookup.never_ask_again()
+            stats = get_crawler().stats
+            scene = Scene(server, lookup, None, stats)  # type: ignore[arg-type]
+            scene.resolver = CachingResolver(options, stats, lookup, clock=lambda: scene.now[0])
+            await story(scene)
+            await scene.resolver.close()
 
     asyncio.run(run())
 
@@ -162,24 +155,6 @@ def test_answer_is_kept_for_its_ttl_within_bounds(ttl: int, lifetime: float) -> 
         assert await scene.addresses("a.test") == ["192.0.2.9"]
 
     play({"a.test": Name(("A 192.0.2.1",), later=("A 192.0.2.9",), ttl=ttl)}, story)
-
-
-@pytest.mark.parametrize("rcode", ["NXDOMAIN", "NOERROR"])
-@pytest.mark.parametrize(("ttl", "lifetime"), [(5, 30), (60, 60), (50_000, 3600)])
-def test_a_missing_name_is_kept_for_the_ttl_of_its_zone_within_bounds(rcode: str, ttl: int, lifetime: float) -> None:
-    """Below six times FRONTIER_MIN_BACKOFF it is that, above MAX_NEGATIVE_TTL that."""
-
-    async def story(scene: Scene) -> None:
-        await scene.failure("a.test")
-        asked = scene.server.questions("a.test")
-        scene.now[0] = lifetime - 0.01
-        await scene.failure("a.test")
-        assert scene.server.questions("a.test") == asked
-        scene.now[0] = lifetime
-        await scene.failure("a.test")
-        assert scene.server.questions("a.test") > asked
-
-    play({"a.test": Name(rcode=rcode, negative_ttl=ttl)}, story)
 
 
 def test_ttl_of_a_chain_is_that_of_its_shortest_link() -> None:
@@ -259,22 +234,8 @@ def test_lost_packet_is_sent_again() -> None:
     play({"a.test": Name(("A 192.0.2.1",), lost=1)}, story)
 
 
-def test_dead_name_server_costs_its_wait_once() -> None:
-    """The second one answers, and is asked first from then on."""
-
-    async def story(scene: Scene) -> None:
-        assert await scene.addresses("a.test") == ["192.0.2.1"]
-        assert scene.silent.recv(512)
-        names = [f"n{number}.test" for number in range(5)]
-        assert await asyncio.gather(*map(scene.addresses, names)) == [["192.0.2.1"]] * 5
-        with pytest.raises(BlockingIOError):
-            scene.silent.recv(512)
-
-    play({"*": Name(("A 192.0.2.1",))}, story, dead_servers=1)
-
-
 def test_servfail_of_one_server_is_made_good_by_the_next() -> None:
-    """Two servers, the first of which is ill."""
+    """Both are asked first in turn."""
 
     async def run() -> None:
         async with (
@@ -282,51 +243,25 @@ def test_servfail_of_one_server_is_made_good_by_the_next() -> None:
             NameServer(find=lambda _: Name(("A 192.0.2.1",))) as well,
         ):
             lookup = NameLookup([("127.0.0.1", ill.port), ("127.0.0.1", well.port)], PATIENCE, has_ipv6=False)
-            assert (await lookup.look_up("a.test")).addresses == ("192.0.2.1",)
-            assert ill.questions("a.test") == 1
+            names = [f"n{number}.test" for number in range(20)]
+            for name in names:
+                assert (await lookup.look_up(name)).addresses == ("192.0.2.1",)
+            assert 0 < sum(map(ill.questions, names)) < 20
 
     asyncio.run(run())
 
 
-def test_look_ups_are_shared_among_name_servers() -> None:
-    """All that answer get as many."""
-
-    async def run() -> None:
-        async with (
-            NameServer(find=lambda _: Name(("A 192.0.2.1",))) as one,
-            NameServer(find=lambda _: Name(("A 192.0.2.1",))) as other,
-        ):
-            lookup = NameLookup([("127.0.0.1", one.port), ("127.0.0.1", other.port)], PATIENCE, has_ipv6=False)
-            for number in range(6):
-                await lookup.look_up(f"n{number}.test")
-            names = [f"n{number}.test" for number in range(6)]
-            assert [sum(map(server.questions, names)) for server in (one, other)] == [3, 3]
-
-    asyncio.run(run())
-
-
-def test_what_is_wrong_in_resolv_conf_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Other programs ignore it as well; here no page could be fetched."""
+def test_resolv_conf_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """One line says so; like without one, the name server of this machine is asked."""
     file = tmp_path / "resolv.conf"
-    lines = [
-        "# written by hand",
-        "nameserver",
-        "nameserver dns.example",
-        "nameserver 192.0.2.1 # the first",
-        "\tnameserver fe80::1%eth0",
-        "nameserver 192.0.2.300",
-        f"search {'x' * 64}.example corp.example",
-        "options timeout:0 rotate ndots:x",
-        "\N{LATIN SMALL LETTER E WITH ACUTE}",
-    ]
-    file.write_text("\n".join(lines), encoding="latin-1")
+    file.write_text("nameserver 192.0.2.1\noptions timeout:0\n")
     lookup = NameLookup(resolv_file=file)
-    assert lookup._resolver.nameservers == ["192.0.2.1", "fe80::1%eth0"]
-    assert [str(name) for name in lookup._resolver.search] == ["corp.example."]
+    assert lookup._resolver.nameservers == ["192.0.2.1"]
     assert lookup._resolver.timeout == 1  # with 0, each query would time out at once
-    assert not lookup._resolver.rotate
-    wrong = ["nameserver dns.example", "nameserver 192.0.2.300", f"search {'x' * 64}.example corp.example"]
-    assert caplog.messages == [f"{file}: ignored: {line!r:.100}" for line in wrong]
+    file.write_text("nameserver dns.example\n")
+    [server] = NameLookup(resolv_file=file)._resolver.nameservers
+    assert str(server) == "Do53:127.0.0.1@53"
+    assert [str(file) in message for message in caplog.messages] == [True]
 
 
 @pytest.mark.parametrize("content", [None, "", "search example.org\n"])
@@ -409,14 +344,14 @@ def test_addresses_pass_as_they_are() -> None:
     play({}, story)
 
 
-def test_a_thousand_names_at_once() -> None:
+def test_many_names_at_once() -> None:
     """Many in flight, but no more than there are places for."""
-    names = [f"n{number}.test" for number in range(1000)]
+    names = [f"n{number}.test" for number in range(250)]
 
     async def story(scene: Scene) -> None:
-        assert await asyncio.gather(*map(scene.addresses, names)) == [["192.0.2.1"]] * 1000
+        assert await asyncio.gather(*map(scene.addresses, names)) == [["192.0.2.1"]] * 250
         assert 10 < scene.lookup.most_open <= MAX_IN_FLIGHT
-        assert scene.stat("dns/lookups") == 1000
+        assert scene.stat("dns/lookups") == 250
         assert scene.resolver.in_flight == 0
 
     play({"*": Name(("A 192.0.2.1",), delay=0.05)}, story)
