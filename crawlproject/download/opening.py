@@ -12,7 +12,7 @@ import aiohappyeyeballs
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
-from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head, read_lines
+from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError
 from crawlproject.download.request_head import connect_head
 
@@ -192,7 +192,6 @@ def _of_proxy(error: Exception) -> ProxyError:
 
 
 def _refusal(head: Head) -> DownloadFailedError:
-    _, reason, _ = read_lines(head)
-    error = DownloadFailedError(f"the proxy answered CONNECT by {head.status} {reason:.100}")
+    error = DownloadFailedError(f"the proxy answered CONNECT by {head.status} {head.reason:.100}")
     error.__cause__ = ProxyError(str(error)) if head.status < SERVER_ERROR else None
     return error

@@ -16,7 +16,7 @@ from scrapy.responsetypes import responsetypes
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import DownloadCancelledError, DownloadFailedError, DownloadTimeoutError, ResponseDataLossError
-from crawlproject.download.answer_repair import MAX_CONTENT_TYPE, read_lines
+from crawlproject.download.answer_repair import MAX_CONTENT_TYPE
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
 from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import headers_of, request_bytes
@@ -108,12 +108,10 @@ class Transfer:
         self._max_size: int = meta.get("download_maxsize", limits.max_size) or 0
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size) or 0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._headers: Headers  # from the head on
-        self._status = 0
-        self._protocol = "HTTP/1.1"
+        self._head: Head  # once it has arrived
+        self._headers: Headers
         self._body = BytesIO()  # it does not copy its content
         self._size = 0
-        self._length: int | None = None
         self._is_unwanted = False  # the rest of the body
         self._stop: StopDownload | None = None
         self._flags: list[str] = []
@@ -144,13 +142,12 @@ class Transfer:
         return request_bytes(self.sent)
 
     def head(self, head: Head) -> bool:
-        self._protocol, reason, headers = read_lines(head)
-        self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
+        self._head, self._headers = head, _as_headers(head.headers)
         timing, sent = self.timing, self.sent
         sent.request.meta["download_latency"] = CLOCK() - timing.started
         assert self._connection is not None
         asked, tls = partial(headers_of, sent), self._connection.noted(timing)
-        timing.exchange = Exchange(sent.to.target, asked, reason, tuple(headers), tls)
+        timing.exchange = Exchange(sent.to.target, asked, head.reason, tuple(head.headers), tls)
         stated = dict.get(self._headers, b"Content-Length")
         expected = int(stated[-1]) if stated else None
         if expected and not self._may_be_so_large(expected, "Expected to receive"):
@@ -210,13 +207,13 @@ class Transfer:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(
             url,
-            self._status,
+            self._head.status,
             None,
             body,
             flags=self._flags,
             certificate=certificate,
             ip_address=address,
-            protocol=self._protocol,
+            protocol=self._head.protocol,
         )
         response.headers = headers  # the constructor would copy them
         if self._stop is not None:
@@ -235,7 +232,8 @@ class Transfer:
         if stop is None:
             return True
         self._stop, self._is_unwanted = stop, True
-        if self._length is not None and self._length <= MAX_DRAINED:
+        length = self._head.length
+        if length is not None and length <= MAX_DRAINED:
             return True  # cheaper than a new connection
         if self._connection is not None:
             self._connection.left()
