@@ -1,10 +1,11 @@
-"""Requests over a connection, without a crawl."""
+"""Requests over a connection, without a crawl; tests in an event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any
 
 from scrapy import Request
@@ -15,6 +16,16 @@ from crawlproject.download.connection import Connection
 from crawlproject.download.request_head import Proxy, Sent, destination
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Limits, Transfer
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test in an event loop of its own, for at most a minute."""
+
+    @wraps(test)
+    def run(**kwargs: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**kwargs), 60))
+
+    return run
 
 
 async def resolved(host: str) -> tuple[str, ...]:

@@ -8,9 +8,6 @@ import itertools
 import ssl
 import time
 import tracemalloc
-from collections.abc import Callable, Coroutine
-from functools import wraps
-from typing import Any
 
 import pytest
 from scrapy import Request
@@ -25,16 +22,8 @@ from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from crawlproject.middlewares.large_pages import LargePageMiddleware
-from tests.download.direct_fetch import fetch_directly, resolved
+from tests.download.direct_fetch import fetch_directly, in_loop, resolved
 from tests.download.test_pool import GUARD, Slow
-
-
-def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def run(**kwargs: Any) -> None:
-        asyncio.run(test(**kwargs))
-
-    return run
 
 
 class Peer(asyncio.Transport):
