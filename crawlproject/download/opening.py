@@ -14,6 +14,7 @@ from crawlproject.clock import CLOCK
 from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError
+from crawlproject.download.lookup import is_address
 from crawlproject.download.request_head import connect_head
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Opening:
         except OSError as error:
             raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
         finally:
-            timing.dns_time = CLOCK() - started
+            timing.dns_time = 0.0 if is_address(first.host) else CLOCK() - started
         return [
             (
                 socket.AF_INET6 if ":" in address else socket.AF_INET,
