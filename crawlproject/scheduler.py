@@ -465,7 +465,7 @@ class FrontierScheduler(BaseScheduler):
     def _close_connections(self) -> None:
         closed = self._dispatcher.take_closed()
         for session in closed:
-            self._session_closed.tell(server_key=session.server.key)
+            self._session_closed.send(server_key=session.server.key)
 
     def _take_dropped(self) -> None:
         """Pass on what the frontier dropped: requests will fail and call their errback; links are only counted.

@@ -21,7 +21,6 @@ EXCEPTIONS = {
     "discovery/trap_guard.py server.guard": "of the trap guard",
     "download/body_budget.py each": "a traceback refers to bodies",
     "download/body_budget.py end": "weakref.finalize has no argument for it",
-    "download/lookup.py self._resolver": "dnspython's; the order of name servers changes",
     "download/rendering/browser.py config": "scrapy-playwright reads settings only",
     "download/transfer.py response": "made there, by the class for its media type; its constructor would copy headers",
     "download/transfer.py self._stop": "Scrapy's StopDownload, as Scrapy's handlers complete it",

@@ -186,38 +186,27 @@ class GuardedSockets:
         self.local = local
         self._guard = guard
         self._has_room = has_room
-        self._to_proxy = False
-        self._refusal: Refusal | None = None
-        self._full = ""
-        self._tried = 0  # addresses not refused
+        self.expect(to_proxy=False)
 
     def expect(self, *, to_proxy: bool) -> None:
         """Called before each request. ``to_proxy``: it goes to the user's proxy, whose address is not checked."""
         self._to_proxy = to_proxy
-        self._refusal = None
-        self._full = ""
-        self._tried = 0
-
-    @property
-    def refusal(self) -> Refusal | None:
-        """The reason why the connection of this request was not opened; None if an address was tried."""
-        return self._refusal if not self._tried else None
-
-    @property
-    def full(self) -> str:
-        """The address for whose room the connection of this request has to wait; "" if an address was tried."""
-        return self._full if not self._tried else ""
+        self._has_tried = False
+        #: The reason why no connection was opened, and the address for whose room it has to wait; forgotten when
+        #: another address was tried.
+        self.refusal: Refusal | None = None
+        self.full = ""
 
     def __call__(self, address_info: Any) -> socket.socket:
         """Create the socket for an entry of ``getaddrinfo``; raises PermissionError if its address is refused."""
         family, kind, protocol, _, address = address_info
         refusal = None if self._to_proxy else self._guard.refusal(address[0])
         if refusal is not None:
-            self._refusal = refusal
+            self.refusal = None if self._has_tried else refusal
             raise PermissionError(errno.EACCES, str(refusal))
         limited = "" if self._to_proxy else self._guard.limited(address[0])
         if not self._has_room(limited):
-            self._full = limited
+            self.full = "" if self._has_tried else limited
             raise PermissionError(errno.EACCES, f"{limited} has as many sessions as it may have")
-        self._tried += 1
+        self._has_tried, self.refusal, self.full = True, None, ""
         return socket.socket(family, kind, protocol)

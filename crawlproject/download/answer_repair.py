@@ -1,6 +1,6 @@
 """Reads HTTP/1 responses, malformed ones as well, as browsers and curl do; other parsers reject many of these.
 
-Each head is rewritten so that it conforms to RFC 9112, with exactly one statement of the body's length.  What is still
+The headers of each are corrected as RFC 9112 says, with at most one statement of the body's length.  What is still
 rejected, and why: docs/how-it-works.md, "Answers that are not HTTP".
 """
 
@@ -35,15 +35,8 @@ _END = re.compile(rb"\r?\n\r?\n")
 _empty_lines = re.compile(rb"[\r\n]++").match
 _chunk_size = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL).fullmatch
 _LENGTH = re.compile(rb"0*\d{1,18}")
-_connection = re.compile(rb"\r\nconnection:([^\r\n]*)", re.IGNORECASE).findall
-_NO_TOKENS: frozenset[bytes] = frozenset()
 _NO_BODY = frozenset((204, 304))
-
-# A head that needs no repair: at most one header states where the body ends. Linear: no header can be read in two ways.
-_TEXT = rb"(?![ \t\r\n])[^\r\n\0]++(?<![ \t])"
-_OTHERS = rb"(?:\r\n(?!(?i:content-length|transfer-encoding)[: \t])[!#$%&'*+.^_`|~0-9A-Za-z-]++: ?+" + _TEXT + rb")*"
-_END_OF_BODY = rb"(?:\r\n(?:(?i:content-length): ?+(\d{1,18})|(?i:transfer-encoding): ?+(chunked)))"
-_clean = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) " + _TEXT + _OTHERS + rb"(?:" + _END_OF_BODY + _OTHERS + rb")?").fullmatch
+_STATE_THE_END = (b"content-length", b"transfer-encoding")
 
 
 class BrokenAnswerError(ValueError):
@@ -59,10 +52,13 @@ class BrokenBodyError(ValueError):
 
 
 class Head(NamedTuple):
-    """A rewritten head."""
+    """A corrected head."""
 
-    raw: bytes
+    #: ``HTTP/1.1`` or ``HTTP/1.0``.
+    protocol: str
     status: int
+    reason: str
+    headers: list[tuple[bytes, bytes]]
     #: Bytes of the body; None if it is chunked or ends with the connection.
     length: int | None
     chunked: bool
@@ -72,11 +68,8 @@ class Head(NamedTuple):
     @property
     def closes(self) -> bool:
         """Whether the connection ends with this response, by RFC 9112 section 9.3."""
-        words = _connection(self.raw)
-        tokens = {token.strip().lower() for word in words for token in word.split(b",")} if words else _NO_TOKENS
-        if self.raw[5:8] == b"1.0":
-            return b"keep-alive" not in tokens
-        return b"close" in tokens
+        tokens = _values(self.headers, b"connection")
+        return b"keep-alive" not in tokens if self.protocol == "HTTP/1.0" else b"close" in tokens
 
 
 class AnswerReader:
@@ -86,7 +79,7 @@ class AnswerReader:
         self._no_body = no_body
         self._head = bytearray()
         self._searched = 0
-        self._body: _Sized | _Chunked | _UntilClose | None = None
+        self._body: _Plain | _Chunked | None = None
         self._interim = self._interim_size = 0  # number and bytes of interim responses
         #: The head of the response, once it has arrived.
         self.head: Head | None = None
@@ -106,7 +99,7 @@ class AnswerReader:
     @property
     def ends_with_connection(self) -> bool:
         """Whether the response is complete if the connection ends now."""
-        return isinstance(self._body, _UntilClose)
+        return isinstance(self._body, _Plain) and self._body.left is None
 
     def feed(self, data: bytes) -> bytes:
         """Returns the part of the body in ``data``, without that in ``unread``. O(len(data)).
@@ -136,7 +129,7 @@ class AnswerReader:
                 self._body = self._body_of(head)
             else:
                 self._interim += 1
-                self._interim_size += len(head.raw)
+                self._interim_size += end - start
                 if self._interim > MAX_INTERIM or self._interim_size > MAX_HEAD:
                     raise BrokenAnswerError(f"more than {MAX_INTERIM} interim responses, or {MAX_HEAD} bytes of them")
         rest, self._head = bytes(memoryview(self._head)[position:]), bytearray()
@@ -159,39 +152,29 @@ class AnswerReader:
         self._searched = 0
         return start, end.start(), end.end()
 
-    def _body_of(self, head: Head) -> _Sized | _Chunked | _UntilClose:
+    def _body_of(self, head: Head) -> _Plain | _Chunked:
         if self._no_body or head.status in _NO_BODY:
-            return _Sized(0)
-        if head.chunked:
-            return _Chunked()
-        return _UntilClose() if head.length is None else _Sized(head.length)
+            return _Plain(0)
+        return _Chunked() if head.chunked else _Plain(head.length)
 
 
-class _Sized:
-    """A body of ``length`` bytes."""
+class _Plain:
+    """A body with ``left`` bytes to come; None: it ends with the connection."""
 
-    def __init__(self, length: int) -> None:
-        self._left = length
+    def __init__(self, left: int | None) -> None:
+        self.left = left
 
     @property
     def complete(self) -> bool:
-        return not self._left
+        return self.left == 0
 
     def feed(self, data: bytes) -> tuple[bytes, bool]:
         """The part of ``data`` that belongs to the body, and whether there is more."""
-        body = data if len(data) <= self._left else data[: self._left]
-        self._left -= len(body)
+        if self.left is None:
+            return data, False
+        body = data if len(data) <= self.left else data[: self.left]
+        self.left -= len(body)
         return body, len(data) > len(body)
-
-
-class _UntilClose:
-    """A body that ends with the connection."""
-
-    complete = False
-
-    def feed(self, data: bytes) -> tuple[bytes, bool]:
-        """All of ``data`` belongs to the body."""
-        return data, False
 
 
 class _Chunked:
@@ -249,14 +232,7 @@ class _Chunked:
 
 
 def read_head(raw: bytes) -> Head:
-    """Parses the head ``raw`` (without its empty line) and rewrites it if needed. O(len(raw)): 5-20 us.
-
-    Raises BrokenAnswerError.
-    """
-    clean = _clean(raw)
-    if clean is not None and int(clean[1]) not in _NO_BODY and raw.count(b"\n") <= MAX_HEADERS:
-        length = None if clean[2] is None else int(clean[2])
-        return Head(raw + b"\r\n\r\n", int(clean[1]), length, clean[3] is not None, False)
+    """Parses the head ``raw`` (without its empty line). O(len(raw)): 10-20 us. Raises BrokenAnswerError."""
     status_line, *lines = raw.split(b"\n")
     status = _STATUS_LINE.fullmatch(status_line.rstrip(b"\r"))
     if status is None:
@@ -264,31 +240,23 @@ def read_head(raw: bytes) -> Head:
     if len(lines) > MAX_HEADERS:
         raise BrokenAnswerError(f"more than {MAX_HEADERS} header lines")
     headers = _read_headers(lines)
-    lengths, codings = _taken(headers, b"content-length"), _taken(headers, b"transfer-encoding")
+    lengths, codings = (_values(headers, name) for name in _STATE_THE_END)
     code, chunked = int(status[3]), codings[-1:] == [b"chunked"]
-    length = None
-    if chunked:
-        headers.append((b"Transfer-Encoding", b"chunked"))
-    elif all(coding in (b"", b"identity") for coding in codings) and code not in _NO_BODY and code >= 200:
+    length, end = None, (b"Transfer-Encoding", b"chunked") if chunked else None
+    if not chunked and all(coding in (b"", b"identity") for coding in codings) and code not in _NO_BODY and code >= 200:
         length = _length(lengths)
-        if length is not None:
-            headers.append((b"Content-Length", b"%d" % length))
-    version = b"HTTP/1.0" if (int(status[1]), int(status[2] or 1)) < (1, 1) else b"HTTP/1.1"
-    written = [b"%s %d %s" % (version, code, _one_line(status[4])), *(b": ".join(header) for header in headers)]
-    contradicts = bool(lengths and codings)
-    return Head(b"\r\n".join((*written, b"", b"")), code, length, chunked, contradicts)
-
-
-def read_lines(head: Head) -> tuple[str, str, list[tuple[bytes, bytes]]]:
-    """Protocol (``HTTP/1.1``), reason, and names and values of the headers of a rewritten head. O(length): 3 us."""
-    status_line, _, lines = head.raw[:-4].partition(b"\r\n")
-    headers = [
-        (name, value.strip(b" \t")) for name, _, value in [line.partition(b":") for line in lines.split(b"\r\n")]
-    ]
-    return (
-        status_line[:8].decode("ascii"),
-        status_line[13:].decode("utf-8", "surrogateescape"),
-        headers if lines else [],
+        end = None if length is None else (b"Content-Length", b"%d" % length)
+    if [*lengths, *codings] != ([] if end is None else [end[1]]):
+        headers = [header for header in headers if header[0].lower() not in _STATE_THE_END]
+        headers += [] if end is None else [end]
+    return Head(
+        "HTTP/1.0" if (int(status[1]), int(status[2] or 1)) < (1, 1) else "HTTP/1.1",
+        code,
+        _one_line(status[4]).decode("utf-8", "surrogateescape"),
+        headers,
+        length,
+        chunked,
+        contradicts=bool(lengths and codings),
     )
 
 
@@ -312,14 +280,11 @@ def _one_line(value: bytes) -> bytes:
     return value.strip(b" \t\r").replace(b"\r", b" ").replace(b"\0", b" ")
 
 
-def _taken(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
-    """Removes ``name`` from ``headers`` and returns its values, lower case, split at commas."""
-    found = [
+def _values(headers: list[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    """The values of all headers ``name``, lower case, split at commas."""
+    return [
         value.strip(b" \t").lower() for key, values in headers if key.lower() == name for value in values.split(b",")
     ]
-    if found:
-        headers[:] = [header for header in headers if header[0].lower() != name]
-    return found
 
 
 def _length(values: list[bytes]) -> int | None:

@@ -45,50 +45,38 @@ MIN_PROGRESS = 80_000
 MIN_WATCHED = 1 << 16
 
 
-_size_of = attrgetter("size")
-
-
 class Share:
-    """The part of the budget used by one body (bytes); ``give_up`` aborts its download.
+    """The part of the budget used by one body (bytes).
 
     ``awaited``: a callback may be waiting for this body while it holds another one.
     """
 
-    def __init__(self, budget: BodyBudget, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> None:
+    def __init__(self, budget: BodyBudget, *, awaited: bool) -> None:
         self._budget = budget
-        self.give_up = give_up
         self.awaited = awaited
         self.size = 0
-        self.finished = False
-        self.finished_at = 0.0  # on CLOCK
+        self.finished_at: float | None = None  # on CLOCK; from then on a response holds it
         self.turn: asyncio.Future[None] | None = None
+        self.give_up: Callable[[], None] | None = None  # aborts its download
 
     def grow(self, size: int) -> bool:
-        """Add ``size`` bytes; False: call ``BodyBudget.wait`` before reading more. O(1)."""
+        """Add ``size`` bytes; False: call ``wait`` before reading more. O(1)."""
         self.size += size
         self._budget.total += size
         return self._budget.total <= self._budget.limit
 
-    def begin(self, give_up: Callable[[], None]) -> None:
-        """Reading begins; ``give_up`` aborts it."""
+    def reads(self, give_up: Callable[[], None] | None) -> None:
+        """Reading begins, and ``give_up`` aborts it; None: it has ended."""
         self.give_up = give_up
-
-    def let_go(self) -> None:
-        """Reading has ended, or will not be aborted any more."""
-        self.give_up = None
 
     async def wait(self) -> None:
         """Return when it may grow: see ``BodyBudget.wait``."""
         await self._budget.wait(self)
 
-    def close(self) -> None:
-        """Release the share. O(waiting)."""
-        self._budget.forget(self)
-
     def end(self) -> None:
-        """Reading has ended: release the share unless a response still holds it. O(waiting)."""
-        if not self.finished:
-            self.close()
+        """Reading has ended: release the share unless a response holds it. O(waiting)."""
+        if self.finished_at is None:
+            self._budget.forget(self)
 
 
 class BodyBudget:
@@ -97,22 +85,19 @@ class BodyBudget:
     Even the leader waits while finished bodies are held, because they are about to be released, unless none is released
     for ``GRACE`` seconds.  An ``awaited`` body waits only for other awaited bodies: the rest may be held by the
     callback that waits for it.  Therefore the total stays below ``limit`` plus two bodies, whatever servers send, and
-    there is always progress.  ``paused`` is called for each wait, ``given_up`` for each aborted body.  ``unfinished``
-    returns the requests whose callbacks have not ended.  Stats: ``downloader/bodies_paused``,
-    ``downloader/bodies_given_up``.
+    there is always progress.  ``unfinished`` returns the requests whose callbacks have not ended.
+    Stats: ``downloader/bodies_paused`` (waits), ``downloader/bodies_given_up``.
     """
 
     def __init__(
         self,
         limit: int,
-        paused: Callable[[], None],
-        given_up: Callable[[], None],
+        count: Callable[[str], None],
         unfinished: Callable[[], AbstractSet[Request]],
     ) -> None:
         self.limit = limit
         self.total = 0
-        self._paused = paused
-        self._given_up = given_up
+        self._count = count
         self._unfinished = unfinished
         self._shares: set[Share] = set()  # of bodies being read, and of finished ones
         self._with_turn: set[Share] = set()  # whose ``turn`` is set
@@ -125,19 +110,14 @@ class BodyBudget:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """By the settings."""
-        count = stats_of(crawler).inc_value
-        budget = cls(
-            NetworkOptions.of(crawler).max_active_size,
-            lambda: count("downloader/bodies_paused"),
-            lambda: count("downloader/bodies_given_up"),
-            partial(unfinished_requests, crawler),
-        )
+        limit = NetworkOptions.of(crawler).max_active_size
+        budget = cls(limit, stats_of(crawler).inc_value, partial(unfinished_requests, crawler))
         crawler.signals.connect(budget.callback_raised, signals.spider_error)
         return budget
 
-    def share(self, give_up: Callable[[], None] | None = None, *, awaited: bool = False) -> Share:
+    def share(self, *, awaited: bool = False) -> Share:
         """A share for a body that is about to be read."""
-        share = Share(self, give_up, awaited=awaited)
+        share = Share(self, awaited=awaited)
         self._shares.add(share)
         return share
 
@@ -148,7 +128,7 @@ class BodyBudget:
         self._forget_kept()
         if self.total <= self.limit:
             return
-        self._paused()
+        self._count("downloader/bodies_paused")
         loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = loop.call_later(GRACE, self._look)
@@ -166,14 +146,12 @@ class BodyBudget:
     def hold(self, response: Response, share: Share) -> None:
         """The body is complete: it counts until ``response`` is released."""
         if share.size < MIN_WATCHED:
-            share.close()
+            self.forget(share)
             return
-        share.finished = True
         share.finished_at = CLOCK()
-        share.give_up = None
         if self._leader is share:
             self._leader = None
-        end = finalize(response, share.close)
+        end = finalize(response, self.forget, share)
         end.atexit = False
         self._held[response] = share, end
         self._wake()
@@ -181,7 +159,12 @@ class BodyBudget:
     @contextmanager
     def resumed(self, response: Response) -> Iterator[Share]:
         """The share of a finished body that is being replaced by another; closed unless ``hold`` is called for that."""
-        share = self._resume(response)
+        share, end = self._held.pop(response, (None, None))
+        if share is None or end is None:
+            share = self.share()
+        else:
+            end.detach()
+            share.finished_at = None
         try:
             yield share
         finally:
@@ -221,26 +204,18 @@ class BodyBudget:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _resume(self, response: Response) -> Share:
-        share, end = self._held.pop(response, (None, None))
-        if share is None or end is None:
-            return self.share()
-        end.detach()
-        share.finished = False
-        return share
-
     def _forget_kept(self) -> None:
         """Stop counting responses that only the spider still uses: it may never release them."""
         unfinished, before = self._unfinished(), CLOCK() - GRACE
         for response, (share, end) in list(self._held.items()):
-            if share.finished_at <= before and response.request not in unfinished:
+            if share.finished_at is not None and share.finished_at <= before and response.request not in unfinished:
                 del self._held[response]
                 end.detach()
-                share.close()
+                self.forget(share)
 
     def _leading(self, shares: Iterable[Share]) -> list[Share]:
         """Those of ``shares`` that need not wait for the release of finished bodies. O(bodies)."""
-        held = {share.awaited for share in self._shares if share.finished}
+        held = {share.awaited for share in self._shares if share.finished_at is not None}
         return [share for share in shares if True not in held and (share.awaited or not held)]
 
     def _lead(self, leader: Share | None) -> None:
@@ -249,7 +224,9 @@ class BodyBudget:
         self._leader_size = None
 
     def _waiting(self) -> list[Share]:
-        return [share for share in self._with_turn if share in self._shares]
+        """Shares that wait, the largest first."""
+        waiting = (share for share in self._with_turn if share in self._shares)
+        return sorted(waiting, key=attrgetter("size"), reverse=True)
 
     def _wake(self) -> None:
         """Resume the bodies that may be read. O(waiting): called for each page."""
@@ -259,27 +236,27 @@ class BodyBudget:
                 _go_on(share)
         else:
             if self._leader is None:
-                self._lead(max(self._leading(self._waiting()), key=_size_of, default=None))
+                self._lead(next(iter(self._leading(self._waiting())), None))
             _go_on(self._leader)
 
     def _look(self) -> None:
         """Called every ``GRACE`` seconds while bodies wait: choose a leader, or abort one without progress."""
         self._timer = None
-        waiting = max(self._waiting(), key=_size_of, default=None)
-        if waiting is None:
+        waiting = self._waiting()
+        if not waiting:
             return
         self._timer = asyncio.get_running_loop().call_later(GRACE, self._look)
         self._forget_kept()
         leader = self._leader
         if leader is None:
             if not self._shrank:
-                self._lead(waiting)
+                self._lead(waiting[0])
         elif (
             leader.give_up is not None
             and self._leader_size is not None
             and leader.size - self._leader_size < MIN_PROGRESS
         ):
-            self._given_up()
+            self._count("downloader/bodies_given_up")
             leader.give_up()
         else:
             self._leader_size = leader.size

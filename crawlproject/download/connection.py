@@ -42,51 +42,27 @@ class Connection:
         self.local_address = local_address
         self.left = on_left
         self._on_lost = on_lost
-        self.turn = asyncio.Lock()  # one request at a time
-        self.requests = 0  # on the current socket
-        self.transport: asyncio.Transport | None = None  # from the head of its first answer on
-        self.has_place = False
-        self.is_kept = False  # by a session
-        self.is_aborted = False
-        self.users = 0  # requests in progress or waiting for their turn
-        self.unused = asyncio.Event()
-        self.unused.set()
         self._opening = opening
-        self._protocol: DirectProtocol | None = None
-        self._via: Proxy | None = None  # of the current socket
-        self._connecting: asyncio.Task[Any] | None = None  # that opens the socket, and is cancelled by ``abort``
-        #: The IP address of the server, or of the proxy, and the TLS session, if any; of the current socket.
-        self.address: Any = None
+        # For the pool:
+        self.turn = asyncio.Lock()  # one request at a time
+        self.users = 0  # requests in progress or waiting for their turn
+        self.unused = asyncio.Event()  # set by the last of them
+        self.has_place = False  # it is one of those that may be open
+        self.is_kept = False  # by a session
+        self.is_aborted = False  # its session was abandoned
+        # Of the current socket:
+        self.requests = 0
+        self.transport: asyncio.Transport | None = None  # from the head of its first answer on
+        self.address: Any = None  # IP address of the server, or of the proxy
         self.ssl_object: Any = None
-
-    def begin_use(self, *, keep: bool) -> None:
-        """A request begins to wait for its turn; ``keep``: of a session."""
-        self.is_kept = self.is_kept or keep
-        self.users += 1
-        self.unused.clear()
-
-    def end_use(self) -> bool:
-        """A request is over; returns whether it was the last one."""
-        self.users -= 1
-        if not self.users:
-            self.unused.set()
-        return not self.users
-
-    def leave(self) -> None:
-        """The session has ended."""
-        self.is_kept = False
-
-    def give_place(self) -> None:
-        """It is one of those that may be open."""
-        self.has_place = True
-
-    def take_place(self) -> bool:
-        """It is no longer one of them; returns whether it was."""
-        had, self.has_place = self.has_place, False
-        return had
+        self._protocol: DirectProtocol | None = None
+        self._via: Proxy | None = None
+        self._connecting: asyncio.Task[Any] | None = None  # that opens the socket, and is cancelled by ``abort``
 
     async def fetch(self, transfer: Transfer, timeout: float, may_send: Callable[[], bool] = lambda: True) -> None:
         """Send the request of ``transfer`` and return when it is done, or raise what ended it.
+
+        If data, or the end, has arrived since the last answer, another socket is opened.
 
         The connection is aborted if ``may_send`` is False before it is opened, or as the last act before the request
         is written: the process may have been stopped for long in the meantime.
@@ -94,7 +70,7 @@ class Connection:
         request, timing = transfer.request_bytes(), transfer.timing
         ends_at = asyncio.get_running_loop().time() + timeout
         protocol = self._protocol
-        if protocol is not None and self._via != transfer.sent.via:
+        if protocol is not None and (self._via != transfer.sent.via or (self.transport and protocol.is_readable())):
             self.transport = None  # the session continues
             protocol.abort()
             protocol = None
@@ -107,7 +83,7 @@ class Connection:
         timing.sent = CLOCK()
         try:
             self._abort_unless(may_send())
-            protocol.ask(request, transfer, no_body=transfer.has_no_body)
+            protocol.ask(request, transfer)
             await transfer.done
         except (asyncio.CancelledError, ConnectionAbortedError):
             transfer.cancel()
@@ -121,11 +97,10 @@ class Connection:
 
     async def _open(self, transfer: Transfer) -> DirectProtocol:
         protocol = DirectProtocol(asyncio.get_running_loop(), self._opening.on_unsolicited)
-        sent, task = transfer.sent, asyncio.current_task()
-        self._connecting = task
+        self._connecting = task = asyncio.current_task()
         assert task is not None
         try:
-            await self._opening.open(protocol, sent.to, sent.via, self.sockets, transfer.timing)
+            await self._opening.open(protocol, transfer.sent, self.sockets, transfer.timing)
         except asyncio.CancelledError:
             if self.is_aborted and not task.uncancel():
                 raise ConnectionAbortedError("the connection was aborted") from None
@@ -136,7 +111,7 @@ class Connection:
             protocol.abort()
             raise ConnectionAbortedError("the connection was aborted")
         assert protocol.transport is not None
-        self._protocol, self._via = protocol, sent.via
+        self._protocol, self._via = protocol, transfer.sent.via
         self.address = peer_of(protocol.transport)
         self.ssl_object = protocol.transport.get_extra_info("ssl_object")
         return protocol
@@ -159,12 +134,6 @@ class Connection:
         if transport is self.transport:
             self._on_lost(self)
 
-    async def check(self) -> None:
-        """Close the socket if data arrived on it since the last response; the next request opens another one."""
-        if self.transport is not None and self._protocol is not None and self._protocol.is_readable():
-            self.transport = None  # the session continues
-            await self._protocol.close_readable()
-
     @property
     def is_over(self) -> bool:
         """Whether its socket has been closed, and no other is being opened: there is nothing left to close."""
@@ -172,8 +141,7 @@ class Connection:
 
     def abort(self) -> None:
         """The session was abandoned: close the socket; requests in progress fail, further ones, too."""
-        self.leave()
-        self.is_aborted = True
+        self.is_kept, self.is_aborted = False, True
         self.transport = None  # nothing is learned from this
         self._close_now()
 

@@ -1,6 +1,6 @@
 """The client's side of a connection: one request at a time, each answered by one future.
 
-It sends the bytes of a request and hands what arrives to an ``Answer``, which decides by itself: no coroutine runs
+It sends the bytes of a request and hands what arrives to a ``Transfer``, which decides by itself: no coroutine runs
 between the request and the end of its answer.  A general client, such as aiohttp's, builds a request, a response, a
 stream, timers and tasks for each page, and its parser rejects what ``answer_repair`` reads.
 """
@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import select
-import socket
 import ssl
-from contextlib import suppress
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
 
 from crawlproject.compat import DownloadFailedError
@@ -24,33 +22,13 @@ from crawlproject.download.endings import BrokenOffError, ServerDisconnectedErro
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlproject.download.answer_repair import Head
+    from crawlproject.download.transfer import Transfer
 
 #: Maximum bytes that a server may send before the first request.
 MAX_EARLY = 1 << 18
 
 #: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
 TURN = 0.01
-
-
-class Answer(Protocol):
-    """Receives an answer; ``head`` and ``body`` return False to have no more of it."""
-
-    def head(self, head: Head) -> bool:
-        """The head has arrived."""
-
-    def body(self, data: bytes) -> bool:
-        """The next bytes of the body have arrived."""
-
-    def end(self) -> None:
-        """The answer is complete."""
-
-    def broken(self, error: Exception) -> None:
-        """The connection ended, or became unreadable, before the answer did."""
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether it has stopped reading, and will continue by itself."""
 
 
 class DirectProtocol(asyncio.Protocol):
@@ -66,7 +44,7 @@ class DirectProtocol(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
         self._on_unsolicited = on_unsolicited
-        self._answer: Answer | None = None
+        self._answer: Transfer | None = None
         self._reader: AnswerReader | None = None
         self._early = bytearray()
         self._unread = b""
@@ -83,13 +61,13 @@ class DirectProtocol(asyncio.Protocol):
         """Whether another request may be sent."""
         return self.transport is not None and not self.transport.is_closing()
 
-    def ask(self, request: bytes, answer: Answer, *, no_body: bool) -> None:
-        """Send ``request``; ``answer`` receives what comes."""
+    def ask(self, request: bytes, answer: Transfer) -> None:
+        """Send ``request``; ``answer`` receives what comes: its ``head`` and ``body`` return False to have no more."""
         assert self.transport is not None
         if self.closed.done():
             answer.broken(ServerDisconnectedError())
             return
-        self._reader, self._answer = AnswerReader(no_body=no_body), answer
+        self._reader, self._answer = AnswerReader(no_body=answer.has_no_body), answer
         self.transport.write(request)
         if self._early:
             early, self._early = bytes(self._early), bytearray()
@@ -168,7 +146,7 @@ class DirectProtocol(asyncio.Protocol):
         unread, self._unread = self._unread, b""
         return unread
 
-    def _end(self, answer: Answer, reader: AnswerReader) -> None:
+    def _end(self, answer: Transfer, reader: AnswerReader) -> None:
         """The answer is complete."""
         self._answer, head = None, reader.head
         if reader.surplus or (head is not None and (head.contradicts or head.closes)):
@@ -225,19 +203,6 @@ class DirectProtocol(asyncio.Protocol):
         poll = select.poll()
         poll.register(sock.fileno(), select.POLLIN)
         return bool(poll.poll(0))
-
-    async def close_readable(self) -> None:
-        """Close the connection, for which ``is_readable`` is true; data is counted, but not TLS's close message."""
-        assert self.transport is not None
-        if self.transport.get_extra_info("ssl_object") is None:
-            number = self.transport.get_extra_info("socket").fileno()
-            with socket.socket(fileno=socket.dup(number)) as same, suppress(OSError):
-                if same.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
-                    self._on_unsolicited()
-        else:
-            for _ in range(2):  # the loop reads, decrypts and calls ``data_received`` if there is data
-                await asyncio.sleep(0)
-        self.abort()
 
 
 def _is_end(error: Exception | None) -> bool:

@@ -25,13 +25,11 @@ from crawlproject.compat import (
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.download.address_guard import AddressGuard, AddressRefused
 from crawlproject.download.body_budget import BodyBudget
-from crawlproject.download.newcomers import NewcomerNames, looks_up_names
-from crawlproject.download.open_files import affordable_sessions
 from crawlproject.download.opening import Opening
-from crawlproject.download.outages import Outages
-from crawlproject.download.patience import Patience, Watch
-from crawlproject.download.pool import ConnectionPool, Courtesy, RestBeganError, SessionAbandoned
-from crawlproject.download.prefetch import DnsPrefetch
+from crawlproject.download.outages import Outages, affordable_sessions
+from crawlproject.download.patience import Patience
+from crawlproject.download.pool import ConnectionPool, Courtesy, RestBeganError, SessionAbandoned, Use
+from crawlproject.download.prefetch import DnsPrefetch, NewcomerNames, looks_up_names
 from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import Sent, destination, proxy_of
 from crawlproject.download.resolver import CachingResolver
@@ -40,7 +38,7 @@ from crawlproject.download.transfer import BodySignals, Limits, Transfer
 from crawlproject.engine import Crawl, is_closing, stats_of
 from crawlproject.options.network import NetworkOptions
 from crawlproject.options.scheduling import FrontierOptions
-from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, SHARE, TIMING
+from crawlproject.requests.meta import FOR_PAGE, LAST_OF_SESSION, TIMING
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ if TYPE_CHECKING:
 
     from crawlproject.crawl_frontier import CrawlFrontier
     from crawlproject.download.connection import Connection
-    from crawlproject.download.pool import Use
-    from crawlproject.download.request_head import Proxy
 
 logger = logging.getLogger(__name__)
 
@@ -135,26 +131,12 @@ class FrontierDownloadHandler(HttpHandler):
             )
         return possible
 
-    def _give_way(self, key: str) -> None:
-        if self._outages is not None:
-            self._outages.failed(key)
-        self._pool.abort(key)
-
-    def _watch(self, request: Request, key: str) -> Watch | None:
-        """A watch over a request whose end is awaited by a session: for a page of the frontier, or robots.txt."""
-        if self._patience is None or self._patience.is_known(key):
-            return None
-        return Watch(self._patience, key) if self._is_sent_again(request) else None
-
     def _sessions_limited(self, limit: int) -> None:
         affordable_sessions(limit)
         self._pool.allow(limit + self._max_parked)
 
     def _load(self) -> dict[str, int]:
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}
-
-    def _lost(self, server_key: str) -> None:
-        self._connection_lost.tell(server_key=server_key)
 
     def _upcoming(self, count: int, until: float) -> list[str]:
         if self._crawl is None:
@@ -163,27 +145,21 @@ class FrontierDownloadHandler(HttpHandler):
         upcoming = frontier.queue.upcoming(count, until)
         return upcoming if self._newcomers is None else [key for key in upcoming if frontier.servers[key].answered]
 
-    async def _outage_over(self, request: Request, outages: Outages) -> None:
-        """Delay a side request until an outage is over. One of a page in the browser fails: the page is rendered
-        again."""
-        if self._crawl is not None and self._crawl.is_side_request(request) and FOR_PAGE not in request.meta:
-            await outages.over(self._is_closing)
+    def _lost(self, key: str) -> None:
+        self._connection_lost.send(server_key=key)
 
-    def _polite_wait(self, request: Request) -> Callable[[], float] | None:
-        """The wait of a request that bypasses the scheduler: of media pipelines, or ``engine.download_async``."""
-        crawl = self._crawl
-        if crawl is None or crawl.handed_out(request):
-            return None
+    def _left(self, key: str) -> None:
+        """The rest of a body is not read: its connection ends, and the session with it."""
+        if self._crawl is not None:
+            self._crawl.end_session(key)
 
-        def wait() -> float:
-            longest = 0.0 if self._is_closing() else request.meta.get("download_timeout") or inf
-            try:
-                return crawl.polite_wait(request, longest)
-            except IgnoreRequest:
-                self._count("frontier/awaited_unsent")
-                raise
+    def _has_room(self, key: str, address: str) -> bool:
+        return self._crawl is None or self._crawl.has_room(key, address)
 
-        return wait
+    def _give_way(self, key: str) -> None:
+        if self._outages is not None:
+            self._outages.failed(key)
+        self._pool.abort(key)
 
     async def download_request(self, request: Request) -> Response:
         """Download ``request``; stores its ``Timing`` in ``request.meta``, also on failure.
@@ -192,82 +168,66 @@ class FrontierDownloadHandler(HttpHandler):
         it may no longer be, another one as ``CrawlFrontier.polite_wait`` says; then no ``Timing`` is stored.
         """
         self._guard.check_url(request.url)
-        if self._outages is not None and self._outages.is_on:
-            await self._outage_over(request, self._outages)
+        crawl, outages = self._crawl, self._outages
+        is_sent_again = crawl is not None and not crawl.is_side_request(request)  # a session awaits it
+        # One of a page in the browser fails during an outage, because the page is rendered again.
+        if outages is not None and outages.is_on and not is_sent_again and FOR_PAGE not in request.meta:
+            await outages.over(self._is_closing)
         timing = request.meta[TIMING] = Timing(started=CLOCK())
+        share = self._budget.share(awaited=crawl is not None and not crawl.handed_out(request))
         try:
-            via = proxy_of(request)
-            if via is not None and self._crawl is not None:
-                self._crawl.admits_all()
-            response = await self._fetch_in_turn(request, timing, via)
+            sent = Sent(request, destination(request.url), proxy_of(request), bool(request.meta.get(LAST_OF_SESSION)))
+            if sent.via is not None and crawl is not None:
+                crawl.admits_all()
+            key = server_key(request.url)
+            response = await self._fetch(Transfer(sent, timing, share, self._limits, self._body_signals), key)
         except IgnoreRequest:
             del request.meta[TIMING]
             raise
         except BaseException as error:
             timing.fail(CLOCK())
-            if self._is_outage(request, error):
+            if outages is not None and outages.explain(server_key(request.url), error) and is_sent_again:
                 del request.meta[TIMING]
                 raise SessionAbandoned(server_key(request.url)) from error
             raise
         else:
             timing.end(CLOCK())
-            if self._outages is not None and via is None:
-                self._outages.answered(server_key(request.url), str(response.ip_address))
-            self._budget.hold(response, request.meta[SHARE])
+            if outages is not None and sent.via is None:
+                outages.answered(key, str(response.ip_address))
+            self._budget.hold(response, share)
         finally:  # also after a failure, before the next request on this connection
-            share = request.meta.pop(SHARE, None)
-            if share is not None:
-                share.end()
-            if TIMING in request.meta and self._crawl is not None:
-                self._crawl.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
+            share.end()
+            if TIMING in request.meta and crawl is not None:
+                crawl.request_ended(server_key(request.url), CLOCK(), timing.fetch_time)
         return response
 
-    def _is_outage(self, request: Request, error: BaseException) -> bool:
-        """Whether an outage explains ``error``, and ``request`` is sent again."""
-        is_explained = self._outages is not None and self._outages.explain(server_key(request.url), error)
-        return is_explained and self._is_sent_again(request)
-
-    def _is_sent_again(self, request: Request) -> bool:
-        """Whether a session awaits ``request``, for a page or robots.txt: if abandoned, it is sent again."""
-        return self._crawl is not None and not self._crawl.is_side_request(request)
-
-    async def _fetch_in_turn(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
+    async def _fetch(self, transfer: Transfer, key: str) -> Response:
+        """Download over a connection of the server ``key``. Raises SessionAbandoned if that is aborted meanwhile."""
         while True:
+            has_session = self._has_session(key)
             try:
-                return await self._fetch(request, timing, via)
+                async with self._use(transfer.sent.request, key) as connection:
+                    try:
+                        response = await self._fetch_over(connection, transfer, key, has_session=has_session)
+                    except Exception as error:
+                        if connection.is_aborted:
+                            raise SessionAbandoned(key) from error
+                        raise
+                    if connection.is_aborted:
+                        raise SessionAbandoned(key)
+                    return response
             except RestBeganError:
-                request.meta.pop(SHARE).end()
+                continue
 
-    async def _fetch(self, request: Request, timing: Timing, via: Proxy | None) -> Response:
-        """Download ``request`` over its server's connection. Raises SessionAbandoned if that is aborted meanwhile."""
-        key = server_key(request.url)
-        keep = self._crawl is not None and self._crawl.has_session(key)
-        sent = Sent(request, destination(request.url), via, bool(request.meta.get(LAST_OF_SESSION)))
-        async with self._connection(request, key, keep=keep) as connection:
-            try:
-                response = await self._fetch_over(connection, sent, key, timing, keep=keep)
-            except Exception as error:
-                if connection.is_aborted:
-                    raise SessionAbandoned(key) from error
-                raise
-            if connection.is_aborted:
-                raise SessionAbandoned(key)
-            return response
-
-    async def _fetch_over(
-        self, connection: Connection, sent: Sent, key: str, timing: Timing, *, keep: bool
-    ) -> Response:
-        crawl, request = self._crawl, sent.request
+    async def _fetch_over(self, connection: Connection, transfer: Transfer, key: str, *, has_session: bool) -> Response:
+        crawl, request, timing = self._crawl, transfer.sent.request, transfer.timing
         timeout: float = request.meta.get("download_timeout") or DEFAULT_TIMEOUT
-        is_awaited = crawl is not None and not crawl.handed_out(request)
-        share = request.meta[SHARE] = self._budget.share(awaited=is_awaited)
-        await share.wait()
-        await connection.check()
+        await transfer.share.wait()
         timing.started = CLOCK()
-        transfer = Transfer(sent, timing, share, self._limits, self._body_signals)
-        watch = self._watch(request, key)
+        is_watched = self._patience is not None and crawl is not None and not crawl.is_side_request(request)
+        watch = self._patience.watch(key) if is_watched and self._patience is not None else None
         try:
-            await connection.fetch(transfer, timeout, self._may_send(request, keep=keep))
+            await connection.fetch(transfer, timeout, self._may_send(request, key, has_session=has_session))
         except TimeoutError as error:
             raise DownloadTimeoutError(f"Getting {request.url} took longer than {timeout} seconds.") from error
         except DownloadConnectionRefusedError as error:
@@ -286,33 +246,38 @@ class FrontierDownloadHandler(HttpHandler):
         certificate = None if tls is None else tls.getpeercert(binary_form=True)
         return transfer.response(address=connection.address, certificate=certificate)
 
-    def _connection(self, request: Request, key: str, *, keep: bool) -> Use:
-        """The connection of ``request`` to its server ``key``; see ``ConnectionPool.use``."""
-        wait = self._polite_wait(request)
-        local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
-        if self._crawl is None:
-            return self._pool.use(key, keep=keep, local_address=local)
-        if wait is None:
-            return self._pool.use(key, keep=keep, local_address=local, most=partial(self._crawl.room, key))
-        courtesy = Courtesy(wait, partial(self._crawl.unrecorded.none_left, key))
-        most = partial(self._crawl.frontier.servers.side_connections, key)
-        return self._pool.use(key, keep=keep, local_address=local, most=most, courtesy=courtesy)
+    def _has_session(self, key: str) -> bool:
+        return self._crawl is not None and self._crawl.has_session(key)
 
-    def _may_send(self, request: Request, *, keep: bool) -> Callable[[], bool]:
-        """The last check before a request is sent; ``keep``: its server has a session."""
+    def _use(self, request: Request, key: str) -> Use:
+        """The use of a connection to the server ``key``.
+
+        A request that bypasses the scheduler, of media pipelines or ``engine.download_async``, waits for its server.
+        """
+        local = normalize_bind_address(request.meta.get("bindaddress")) or self._bind_address
+        crawl, keep = self._crawl, partial(self._has_session, key)
+        if crawl is None:
+            return Use(self._pool, key, keep, local)
+        if crawl.handed_out(request):
+            return Use(self._pool, key, keep, local, partial(crawl.room, key))
+        courtesy = Courtesy(partial(self._polite_wait, crawl, request), partial(crawl.unrecorded.none_left, key))
+        return Use(self._pool, key, keep, local, partial(crawl.frontier.servers.side_connections, key), courtesy)
+
+    def _polite_wait(self, crawl: CrawlFrontier, request: Request) -> float:
+        longest = 0.0 if self._is_closing() else request.meta.get("download_timeout") or inf
+        try:
+            return crawl.polite_wait(request, longest)
+        except IgnoreRequest:
+            self._count("frontier/awaited_unsent")
+            raise
+
+    def _may_send(self, request: Request, key: str, *, has_session: bool) -> Callable[[], bool]:
+        """The last check before a request is sent."""
         if self._crawl is None:
             return lambda: True
-        if keep or self._crawl.handed_out(request):
+        if has_session or self._crawl.handed_out(request):
             return self._crawl.store.may_send
-        return partial(_unless_rest_began, self._crawl, server_key(request.url))
-
-    def _has_room(self, key: str, address: str) -> bool:
-        return self._crawl is None or self._crawl.has_room(key, address)
-
-    def _left(self, key: str) -> None:
-        """The rest of a body is not read: its connection ends, and the session with it."""
-        if self._crawl is not None:
-            self._crawl.end_session(key)
+        return partial(_unless_rest_began, self._crawl, key)
 
     async def close(self) -> None:
         self.crawler.signals.disconnect(self._pool.close, signals.session_closed)
@@ -327,9 +292,9 @@ class FrontierDownloadHandler(HttpHandler):
         await self._resolver.close()
 
 
-def _unless_rest_began(frontier: CrawlFrontier, key: str) -> bool:
+def _unless_rest_began(crawl: CrawlFrontier, key: str) -> bool:
     """True; raises RestBeganError if requests on other connections to the server have failed meanwhile."""
-    server = frontier.frontier.server(key)
+    server = crawl.frontier.server(key)
     if server is not None and server.failures and server.ready_at > CLOCK():
         raise RestBeganError(f"{key} rests")
     return True

@@ -12,25 +12,19 @@ import logging
 import socket
 from contextlib import suppress
 from functools import lru_cache
-from io import StringIO
 from ipaddress import ip_address
-from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import dns.asyncresolver
 import dns.exception
-import dns.message
-import dns.name
 import dns.nameserver
-import dns.rdatatype
 import dns.resolver
 
-from crawlproject.clock import CLOCK
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
     from scrapy.crawler import Crawler
@@ -67,9 +61,6 @@ _IN_WORDS = frozenset(_WORDS.values())
 #: Names of a chain of CNAME records that are read: dnspython follows 16.
 MAX_NAMES = 4
 
-#: Seconds for which a name server that did not answer is asked after the others.
-ASIDE = 60.0
-
 
 class Answer(NamedTuple):
     """The addresses of a name."""
@@ -86,15 +77,13 @@ class NameLookupError(OSError):
     """A name has no address, or the look-up failed.
 
     ``kind``: ``nxdomain``, ``no_address``, ``servfail`` (no name server gave a usable answer), ``timeout``,
-    ``malformed`` (not a valid DNS name).  ``ttl``: how long (seconds) this holds according to the name server; None if
-    it does not say.
+    ``malformed`` (not a valid DNS name).
     """
 
-    def __init__(self, name: str, kind: str, ttl: float | None = None) -> None:
+    def __init__(self, name: str, kind: str) -> None:
         super().__init__(f"DNS: {kind} for {name}")
         self.name = name
         self.kind = kind
-        self.ttl = ttl
 
     @property
     def in_words(self) -> str:
@@ -115,10 +104,9 @@ def is_of_name(words: str) -> bool:
 class NameLookup:
     """Looks names up without a cache.
 
-    ``servers``: (address, port) of name servers; empty: those of ``/etc/resolv.conf``.  Look-ups are shared
-    among them.  After 2 s without an answer a query is repeated, to the next server if there is one, and the silent one
-    is asked last for ``ASIDE`` seconds; a truncated answer is requested again over TCP; a server that
-    answers SERVFAIL or garbage is skipped.  ``timeout``: seconds for all of this.
+    ``servers``: (address, port) of name servers, asked in random order; empty: those of ``/etc/resolv.conf``.  After
+    2 s without an answer a query is repeated, to the next server if there is one; a truncated answer is requested again
+    over TCP; a server that answers SERVFAIL or garbage is skipped.  ``timeout``: seconds for all of this.
 
     ``has_ipv6``: whether to look up IPv6 addresses of names that have IPv4 addresses; default: if the system has an
     IPv6 route.
@@ -134,9 +122,6 @@ class NameLookup:
         has_ipv6: bool | None = None,
     ) -> None:
         self._resolver = _resolver(servers, resolv_file)
-        self._servers: Sequence[Any] = list(self._resolver.nameservers)
-        self._turns = cycle(range(len(self._servers)))
-        self._silent: dict[Any, float] = {}  # name server -> until when it is asked last
         self._timeout = timeout
         self._hosts = _read_hosts(hosts_file)
         self._has_ipv6 = has_ipv6_route() if has_ipv6 is None else has_ipv6
@@ -164,10 +149,10 @@ class NameLookup:
             answers = await self._ask(name)
         except (dns.exception.DNSException, UnicodeError) as error:
             kinds = (kind for exception, kind in _KINDS.items() if isinstance(error, exception))
-            raise NameLookupError(name, next(kinds, "malformed"), _negative_ttl(error)) from error
+            raise NameLookupError(name, next(kinds, "malformed")) from error
         found = [answer for answer in answers if answer.addresses]
         if not found:
-            raise NameLookupError(name, "no_address", min(answer.ttl for answer in answers))
+            raise NameLookupError(name, "no_address")
         addresses = tuple(each for answer in found for each in answer.addresses)
         return Answer(addresses, min(answer.ttl for answer in found), found[0].names)
 
@@ -187,56 +172,16 @@ class NameLookup:
             ipv6.cancel()
 
     async def _ask_for(self, name: str, record: str) -> Answer:
-        order = self._next_order()
         answer = await self._resolver.resolve(
             name, record, lifetime=self._timeout, raise_on_no_answer=False, search="." not in name
         )
-        self._learn(order, answer.nameserver, answer.port)
         addresses = tuple(each.address for each in answer.rrset) if answer.rrset is not None else ()
-        ttl = answer.chaining_result.minimum_ttl if addresses else _soa_ttl(answer.response) or 0.0
-        return Answer(addresses, float(ttl), _names(answer) if addresses else ())
-
-    def _next_order(self) -> Sequence[Any]:
-        """The name servers in the order in which this look-up asks them: each begins in its turn."""
-        turn, now = next(self._turns), CLOCK()
-        order = [*self._servers[turn:], *self._servers[:turn]]
-        order.sort(key=lambda server: self._silent.get(server, 0.0) > now)
-        if len(order) > 1:
-            self._resolver.nameservers = order
-        return order
-
-    def _learn(self, order: Sequence[Any], address: str | None, port: int | None) -> None:
-        """Note who was asked in vain, so that a dead server delays one look-up a minute."""
-        for server in order if len(order) > 1 else ():
-            if _place(server) == (address, port):
-                self._silent.pop(server, None)
-                return
-            self._silent[server] = CLOCK() + ASIDE
+        return Answer(addresses, float(answer.chaining_result.minimum_ttl), _names(answer) if addresses else ())
 
 
 def _names(answer: dns.resolver.Answer) -> tuple[str, ...]:
     targets = [records[0].target for records in answer.chaining_result.cnames[:MAX_NAMES]]
     return tuple(target.to_text(omit_final_dot=True).lower() for target in targets)
-
-
-def _place(server: Any) -> tuple[str, int]:
-    """Address and port of a name server; one of ``resolv.conf`` is written as its address."""
-    return (server, 53) if isinstance(server, str) else (server.answer_nameserver(), server.answer_port())
-
-
-def _negative_ttl(error: Exception) -> float | None:
-    """Seconds for which a missing name is cached (RFC 2308), by the SOA record in the answer; None without one."""
-    if not isinstance(error, dns.resolver.NXDOMAIN):
-        return None
-    ttls = [_soa_ttl(response) for response in error.responses().values()]  # type: ignore[no-untyped-call]
-    return min((ttl for ttl in ttls if ttl is not None), default=None)
-
-
-def _soa_ttl(response: dns.message.Message) -> float | None:
-    for records in response.authority:
-        if records.rdtype == dns.rdatatype.SOA:
-            return float(min(records.ttl, records[0].minimum))
-    return None
 
 
 def _look_at(task: asyncio.Task[Answer]) -> None:
@@ -248,37 +193,18 @@ def _look_at(task: asyncio.Task[Answer]) -> None:
 def _resolver(servers: Sequence[tuple[str, int]], resolv_file: Path) -> dns.asyncresolver.Resolver:
     resolver = dns.asyncresolver.Resolver(configure=False)
     if not servers:
-        with suppress(dns.resolver.NoResolverConfiguration):
-            resolver.read_resolv_conf(_usable_lines(resolv_file))
+        try:
+            resolver.read_resolv_conf(str(resolv_file))
+        except (dns.exception.DNSException, ValueError, OSError) as error:
+            if resolv_file.exists():
+                logger.warning("%s: %s", resolv_file, error)
+        else:
             resolver.timeout = max(1.0, resolver.timeout)  # like the C library
-            resolver.rotate = False  # every look-up might wait for a dead server: see `_next_order`
             return resolver
         servers = [("127.0.0.1", 53)]  # like the C library without a resolv.conf
     resolver.nameservers = [dns.nameserver.Do53Nameserver(address, port) for address, port in servers]
+    resolver.rotate = True
     return resolver
-
-
-def _usable_lines(path: Path) -> StringIO:
-    """resolv.conf(5) without what cannot be used, which the C library ignores as well; nothing if there is no file."""
-    usable: dict[str, Callable[[str], bool]] = {"nameserver": is_address, "domain": _is_domain, "search": _is_domain}
-    lines = []
-    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            keyword, *words = line.split() or [""]
-            is_usable = usable.get(keyword, bool)
-            lines.append(" ".join([keyword, *filter(is_usable, words)]))
-            wrong = [word for word in words[:1] if not is_usable(word)]
-            if wrong:
-                logger.warning("%s: ignored: %.100r", path, line.strip())
-    return StringIO("\n".join(lines))
-
-
-def _is_domain(text: str) -> bool:
-    try:
-        dns.name.from_text(text)
-    except (dns.exception.DNSException, UnicodeError):
-        return False
-    return True
 
 
 def _read_hosts(path: Path) -> dict[str, tuple[str, ...]]:

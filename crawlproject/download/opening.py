@@ -12,7 +12,7 @@ import aiohappyeyeballs
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
-from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head, read_lines
+from crawlproject.download.answer_repair import AnswerReader, BrokenAnswerError, Head
 from crawlproject.download.endings import ConnectTimeoutError, ProxyError, ServerDisconnectedError
 from crawlproject.download.lookup import is_address
 from crawlproject.download.request_head import connect_head
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from crawlproject.download.address_guard import AddressGuard, GuardedSockets
     from crawlproject.download.direct import DirectProtocol
-    from crawlproject.download.request_head import Destination, Proxy
+    from crawlproject.download.request_head import Destination, Proxy, Sent
     from crawlproject.download.timing import Timing
 
 #: Seconds until the next address of a host is tried as well (RFC 8305 section 5).
@@ -73,19 +73,13 @@ class Opening:
     #: Called when unsolicited data arrives.
     on_unsolicited: Callable[[], None] = lambda: None
 
-    async def open(
-        self,
-        protocol: DirectProtocol,
-        to: Destination,
-        via: Proxy | None,
-        sockets: GuardedSockets,
-        timing: Timing,
-    ) -> None:
-        """Connect ``protocol`` to the first address of ``to`` that answers, by the proxy ``via`` if there is one; sets
+    async def open(self, protocol: DirectProtocol, sent: Sent, sockets: GuardedSockets, timing: Timing) -> None:
+        """Connect ``protocol`` to the first address of the server that answers, by a proxy if ``sent`` takes one; sets
         the times of ``timing``.
 
         Raises CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError or TimeoutError.
         """
+        to, via = sent.to, sent.via
         first = to if via is None else via
         sockets.expect(to_proxy=via is not None)
         infos = await self._addresses(first, timing)
@@ -112,20 +106,22 @@ class Opening:
 
     async def _addresses(self, first: Destination | Proxy, timing: Timing) -> list[Any]:
         """As ``getaddrinfo`` gives them."""
-        found: tuple[str, ...] = (first.host,)
-        timing.dns_time = 0.0
-        if not is_address(first.host):
-            started = CLOCK()
-            try:
-                found = await self.resolve(first.host)
-            except OSError as error:
-                raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
-            finally:
-                timing.dns_time = CLOCK() - started
-        families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in found]
+        started = CLOCK()
+        try:
+            found = await self.resolve(first.host)
+        except OSError as error:
+            raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
+        finally:
+            timing.dns_time = 0.0 if is_address(first.host) else CLOCK() - started
         return [
-            (family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, first.port))
-            for family, address in zip(families, found, strict=True)
+            (
+                socket.AF_INET6 if ":" in address else socket.AF_INET,
+                socket.SOCK_STREAM,
+                socket.IPPROTO_TCP,
+                "",
+                (address, first.port),
+            )
+            for address in found
         ]
 
     async def _connect(
@@ -166,12 +162,7 @@ class Opening:
             timing.tls_time = now - connected
 
     async def _pass(
-        self,
-        tunnel: Tunnel,
-        protocol: DirectProtocol,
-        to: Destination,
-        via: Proxy,
-        timing: Timing,
+        self, tunnel: Tunnel, protocol: DirectProtocol, to: Destination, via: Proxy, timing: Timing
     ) -> None:
         """Ask the proxy for a connection to the server, and hand that to ``protocol``."""
         transport = tunnel.transport
@@ -183,14 +174,12 @@ class Opening:
             started = CLOCK()
             name = to.host.rstrip(".")
             through = await asyncio.get_running_loop().start_tls(transport, protocol, self.ssl, server_hostname=name)
-        except (BrokenAnswerError, ServerDisconnectedError) as error:
+        except BaseException as error:
             transport.abort()
-            raise DownloadFailedError(f"the proxy {via.host}: {error}") from error
-        except (OSError, ssl_module.CertificateError) as error:
-            transport.abort()
-            raise DownloadConnectionRefusedError(f"Cannot connect to {to.host}:{to.port}: {error}") from error
-        except BaseException:
-            transport.abort()
+            if isinstance(error, BrokenAnswerError | ServerDisconnectedError):
+                raise DownloadFailedError(f"the proxy {via.host}: {error}") from error
+            if isinstance(error, OSError | ssl_module.CertificateError):
+                raise DownloadConnectionRefusedError(f"Cannot connect to {to.host}:{to.port}: {error}") from error
             raise
         assert through is not None
         timing.tls_time = CLOCK() - started
@@ -204,7 +193,6 @@ def _of_proxy(error: Exception) -> ProxyError:
 
 
 def _refusal(head: Head) -> DownloadFailedError:
-    _, reason, _ = read_lines(head)
-    error = DownloadFailedError(f"the proxy answered CONNECT by {head.status} {reason:.100}")
+    error = DownloadFailedError(f"the proxy answered CONNECT by {head.status} {head.reason:.100}")
     error.__cause__ = ProxyError(str(error)) if head.status < SERVER_ERROR else None
     return error

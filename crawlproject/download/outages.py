@@ -1,4 +1,4 @@
-"""Tells an outage of this machine's network, or of its name servers, from servers that fail.
+"""Tells what this machine lacks, its network, name servers or open files, from servers that fail.
 
 During an outage every request fails: without this, servers would be given up and requests lost, one after the other.
 """
@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import random
+import resource
+from contextlib import suppress
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -43,8 +46,8 @@ logger = logging.getLogger(__name__)
 #: answer for a while, and then no longer.
 REMEMBERED = 1000
 
-#: Of these, asked in the first round, and at most in a later one: the outage is over when one answers.
-ASKED, MAX_ASKED = 3, 50
+#: Of these, the last ones are asked first, then any: the outage is over when one answers.
+ASKED, MAX_ASKED = 3, 20
 
 #: Seconds that each has to accept a connection.
 PROBE_TIME = 5.0
@@ -57,6 +60,12 @@ CHECK = 1.0
 
 #: Seconds without new requests when the process has no file descriptor left.
 NO_FILES_PAUSE = 1.0
+
+#: Open files for everything but sessions: look-ups (two each), stores, feeds, logs, the console.
+OTHERS = 600
+
+#: What a crawl with few sessions needs at least.
+FEW = 50
 
 #: A request that ends by one of these during an outage would have failed whatever the server.
 _FAILURES = (DownloadTimeoutError, DownloadConnectionRefusedError, CannotResolveHostError, DownloadFailedError)
@@ -105,14 +114,10 @@ class Route:
         self._limit *= 2
 
     def rounds(self) -> Iterator[list[tuple[str, str | None]]]:
-        """Those known to be asked together, for ever: latest first, each time twice as many. O(REMEMBERED) a round."""
-        size, asked = ASKED, 0
+        """Those known to be asked together, for ever. O(REMEMBERED) a round."""
+        yield list(reversed(self.known.items()))[:ASKED]
         while True:
-            latest = list(reversed(self.known.items()))
-            first = asked % len(latest)
-            yield (latest + latest)[first : first + min(size, len(latest))]
-            asked += size
-            size = min(2 * size, MAX_ASKED)
+            yield random.sample(list(self.known.items()), min(MAX_ASKED, len(self.known)))
 
 
 class Outages:
@@ -291,3 +296,20 @@ async def accepts(lookup: NameLookup, guard: AddressGuard, local: Any, key: str,
         return False
     transport.close()
     return True
+
+
+def affordable_sessions(sessions: int) -> int:
+    """The number of sessions, at most ``sessions``, for which there are enough files; raises the soft limit if needed.
+
+    If the hard limit is too low, sessions get half of what is left.
+    """
+    limit, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = sessions + OTHERS
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with suppress(ValueError, OSError):  # macOS has a lower limit that is not told
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            limit = wanted
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        return sessions
+    return max(1, min(sessions, (limit - FEW) // 2))

@@ -20,9 +20,6 @@ logger = logging.getLogger(__name__)
 #: Seconds between two looks whether another server waits.
 PERIOD = 1.0
 
-#: Seconds by which a timer is late if the process was held up.
-LATE = 0.2
-
 #: A first answer may take this many times as long as nearly all answers of the crawl so far.
 SLOWER = 3.0
 NEARLY_ALL = 0.99
@@ -54,19 +51,30 @@ class Patience:
         self._count = count
         self._lines = FewLines(logger)
 
-    def is_known(self, key: str) -> bool:
-        """Whether the server ``key`` needs no watch: it has answered, or has no session. O(1)."""
+    def watch(self, key: str) -> asyncio.Task[None] | None:
+        """Watch over a request to the server ``key`` that is sent now: to be cancelled when it ends. None if the server
+        has answered before, or has no session. O(1)."""
         server = self._crawl.frontier.server(key)
-        return server is None or server.answered or server.session is None
+        if server is None or server.answered or server.session is None:
+            return None
+        return asyncio.get_running_loop().create_task(self._watch(key))
 
-    def time_for(self, key: str) -> float:
+    async def _watch(self, key: str) -> None:
+        started = CLOCK()
+        while True:
+            left = started + self._time_for(key) - CLOCK()  # others may have answered meanwhile
+            if left <= 0 and self._put_off(key):
+                return
+            await asyncio.sleep(left if left > 0 else PERIOD)
+
+    def _time_for(self, key: str) -> float:
         """Seconds that the server ``key`` has for its first answer. O(classes of times)."""
         slow = quantile(self._crawl.times.response.counts, NEARLY_ALL) or 0.0
         server = self._crawl.frontier.server(key)
         failures = 0 if server is None else server.failures
         return max(self._seconds, SLOWER * slow) * 2.0**failures
 
-    def put_off(self, key: str) -> bool:
+    def _put_off(self, key: str) -> bool:
         """End the session of the server ``key`` if it keeps another waiting; whether it does. O(log servers)."""
         crawl = self._crawl
         if self._is_closing() and crawl.abandon(key):
@@ -82,40 +90,3 @@ class Patience:
         self._abort(key)
         crawl.wake()
         return True
-
-
-class Watch:
-    """A timer over one request that is sent now; ``cancel`` must be called when it ends.
-
-    If the timer is called late, this process was held up, and the answer may have come meanwhile: the server gets the
-    lost seconds again, at most about as many as it had in the first place, because a process may always be late.
-    """
-
-    __slots__ = ("_due", "_key", "_late", "_patience", "_started", "_timer")
-
-    def __init__(self, patience: Patience, key: str) -> None:
-        self._patience, self._key = patience, key
-        self._started = CLOCK()
-        self._late = 0.0
-        self._wait(patience.time_for(key))
-
-    def cancel(self) -> None:
-        """The request has ended."""
-        self._timer.cancel()
-
-    def _wait(self, seconds: float) -> None:
-        self._due = CLOCK() + seconds
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
-
-    def _look(self) -> None:
-        now = CLOCK()
-        late = now - self._due
-        has = self._patience.time_for(self._key)
-        left = self._started + has - now  # others have answered meanwhile
-        if left > 0:
-            self._wait(left)
-        elif late > LATE and self._late < has:
-            self._late += late
-            self._wait(late)
-        elif not self._patience.put_off(self._key):
-            self._wait(PERIOD)

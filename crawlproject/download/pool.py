@@ -9,7 +9,7 @@ A connection is really closed, that is acknowledged by the server, before anothe
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from crawlproject.download.opening import Opening
 
-#: A request that has to wait for longer than this gives up its slot meanwhile, and its connection: seconds.
-MAX_HELD = 2.0
+#: Seconds after which a waiting request asks again how long it has to: meanwhile it may have to be given up.
+MAX_WAIT = 2.0
 
 
 class SessionAbandoned(IgnoreRequest):
@@ -41,7 +41,7 @@ class RestBeganError(ConnectionAbortedError):
 class Courtesy:
     """How a request that bypasses the scheduler waits for its server."""
 
-    #: Seconds until the server may be contacted, asked when it is the request's turn; long waits hold no slot.
+    #: Seconds until the server may be contacted, asked before the request waits for its turn, and when it has it.
     wait: Callable[[], float]
     #: Returns when the requests to the server that have ended are recorded, which decides about ``wait``.
     recorded: Callable[[], Awaitable[None]]
@@ -55,7 +55,7 @@ class ConnectionPool:
     tells whether its session may connect to this IP address.
 
     A connection with a session lives until ``close`` is called for its server (the session has ended and is not
-    parked); one without a session lives while requests use it.
+    parked); one without a session lives while requests use it (``Use``).
     """
 
     def __init__(
@@ -90,25 +90,7 @@ class ConnectionPool:
         """Number of connections that are open, opening or closing. O(connections)."""
         return sum(connection.has_place for connection in self._connections.values()) + len(self._closing)
 
-    def use(
-        self,
-        server_key: str,
-        *,
-        keep: bool,
-        local_address: tuple[str, int] | None = None,
-        most: Callable[[], int] = lambda: 1,
-        courtesy: Courtesy | None = None,
-    ) -> Use:
-        """The connection to a server, for one request: ``async with`` waits for its turn and for a free slot.
-
-        ``keep``: the server has a session; ``close`` will be called when it ends.  ``most``: number of connections to
-        the server among which the request may choose, asked again after a wait.  A connection that was aborted, or is
-        bound to another ``local_address``, is closed first.
-        Raises SessionAbandoned if the connection is aborted meanwhile.
-        """
-        return Use(self, (server_key, local_address), most, courtesy, keep=keep)
-
-    def _least_used(self, server_key: str, most: int) -> str:
+    def least_used(self, server_key: str, most: int) -> str:
         """The key of that one of ``most`` connections to a server which the fewest requests use. O(most)."""
         if most == 1:
             return server_key
@@ -116,59 +98,68 @@ class ConnectionPool:
         self._more[server_key] = max(most, self._more.get(server_key, 0))
         return min(keys, key=lambda key: self._connections[key].users if key in self._connections else 0)
 
-    async def _begin(self, server_key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
-        """See ``use``; ``_end`` must follow."""
-        connection = self._connections.get(server_key)
+    async def begin(self, key: str, local_address: tuple[str, int] | None, *, keep: bool) -> Connection:
+        """The connection ``key``, when it is the request's turn and a slot is free; see ``Use``. ``end`` must follow.
+
+        One that was aborted, or is bound to another ``local_address``, is closed first.
+        """
+        connection = self._connections.get(key)
         while connection is not None and (connection.is_aborted or connection.local_address != local_address):
-            await connection.unused.wait()
-            if self._connections.get(server_key) is connection and not connection.users:
-                self._drop(server_key, connection)
-            connection = self._connections.get(server_key)
+            if connection.users:
+                await connection.unused.wait()
+            if self._connections.get(key) is connection and not connection.users:
+                self._drop(key, connection)
+            connection = self._connections.get(key)
         if connection is None:
-            connection = self._connections[server_key] = Connection(
+            connection = self._connections[key] = Connection(
                 self._opening,
                 local_address,
-                partial(self._lost, server_key),
-                partial(self._on_left, server_key),
-                partial(self._has_room, server_key),
+                partial(self._lost, key),
+                partial(self._on_left, key),
+                partial(self._has_room, key),
             )
-        connection.begin_use(keep=keep)
+        connection.is_kept = connection.is_kept or keep
+        connection.users += 1
+        connection.unused.clear()
         has_turn = False
         try:
             has_turn = await connection.turn.acquire()
             if not connection.has_place:
-                if closing := self._closing.get(server_key):
+                if closing := self._closing.get(key):
                     await asyncio.wait([closing])  # one connection per server at a time
                 await self._take_place(connection)
             if connection.is_aborted:
-                raise SessionAbandoned(server_key)
+                raise SessionAbandoned(key)
         except BaseException:
-            self._end(server_key, connection, has_turn=has_turn)
+            self.end(key, connection, has_turn=has_turn)
             raise
         return connection
 
-    def _end(self, server_key: str, connection: Connection, *, has_turn: bool = True) -> None:
+    def end(self, key: str, connection: Connection, *, has_turn: bool = True) -> None:
         """The request is over."""
         if has_turn:
             connection.turn.release()
-        if connection.end_use():
+        connection.users -= 1
+        if not connection.users:
+            connection.unused.set()
             is_wanted = self._strangers and self._places.locked() and not self._closing  # its place, by others
             if is_wanted or not connection.is_kept:
-                self._drop(server_key, connection)
+                self._drop(key, connection)
 
     def close(self, server_key: str) -> None:
         """The server's session has ended: close each connection of it as soon as no request uses it."""
-        self._end_session(server_key, Connection.leave)
+        self._end_session(server_key)
 
     def abort(self, server_key: str) -> None:
         """The server's session was abandoned: close its connections now, whatever uses them."""
-        self._end_session(server_key, Connection.abort)
+        self._end_session(server_key, is_abandoned=True)
 
-    def _end_session(self, server_key: str, end: Callable[[Connection], None]) -> None:
-        """Let ``end`` take each connection of the server from its session; those that no request uses are dropped."""
+    def _end_session(self, server_key: str, *, is_abandoned: bool = False) -> None:
         for key in _keys(server_key, self._more.get(server_key, 1)):
             if (connection := self._connections.get(key)) is not None:
-                end(connection)
+                connection.is_kept = False
+                if is_abandoned:
+                    connection.abort()
                 if not connection.users:
                     self._drop(key, connection)
 
@@ -194,35 +185,36 @@ class ConnectionPool:
                 await self._places.acquire()
             finally:
                 self._strangers -= 1
-        connection.give_place()
+        connection.has_place = True
 
-    def _lost(self, server_key: str, connection: Connection) -> None:
-        if connection.is_kept and self._connections.get(server_key) is connection:
-            self._on_lost(server_key)
+    def _lost(self, key: str, connection: Connection) -> None:
+        if connection.is_kept and self._connections.get(key) is connection:
+            self._on_lost(key)
 
-    def _drop(self, server_key: str, connection: Connection) -> None:
-        if self._connections.get(server_key) is connection:
-            del self._connections[server_key]
-            before = self._closing.get(server_key)
+    def _drop(self, key: str, connection: Connection) -> None:
+        if self._connections.get(key) is connection:
+            del self._connections[key]
+            before = self._closing.get(key)
             if before is None and connection.is_over:
                 self._free(connection)
                 return
-            closing = self._close(server_key, connection, before)
-            self._closing[server_key] = asyncio.get_running_loop().create_task(closing)
+            closing = self._close(key, connection, before)
+            self._closing[key] = asyncio.get_running_loop().create_task(closing)
 
-    async def _close(self, server_key: str, connection: Connection, before: asyncio.Task[None] | None) -> None:
+    async def _close(self, key: str, connection: Connection, before: asyncio.Task[None] | None) -> None:
         try:
             if before is not None:
                 await asyncio.wait([before])
             await connection.close()
         finally:
             self._free(connection)
-            if self._closing.get(server_key) is asyncio.current_task():
-                del self._closing[server_key]
+            if self._closing.get(key) is asyncio.current_task():
+                del self._closing[key]
 
     def _free(self, connection: Connection) -> None:
         """Another connection may take the place of ``connection``, which is closed."""
-        if connection.take_place():
+        if connection.has_place:
+            connection.has_place = False
             self._places.release()
 
 
@@ -231,66 +223,42 @@ def _keys(server_key: str, count: int) -> tuple[str, ...]:
     return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
 
 
+@dataclass(slots=True)
 class Use:
-    """The use of a connection by one request; see ``ConnectionPool.use``.
+    """The use of a connection by one request: ``async with`` waits for its turn and for a free slot.
 
-    A class: a context manager made of an async generator takes three times as long, and the event loop keeps a record
-    of each such generator.
+    Raises SessionAbandoned if the connection is aborted meanwhile.  A class: a context manager made of an async
+    generator takes three times as long, and the event loop keeps a record of each such generator.
     """
 
-    __slots__ = ("_connection", "_courtesy", "_keep", "_key", "_local_address", "_most", "_pool", "_server_key")
-
-    def __init__(
-        self,
-        pool: ConnectionPool,
-        place: tuple[str, tuple[str, int] | None],
-        most: Callable[[], int],
-        courtesy: Courtesy | None,
-        *,
-        keep: bool,
-    ) -> None:
-        self._pool = pool
-        self._server_key, self._local_address = place
-        self._most, self._courtesy, self._keep = most, courtesy, keep
+    pool: ConnectionPool
+    server_key: str
+    #: Whether the server has a session: then ``ConnectionPool.close`` will be called when it ends.
+    keep: Callable[[], bool]
+    local_address: tuple[str, int] | None = None
+    #: Number of connections to the server among which the request may choose.
+    most: Callable[[], int] = lambda: 1
+    courtesy: Courtesy | None = None
+    _key: str = field(init=False)
+    _connection: Connection = field(init=False)
 
     async def __aenter__(self) -> Connection:
-        courtesy = self._courtesy
-        if courtesy is None:
-            self._key = self._pool._least_used(self._server_key, self._most())
-            self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
-            return self._connection
-        while await self._begin(courtesy) > 0.0 or self._may_move():
-            self._pool._end(self._key, self._connection)
-            self._keep = False  # the session may end meanwhile; if it does not, its own requests keep the connection
-            while (wait := courtesy.wait()) > 0.0:
-                await asyncio.sleep(min(wait, MAX_HELD))  # asked again: meanwhile it may raise an error
-        return self._connection
-
-    def _may_move(self) -> bool:
-        """Whether others wait for this connection, and the server may have one more: they gathered here while it
-        failed."""
-        return self._connection.users > 1 and self._pool._least_used(self._server_key, self._most()) not in (
-            self._pool._connections
-        )
-
-    async def _begin(self, courtesy: Courtesy) -> float:
-        """Take a connection, and wait if that is short; returns the rest of the wait.
-
-        Only with the first of several connections: who waits may have to share it, if an answer was a failure.
-        """
-        self._key = self._pool._least_used(self._server_key, self._most())
-        most_held = MAX_HELD if self._key == self._server_key else 0.0
-        self._connection = await self._pool._begin(self._key, self._local_address, keep=self._keep)
-        try:
-            await courtesy.recorded()
-            wait = courtesy.wait()
-            while 0.0 < wait <= most_held:
-                await asyncio.sleep(wait)
-                wait = courtesy.wait()  # another answer may have made it longer
-        except BaseException:
-            self._pool._end(self._key, self._connection)
-            raise
-        return wait
+        courtesy = self.courtesy
+        while True:
+            while courtesy is not None and (wait := courtesy.wait()) > 0.0:
+                await asyncio.sleep(min(wait, MAX_WAIT))
+            self._key = self.pool.least_used(self.server_key, self.most())
+            self._connection = await self.pool.begin(self._key, self.local_address, keep=self.keep())
+            if courtesy is None:
+                return self._connection
+            try:
+                await courtesy.recorded()
+                if courtesy.wait() <= 0.0:
+                    return self._connection
+            except BaseException:
+                await self.__aexit__()
+                raise
+            await self.__aexit__()
 
     async def __aexit__(self, *_: object) -> None:
-        self._pool._end(self._key, self._connection)
+        self.pool.end(self._key, self._connection)

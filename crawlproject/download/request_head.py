@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-_plain = re.compile(r"(https?)://([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::(\d{1,5}))?(?:(/[!\"$-~]*))?(?:#[!-~]*)?").fullmatch
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PROXY_PASSWORD = b"Proxy-Authorization"
 #: Methods of requests that have a body only if it is not empty.
@@ -53,29 +51,14 @@ class Sent(NamedTuple):
 
     request: Request
     to: Destination
-    via: Proxy | None
+    via: Proxy | None = None
     #: The server is asked to close the connection.
-    is_last: bool
-
-
-def destination(url: str) -> Destination:
-    """The destination of requests for ``url``. O(length). Raises UnsupportedURLSchemeError."""
-    return plain_destination(url) or _unusual(url)
+    is_last: bool = False
 
 
 @lru_cache(maxsize=128)
-def plain_destination(url: str) -> Destination | None:
-    """The same; None if the URL has parts that few have, such as a user. O(length)."""
-    match = _plain(url)
-    if match is None or (match[3] and not 0 < int(match[3]) < 65_536):
-        return None
-    scheme, host, port, target = match.groups()
-    number = int(port or _DEFAULT_PORTS[scheme])
-    authority = host if number == _DEFAULT_PORTS[scheme] else f"{host}:{number}"
-    return Destination(scheme == "https", host, number, authority, (target or "/").removesuffix("?"))
-
-
-def _unusual(url: str) -> Destination:
+def destination(url: str) -> Destination:
+    """The destination of requests for ``url``. O(length). Raises UnsupportedURLSchemeError."""
     parts, port = _split(url)
     host = parts.hostname or ""
     name = _bracketed(host.rstrip("."))
@@ -117,8 +100,9 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def headers_of(request: Request, to: Destination, *, last: bool) -> Iterator[tuple[bytes, bytes]]:
-    """Names and values of the headers to send; ``last``: the server is asked to close the connection."""
+def headers_of(sent: Sent) -> Iterator[tuple[bytes, bytes]]:
+    """Names and values of the headers to send."""
+    request, to = sent.request, sent.to
     headers, replaced = request.headers, b"Authorization" if to.credentials else None
     if not dict.__contains__(headers, b"Host"):
         yield b"Host", to.authority.encode()
@@ -133,26 +117,25 @@ def headers_of(request: Request, to: Destination, *, last: bool) -> Iterator[tup
         dict.__contains__(headers, b"Content-Length") or dict.__contains__(headers, b"Transfer-Encoding")
     ):
         yield b"Content-Length", b"%d" % len(body)
-    if last:
+    if sent.is_last:
         yield b"Connection", b"close"
 
 
-def request_bytes(request: Request, to: Destination, via: Proxy | None, *, last: bool) -> bytes:
-    """Head and body of ``request``. Raises ValueError if a header has a line break or a NUL.
+def request_bytes(sent: Sent) -> bytes:
+    """Head and body of a request. Raises ValueError if a header has a line break or a NUL.
 
     A proxy is told the whole URL, unless it has opened a tunnel to an https server.  Scrapy writes the headers of a
     request with the encoding UTF-16, that of its page, in UTF-16.
     """
-    lines = [name + b": " + value for name, value in headers_of(request, to, last=last)]
+    request, to, via = sent.request, sent.to, sent.via
+    lines = [name + b": " + value for name, value in headers_of(sent)]
     target = to.target
     if via is not None and not to.is_https:
         target = f"http://{to.authority}{target}"
         lines += [_PROXY_PASSWORD + b": " + via.credentials] if via.credentials else []
     head = b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (request.method.encode(), target.encode(), b"\r\n".join(lines))
-    if head.count(b"\n") != len(lines) + 2 or head.count(b"\r") != len(lines) + 2:
-        raise ValueError(f"line break in a header of {request}")
-    if b"\0" in head:
-        raise ValueError(f"NUL in a header of {request}")
+    if head.count(b"\n") != len(lines) + 2 or head.count(b"\r") != len(lines) + 2 or b"\0" in head:
+        raise ValueError(f"line break or NUL in a header of {request}")
     if not (body := request.body):
         return head
     if dict.__contains__(request.headers, b"Transfer-Encoding"):  # the project's own: chunked

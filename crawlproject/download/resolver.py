@@ -30,9 +30,6 @@ MAX_AHEAD = 100
 #: minute; their old addresses still answer.  A server that moved is found within a day, whatever its old answer said.
 MIN_TTL, MAX_TTL = 300.0, 86_400.0
 
-#: A name that does not exist is looked up again after this many seconds at the latest (RFC 2308: 1 to 3 hours).
-MAX_NEGATIVE_TTL = 3600.0
-
 
 class Found(NamedTuple):
     """The result of a look-up, valid until ``expires``: addresses, or the kind of failure."""
@@ -40,8 +37,6 @@ class Found(NamedTuple):
     addresses: tuple[str, ...]
     failure: str | None
     expires: float
-    #: From then on the name may be looked up again in advance.
-    ageing: float
     #: Of which it is an alias.
     names: tuple[str, ...] = ()
 
@@ -115,7 +110,7 @@ class CachingResolver:
     def ask(self, host: str, then: Callable[[Found], None]) -> None:
         """Call ``then`` with the result of a look-up of ``host``, now if it is known; never after ``close``."""
         name = host.lower()
-        found = Found((host,), None, inf, inf) if is_address(host) else self._cache.get(name)
+        found = Found((host,), None, inf) if is_address(host) else self._cache.get(name)
         if found is not None:
             then(found)
             return
@@ -135,7 +130,7 @@ class CachingResolver:
 
     def _knows(self, name: str, until: float) -> bool:
         found = self._cache.get(name)
-        return found is not None and (found.expires >= until or self._clock() < found.ageing)
+        return found is not None and (found.expires >= until or found.failure is not None)
 
     async def close(self) -> None:
         """Cancel the look-ups in progress."""
@@ -145,9 +140,10 @@ class CachingResolver:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _is_explained(self, name: str, failure: str | None) -> bool:
-        found = [explains(name, failure) for explains in self._explanations]
-        return any(found)
+    def _tell(self, name: str, failure: str | None) -> bool:
+        """Tell all; whether any explains the failure."""
+        explained = [explains(name, failure) for explains in self._explanations]
+        return any(explained)
 
     def _task(self, name: str) -> asyncio.Task[Found]:
         task = self._in_flight.get(name)
@@ -162,19 +158,14 @@ class CachingResolver:
             async with self._places:
                 self._stats.inc_value("dns/lookups")
                 answer = await self._lookup.look_up(name)
-            lifetime = min(max(answer.ttl, MIN_TTL), MAX_TTL)
-            now = self._clock()
-            found = Found(answer.addresses, None, now + lifetime, now + lifetime / 2, answer.names)
+            expires = self._clock() + min(max(answer.ttl, MIN_TTL), MAX_TTL)
+            found = Found(answer.addresses, None, expires, answer.names)
             if answer.ttl != inf:  # else hosts(5) has it
-                self._is_explained(name, None)
+                self._tell(name, None)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
-            lifetime = options.failure_ttl
-            if error.is_final and error.ttl is not None:
-                lifetime = max(lifetime, min(error.ttl, MAX_NEGATIVE_TTL))
-            expires = self._clock() + lifetime
-            found = Found((), error.kind, expires, expires)
-            is_unexplained = not self._is_explained(name, error.kind)
+            found = Found((), error.kind, self._clock() + options.failure_ttl)
+            is_unexplained = not self._tell(name, error.kind)
         finally:
             del self._in_flight[name]
         if options.cache_size and is_unexplained:

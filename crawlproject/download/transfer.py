@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 from scrapy import signals
@@ -16,14 +16,14 @@ from scrapy.responsetypes import responsetypes
 
 from crawlproject.clock import CLOCK
 from crawlproject.compat import DownloadCancelledError, DownloadFailedError, DownloadTimeoutError, ResponseDataLossError
-from crawlproject.download.answer_repair import MAX_CONTENT_TYPE, read_lines
+from crawlproject.download.answer_repair import MAX_CONTENT_TYPE
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError, UnsizedBodyError
-from crawlproject.download.receivers import Connections, Receivers
+from crawlproject.download.receivers import Receivers
 from crawlproject.download.request_head import headers_of, request_bytes
 from crawlproject.download.timing import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.body_budget import Share
+    from crawlproject.download.connection import Connection
     from crawlproject.download.direct import DirectProtocol
     from crawlproject.download.request_head import Sent
     from crawlproject.download.timing import Timing
@@ -41,36 +42,27 @@ logger = logging.getLogger("scrapy.core.downloader.handlers._base_streaming")
 #: servers) this takes as long as opening a new one.
 MAX_DRAINED = 1 << 16
 
-_HEADERS, _BYTES = signals.headers_received, signals.bytes_received
-
 
 class BodySignals:
     """Sends ``headers_received`` and ``bytes_received``; a receiver may stop the download."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._headers, self._bytes = Receivers(crawler, _HEADERS), Receivers(crawler, _BYTES)
-        self._connections = Connections(crawler, (_HEADERS, _BYTES))
-
-    def look(self) -> None:
-        """Find the receivers, if they have changed. O(1)."""
-        if self._connections.have_changed():
-            self._headers.read(("headers", "body_length", "request"))
-            self._bytes.read(("data", "request"))
+        self._headers = Receivers(crawler, signals.headers_received)
+        self._bytes = Receivers(crawler, signals.bytes_received)
 
     def headers(self, request: Request, headers: Headers, length: int | None) -> StopDownload | None:
-        return self._stopped(self._headers.send(headers=headers, body_length=length, request=request), request)
+        return _stopped(self._headers.send(headers=headers, body_length=length, request=request), request)
 
     def received(self, request: Request, data: bytes) -> StopDownload | None:
-        return self._stopped(self._bytes.send(data=data, request=request), request)
+        return _stopped(self._bytes.send(data=data, request=request), request)
 
-    @staticmethod
-    def _stopped(stopped: tuple[Any, StopDownload] | None, request: Request) -> StopDownload | None:
-        if stopped is None:
-            return None
-        receiver, stop = stopped
-        logger.debug("Download stopped for %s from signal handler %s", request, receiver.__qualname__)
-        return stop
+
+def _stopped(stopped: tuple[Any, StopDownload] | None, request: Request) -> StopDownload | None:
+    if stopped is None:
+        return None
+    receiver, stop = stopped
+    logger.debug("Download stopped for %s from signal handler %s", request, receiver.__qualname__)
+    return stop
 
 
 @dataclass
@@ -101,50 +93,39 @@ def _as_headers(lines: Iterable[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
-class Carrier(Protocol):
-    """The connection, as far as a transfer needs it."""
-
-    def noted(self, timing: Timing) -> tuple[str, ...]:
-        """The head has arrived; returns the version of TLS (see ``Exchange``)."""
-
-    @property
-    def left(self) -> Callable[[], None]:
-        """Called if the rest of the body is not read."""
-
-
 class Transfer:
-    """An ``Answer`` (see ``direct``); ``done`` is set at its end, and has the error, if any."""
+    """What becomes of one request; ``done`` is set at its end, and has the error, if any.
+
+    ``head``, ``body``, ``end`` and ``broken`` are called as the answer arrives (``direct``); the first two return
+    whether more of it is wanted.
+    """
 
     def __init__(self, sent: Sent, timing: Timing, share: Share, limits: Limits, body_signals: BodySignals) -> None:
-        self.sent, self.timing, self._share = sent, timing, share
+        self.sent, self.timing, self.share = sent, timing, share
         self._limits, self._signals = limits, body_signals
         self._request = sent.request
         meta = sent.request.meta
         self._max_size: int = meta.get("download_maxsize", limits.max_size) or 0
         self._warn_size: int = meta.get("download_warnsize", limits.warn_size) or 0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._headers: Headers  # from the head on
-        self._status = 0
-        self._protocol = "HTTP/1.1"
-        self._piece = b""  # the first one: most bodies have only this
-        self._more: BytesIO | None = None  # and all others; it does not copy its content
+        self._head: Head  # once it has arrived
+        self._headers: Headers
+        self._body = BytesIO()  # it does not copy its content
         self._size = 0
-        self._length: int | None = None
         self._is_unwanted = False  # the rest of the body
         self._stop: StopDownload | None = None
         self._flags: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = 0.0
-        self._connection: Carrier | None = None
+        self._connection: Connection | None = None
         self._socket: DirectProtocol | None = None
         self._pause: asyncio.Task[None] | None = None
         self._timeout = 0.0
 
-    def begin(self, connection: Carrier, socket: DirectProtocol, ends_at: float, timeout: float) -> None:
+    def begin(self, connection: Connection, socket: DirectProtocol, ends_at: float, timeout: float) -> None:
         """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all."""
         self._connection, self._socket, self._timeout = connection, socket, timeout
-        self._signals.look()
-        self._share.begin(self._give_up)
+        self.share.reads(self._give_up)
         self._set_timer(ends_at)
 
     @property
@@ -158,46 +139,32 @@ class Transfer:
 
     def request_bytes(self) -> bytes:
         """The bytes to send. Raises ValueError if a header has a line break."""
-        sent = self.sent
-        return request_bytes(sent.request, sent.to, sent.via, last=sent.is_last)
+        return request_bytes(self.sent)
 
     def head(self, head: Head) -> bool:
-        self._protocol, reason, headers = read_lines(head)
-        self._status, self._headers, self._length = head.status, _as_headers(headers), head.length
+        self._head, self._headers = head, _as_headers(head.headers)
         timing, sent = self.timing, self.sent
         sent.request.meta["download_latency"] = CLOCK() - timing.started
-        asked = partial(headers_of, sent.request, sent.to, last=sent.is_last)
         assert self._connection is not None
-        timing.exchange = Exchange(sent.to.target, asked, reason, tuple(headers), self._connection.noted(timing))
+        asked, tls = partial(headers_of, sent), self._connection.noted(timing)
+        timing.exchange = Exchange(sent.to.target, asked, head.reason, tuple(head.headers), tls)
         stated = dict.get(self._headers, b"Content-Length")
         expected = int(stated[-1]) if stated else None
-        if expected:
-            if 0 < self._max_size < expected:
-                return self._too_large(expected, expected=True)
-            if 0 < self._warn_size < expected:
-                self._warn(expected, expected=True)
+        if expected and not self._may_be_so_large(expected, "Expected to receive"):
+            return False
         return self._goes_on(self._signals.headers(self._request, self._headers, expected))
 
     def body(self, data: bytes) -> bool:
         if self._is_unwanted:
             return True
         self._size += len(data)
-        if self._more is not None:
-            self._more.write(data)
-        elif not self._piece:
-            self._piece = data
-        else:
-            self._more = BytesIO()
-            self._more.write(self._piece)
-            self._more.write(data)
+        self._body.write(data)
         stop = self._signals.received(self._request, data)
         if stop is not None:
             return self._goes_on(stop)
-        if 0 < self._max_size < self._size:
-            return self._too_large(self._size, expected=False)
-        if 0 < self._warn_size < self._size:
-            self._warn(self._size, expected=False)
-        if not self._share.grow(len(data)) and self._pause is None:
+        if not self._may_be_so_large(self._size, "Received"):
+            return False
+        if not self.share.grow(len(data)) and self._pause is None:
             self._pause = asyncio.get_running_loop().create_task(self._wait())
         return True
 
@@ -240,13 +207,13 @@ class Transfer:
             kind = responsetypes.from_args(headers=headers, url=url, body=body)
         response = kind(
             url,
-            self._status,
+            self._head.status,
             None,
             body,
             flags=self._flags,
             certificate=certificate,
             ip_address=address,
-            protocol=self._protocol,
+            protocol=self._head.protocol,
         )
         response.headers = headers  # the constructor would copy them
         if self._stop is not None:
@@ -258,14 +225,15 @@ class Transfer:
 
     def _take_body(self) -> bytes:
         """The body, which is forgotten: others hold the transfer longer than the response."""
-        body, self._piece, self._more = self._piece if self._more is None else self._more.getvalue(), b"", None
+        body, self._body = self._body.getvalue(), BytesIO()
         return body
 
     def _goes_on(self, stop: StopDownload | None) -> bool:
         if stop is None:
             return True
         self._stop, self._is_unwanted = stop, True
-        if self._length is not None and self._length <= MAX_DRAINED:
+        length = self._head.length
+        if length is not None and length <= MAX_DRAINED:
             return True  # cheaper than a new connection
         if self._connection is not None:
             self._connection.left()
@@ -291,20 +259,17 @@ class Transfer:
         failure.__cause__ = error
         self.fail(failure)
 
-    def _too_large(self, size: int, *, expected: bool) -> bool:
-        message = self._size_message(size, "max", self._max_size, expected=expected)
-        logger.warning(message)
-        self.fail(DownloadCancelledError(message))
-        return False
-
-    def _warn(self, size: int, *, expected: bool) -> None:
-        logger.warning(self._size_message(size, "warn", self._warn_size, expected=expected))
-        self._warn_size = 0  # once
-
-    def _size_message(self, size: int, what: str, limit: int, *, expected: bool) -> str:
-        """In Scrapy's words."""
-        how = "Expected to receive" if expected else "Received"
-        return f"{how} {size} bytes which is larger than download {what} size ({limit}) in request {self._request}."
+    def _may_be_so_large(self, size: int, how: str) -> bool:
+        """Whether ``size`` is within the limits; in Scrapy's words."""
+        for what, limit in (("max", self._max_size), ("warn", self._warn_size)):
+            if 0 < limit < size:
+                message = f"{how} {size} bytes which is larger than download {what} size ({limit}) in request"
+                logger.warning("%s %s.", message, self._request)
+                if what == "max":
+                    self.fail(DownloadCancelledError(f"{message} {self._request}."))
+                    return False
+                self._warn_size = 0  # once
+        return True
 
     async def _wait(self) -> None:
         """Stop reading until the share may grow. The wait counts neither for the time-out nor as the server's time."""
@@ -316,7 +281,7 @@ class Transfer:
         self._cancel_timer()
         transport.pause_reading()
         try:
-            await self._share.wait()
+            await self.share.wait()
         finally:
             self._pause = None
             waited = CLOCK() - started
@@ -344,7 +309,7 @@ class Transfer:
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
-        self._share.let_go()
+        self.share.reads(None)
         if self._pause is not None:
             self._pause.cancel()
 

@@ -35,7 +35,7 @@ class RenderOptions(Options):
     FRONTIER_RENDER: `never`; `auto`: pages whose HTML shows that they need scripts; `always`
     FRONTIER_RENDER_PAGES: pages in the browser at a time
     FRONTIER_RENDER_TIMEOUT: maximum time for a page, seconds
-    FRONTIER_RENDER_QUIET: seconds of the page's own clock without a request or change of the DOM, after which it is
+    FRONTIER_RENDER_QUIET: seconds without a request or change of the DOM, after which a page is
         complete
     FRONTIER_RENDER_MAX_MEMORY: memory of the browser, bytes, above which the largest page is ended
     PLAYWRIGHT_LAUNCH_OPTIONS: scrapy-playwright's: how Chromium starts
@@ -54,8 +54,6 @@ class RenderOptions(Options):
     max_size: ClassVar[int] = 8_000_000
     # With 300 MB for the crawl itself 1.5 GB.
     max_memory: int = setting(Reader.count, "FRONTIER_RENDER_MAX_MEMORY", 1_200_000_000, least=200_000_000)
-    # A new context costs 100 ms of CPU; memory that an old one has not given back is bounded.
-    pages_per_context: ClassVar[int] = 20
     #: Playwright's types of resources that are not loaded: none of them holds links or text.
     blocked: ClassVar[frozenset[str]] = frozenset(("image", "font", "media"))
     launch_options: dict[str, Any] = setting(Reader.dictionary, "PLAYWRIGHT_LAUNCH_OPTIONS")

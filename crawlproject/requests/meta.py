@@ -18,8 +18,6 @@ LAST_OF_SESSION = "frontier_last"
 #: ``download.timing.Timing``: the measurements.
 TIMING = "frontier_timing"
 
-#: ``download.body_budget.Share``: memory of the body, counted in the budget.
-SHARE = "frontier_share"
 
 #: Number of the page in progress that yielded the request.
 ORIGIN = "frontier_origin"
@@ -90,4 +88,4 @@ FOR_PAGE = "render_resource"
 BY_SPIDER = "frontier_by_spider"
 
 #: Keys that are valid in this run only; not stored.
-THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, SHARE, TIMING))
+THIS_RUN = frozenset((FOUND_ON, ORIGIN, RECORD, TIMING))

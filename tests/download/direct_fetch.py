@@ -1,10 +1,11 @@
-"""Requests over a connection, without a crawl."""
+"""Requests over a connection, without a crawl; tests in an event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any
 
 from scrapy import Request
@@ -17,6 +18,16 @@ from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Limits, Transfer
 
 
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test in an event loop of its own, for at most a minute."""
+
+    @wraps(test)
+    def run(**kwargs: Any) -> None:
+        asyncio.run(asyncio.wait_for(test(**kwargs), 60))
+
+    return run
+
+
 async def resolved(host: str) -> tuple[str, ...]:
     """The addresses of ``host``, as the system finds them."""
     found = await asyncio.get_running_loop().getaddrinfo(host, 0, type=socket.SOCK_STREAM)
@@ -25,9 +36,6 @@ async def resolved(host: str) -> tuple[str, ...]:
 
 class Silent:
     """Signals of bodies that nobody receives."""
-
-    def look(self) -> None:
-        """Nothing to find."""
 
     def headers(self, *_: Any) -> None:
         """Nobody stops it."""
@@ -44,8 +52,8 @@ async def fetch_directly(
     via: Proxy | None = None,
 ) -> Response:
     """The answer to a GET."""
-    budget = BodyBudget(1 << 24, lambda: None, lambda: None, set)
-    sent = Sent(Request(url), destination(url), via, is_last=False)
+    budget = BodyBudget(1 << 24, lambda _: None, set)
+    sent = Sent(Request(url), destination(url), via)
     limits = Limits(0, 0, fails_on_loss=True)
     transfer = Transfer(sent, timing, budget.share(), limits, Silent())  # type: ignore[arg-type]
     await connection.fetch(transfer, 30.0, may_send)

@@ -13,57 +13,21 @@ from crawlproject.download.address_guard import AddressGuard, AddressRefused, Gu
 
 GUARD = AddressGuard()
 
-KINDS = [
-    ("127.0.0.1", "loopback"),
-    ("127.255.255.255", "loopback"),
-    ("::1", "loopback"),
-    ("0.0.0.0", "unspecified"),
-    ("0.1.2.3", "unspecified"),
-    ("::", "unspecified"),
-    ("10.0.0.0", "private"),
-    ("172.16.0.0", "private"),
-    ("172.31.255.255", "private"),
-    ("192.168.255.255", "private"),
-    ("fc00::1", "private"),
-    ("fdff::1", "private"),
-    ("64:ff9b:1::1", "private"),
-    ("169.254.0.1", "link_local"),
-    ("fe80::1", "link_local"),
-    ("fe80::1%lo", "link_local"),
-    ("febf::1", "link_local"),
-    ("100.64.0.0", "shared"),
-    ("100.127.255.255", "shared"),
-    ("224.0.0.1", "multicast"),
-    ("239.255.255.255", "multicast"),
-    ("ff05::1:3", "multicast"),
-    ("240.0.0.1", "reserved"),
-    ("255.255.255.255", "reserved"),
-    ("192.0.0.1", "reserved"),
-    ("192.0.2.1", "reserved"),
-    ("198.18.0.1", "reserved"),
-    ("198.19.255.255", "reserved"),
-    ("198.51.100.1", "reserved"),
-    ("203.0.113.1", "reserved"),
-    ("2001:db8::1", "reserved"),
-    ("2001:10::1", "reserved"),
-    ("3fff::1", "reserved"),
-    ("4000::1", "reserved"),
-    ("::2", "reserved"),
-    ("169.254.169.254", "metadata"),
-    ("169.254.170.2", "metadata"),
-    ("168.63.129.16", "metadata"),
-    ("100.100.100.200", "metadata"),
-    ("192.0.0.192", "metadata"),
-    ("fd00:ec2::254", "metadata"),
-    ("fd20:ce::254", "metadata"),
-    ("::ffff:127.0.0.1", "loopback"),
-    ("::ffff:169.254.169.254", "metadata"),
-    ("::ffff:0.0.0.0", "unspecified"),
-    ("64:ff9b::10.0.0.1", "private"),
-    ("2002:a9fe:a9fe::1", "metadata"),
-    ("2001:0:7f00:1::", "loopback"),  # Teredo, its server
-    ("2001:0:808:808::f5ff:fffe", "private"),  # Teredo, its client: 10.0.0.1 with all bits turned over
-]
+#: At the edges of networks, and inside addresses that carry others; the last ones of Teredo: its server, and its client
+#: with all bits turned over.
+KINDS = {
+    "loopback": "127.0.0.1 127.255.255.255 ::1 ::ffff:127.0.0.1 2001:0:7f00:1::",
+    "unspecified": "0.0.0.0 0.1.2.3 :: ::ffff:0.0.0.0",
+    "private": "10.0.0.0 172.16.0.0 172.31.255.255 192.168.255.255 fc00::1 fdff::1 64:ff9b:1::1 64:ff9b::10.0.0.1"
+    " 2001:0:808:808::f5ff:fffe",
+    "link_local": "169.254.0.1 fe80::1 fe80::1%lo febf::1",
+    "shared": "100.64.0.0 100.127.255.255",
+    "multicast": "224.0.0.1 239.255.255.255 ff05::1:3",
+    "reserved": "240.0.0.1 255.255.255.255 192.0.0.1 192.0.2.1 198.18.0.1 198.19.255.255 198.51.100.1 203.0.113.1"
+    " 2001:db8::1 2001:10::1 3fff::1 4000::1 ::2",
+    "metadata": "169.254.169.254 169.254.170.2 168.63.129.16 100.100.100.200 192.0.0.192 fd00:ec2::254 fd20:ce::254"
+    " ::ffff:169.254.169.254 2002:a9fe:a9fe::1",
+}
 
 PUBLIC = [
     "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
@@ -73,18 +37,17 @@ PUBLIC = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("address", "kind"), KINDS)
-def test_address_is_refused_by_its_kind(address: str, kind: str) -> None:
-    """At the edges of each network, and inside addresses that carry others."""
-    refusal = GUARD.refusal(address)
-    assert refusal is not None
-    assert refusal.kind == kind
+@pytest.mark.parametrize("kind", KINDS)
+def test_address_is_refused_by_its_kind(kind: str) -> None:
+    for address in KINDS[kind].split():
+        refusal = GUARD.refusal(address)
+        assert refusal is not None, address
+        assert refusal.kind == kind, address
 
 
-@pytest.mark.parametrize("address", PUBLIC)
-def test_public_address_is_not_refused(address: str) -> None:
+def test_public_address_is_not_refused() -> None:
     """Also those just outside the networks."""
-    assert GUARD.refusal(address) is None
+    assert [address for address in PUBLIC if GUARD.refusal(address) is not None] == []
 
 
 @given(st.ip_addresses(v=4))
@@ -130,7 +93,7 @@ def test_allowed_networks_open_ranges() -> None:
 def test_whole_address_space_turns_the_guard_off() -> None:
     """As the docs say."""
     guard = AddressGuard([ip_network("0.0.0.0/0"), ip_network("::/0")])
-    assert [guard.refusal(address) for address, _ in KINDS] == [None] * len(KINDS)
+    assert not any(guard.refusal(address) for addresses in KINDS.values() for address in addresses.split())
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,6 @@ import itertools
 import ssl
 import time
 import tracemalloc
-from collections.abc import Callable, Coroutine
-from functools import wraps
-from typing import Any
 
 import pytest
 from scrapy import Request
@@ -25,16 +22,8 @@ from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from crawlproject.middlewares.large_pages import LargePageMiddleware
-from tests.download.direct_fetch import fetch_directly, resolved
+from tests.download.direct_fetch import fetch_directly, in_loop, resolved
 from tests.download.test_pool import GUARD, Slow
-
-
-def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def run(**kwargs: Any) -> None:
-        asyncio.run(test(**kwargs))
-
-    return run
 
 
 class Peer(asyncio.Transport):
@@ -62,6 +51,7 @@ class Waiting:
     """An answer that must not come."""
 
     error: Exception | None = None
+    has_no_body = False
 
     def head(self, head: object) -> bool:
         raise AssertionError(head)
@@ -78,7 +68,7 @@ class Waiting:
 class Collecting:
     """An answer that counts its bytes."""
 
-    is_paused = False
+    is_paused = has_no_body = False
     error: type[Exception] | None = None
 
     def __init__(self) -> None:
@@ -106,7 +96,7 @@ async def test_request_on_a_connection_that_is_closed_fails_at_once() -> None:
     protocol, answer = DirectProtocol(asyncio.get_running_loop(), lambda: None), Waiting()
     protocol.connection_made(Peer())
     protocol.connection_lost(None)
-    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer)  # type: ignore[arg-type]
     assert isinstance(answer.error, ServerDisconnectedError)
 
 
@@ -216,7 +206,7 @@ async def test_tiny_chunks_do_not_hold_the_event_loop() -> None:
     for answer in answers:
         protocol = DirectProtocol(loop, lambda: None)
         protocol.connection_made(Peer())
-        protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+        protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer)  # type: ignore[arg-type]
         loop.call_soon(protocol.data_received, CHUNKED + TINY * 40_000)
     longest = 0.0
     while any(answer.size < 2_000 for answer in answers):
@@ -235,7 +225,7 @@ async def test_answer_of_tiny_chunks_is_read_to_its_end(end: str, is_lost: bool)
     peer, answer, unsolicited = Peer(), Collecting(), []
     protocol = DirectProtocol(asyncio.get_running_loop(), lambda: unsolicited.append(1))
     protocol.connection_made(peer)
-    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer, no_body=False)
+    protocol.ask(b"GET / HTTP/1.1\r\n\r\n", answer)  # type: ignore[arg-type]
     protocol.data_received(CHUNKED + TINY * 3_000)
     assert not peer.reads
     protocol.data_received(TINY * 2_000 + end.encode())

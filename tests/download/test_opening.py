@@ -16,8 +16,7 @@ from crawlproject.download.request_head import Proxy
 from crawlproject.download.timing import Timing
 from crawlproject.requests.failures import in_words, is_of_proxy
 from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly, resolved
-from tests.download.test_direct import in_loop
+from tests.download.direct_fetch import fetch_directly, in_loop, resolved
 from tests.download.test_pool import GUARD
 from tests.download.test_unsolicited import Peer
 

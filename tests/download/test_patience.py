@@ -1,57 +1,49 @@
 """How long a server that has never answered keeps its connection."""
 
 import asyncio
-from typing import cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from crawlproject.download import patience
-from crawlproject.download.patience import Patience, Watch
+from crawlproject.download.patience import Patience
+from crawlproject.frontier.observed_times import ObservedTimes
 
 
-class FiveSeconds:
-    """Patience that lasts 5 s, and counts who was put off."""
+@pytest.mark.parametrize(("is_closing", "is_wanted", "end"), [(False, True, "put off"), (True, False, "abandoned")])
+def test_server_that_does_not_answer_in_time_gives_way(
+    monkeypatch: pytest.MonkeyPatch, is_closing: bool, is_wanted: bool, end: str
+) -> None:
+    """When another server waits for its place, or when the crawl ends."""
+    monkeypatch.setattr(patience, "PERIOD", 0.0)
+    ends: list[str] = []
+    server = SimpleNamespace(answered=False, session=object(), failures=0, ready_at=0.0, last_error="no answer")
 
-    def __init__(self) -> None:
-        self.put: list[str] = []
+    def put_off(_: str) -> bool:
+        asked.append(1)
+        return is_wanted and len(asked) > 2
 
-    def time_for(self, key: str) -> float:
-        del key
-        return 5.0
+    asked: list[int] = []
+    crawl: Any = SimpleNamespace(
+        frontier=SimpleNamespace(server=lambda _: server, servers={"a": server}),
+        times=ObservedTimes(),
+        outage=None,
+        wake=lambda: ends.append("woken"),
+        put_off=put_off,
+        abandon=lambda _: is_closing,
+    )
 
-    def put_off(self, key: str) -> bool:
-        self.put.append(key)
-        return True
+    async def watch() -> None:
+        made = Patience(crawl, 0.05, lambda _: ends.append(end), lambda _: None, lambda: is_closing)
+        task = made.watch("a")
+        assert task is not None
+        await asyncio.sleep(0.01)
+        assert not ends
+        await task
+        server.answered = True
+        assert made.watch("a") is None
 
-
-def put_off_at(monkeypatch: pytest.MonkeyPatch, times: list[float]) -> list[bool]:
-    """Whether a server was put off after its timer was called at each of ``times``."""
-    now = 0.0
-    monkeypatch.setattr(patience, "CLOCK", lambda: now)
-    asked = FiveSeconds()
-
-    async def call() -> list[bool]:
-        nonlocal now
-        watch = Watch(cast("Patience", asked), "http://a.example")
-        found = []
-        for now in times:  # noqa: B007
-            watch.cancel()
-            watch._look()
-            found.append(bool(asked.put))
-        watch.cancel()
-        return found
-
-    return asyncio.run(call())
-
-
-def test_server_is_put_off_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert put_off_at(monkeypatch, [5.0]) == [True]
-
-
-def test_server_is_not_put_off_because_this_process_was_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its answer may wait to be read: with a lag of 1 to 5 s, 49 of 23,000 first answers were thrown away."""
-    assert put_off_at(monkeypatch, [9.0, 13.0]) == [False, True]
-
-
-def test_a_process_that_is_always_late_loses_its_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert put_off_at(monkeypatch, [7.0, 11.0, 15.0, 19.0]) == [False, False, False, True]
+    asyncio.run(watch())
+    assert ends == [end, "woken"]
+    assert len(asked) == (0 if is_closing else 3)

@@ -17,10 +17,10 @@ from crawlproject.compat import DownloadFailedError, ResponseDataLossError
 from crawlproject.crawl_frontier import Unrecorded
 from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.opening import Opening
-from crawlproject.download.pool import MAX_HELD, ConnectionPool, Courtesy, SessionAbandoned
+from crawlproject.download.pool import MAX_WAIT, ConnectionPool, Courtesy, SessionAbandoned, Use
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.download.direct_fetch import fetch_directly, resolved
+from tests.download.direct_fetch import fetch_directly, in_loop, resolved
 
 GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 
@@ -78,83 +78,76 @@ async def at_once() -> None:
 
 async def fetch(pool: ConnectionPool, key: str) -> bytes:
     """A page of a server with a session."""
-    async with pool.use(key, keep=True) as connection:
+    async with Use(pool, key, lambda: True) as connection:
         return (await fetch_directly(connection, f"{key}/", Timing())).body
 
 
+def stranger_of(pool: ConnectionPool, key: str, courtesy: Courtesy) -> Use:
+    """The use of a connection by a request outside sessions."""
+    return Use(pool, key, lambda: False, courtesy=courtesy)
+
+
 @pytest.mark.parametrize("size", [0, 20, len(response(b"page")) - 2])
-def test_an_aborted_request_fails_and_its_socket_is_closed(size: int) -> None:
+@in_loop
+async def test_an_aborted_request_fails_and_its_socket_is_closed(size: int) -> None:
     """Before the answer, in its head and in its body; its slot is free then, also for another connection to it."""
-
-    async def test() -> None:
-        first, second = Slow(response(b"page")[:size]), Slow()
-        second.go.set()
-        async with crawling(first, second) as (pool, keys):
-            request = asyncio.ensure_future(fetch(pool, keys[0]))
-            await first.asked.wait()
-            pool.abort(keys[0])
-            with pytest.raises(ENDED):
-                await request
-            await first.gone.wait()
-            assert await fetch(pool, keys[1]) == b"page"
-            pool.close(keys[1])
-            first.start, first.rest = b"", response(b"again")
-            first.go.set()
-            assert await fetch(pool, keys[0]) == b"again"
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+    first, second = Slow(response(b"page")[:size]), Slow()
+    second.go.set()
+    async with crawling(first, second) as (pool, keys):
+        request = asyncio.ensure_future(fetch(pool, keys[0]))
+        await first.asked.wait()
+        pool.abort(keys[0])
+        with pytest.raises(ENDED):
+            await request
+        await first.gone.wait()
+        assert await fetch(pool, keys[1]) == b"page"
+        pool.close(keys[1])
+        first.start, first.rest = b"", response(b"again")
+        first.go.set()
+        assert await fetch(pool, keys[0]) == b"again"
 
 
-def test_a_request_that_waits_for_its_turn_is_not_sent() -> None:
+@in_loop
+async def test_a_request_that_waits_for_its_turn_is_not_sent() -> None:
     """It fails as abandoned."""
-
-    async def test() -> None:
-        server = Slow()
-        async with crawling(server) as (pool, keys):
-            requests = [asyncio.ensure_future(fetch(pool, keys[0])) for _ in range(2)]
-            await server.asked.wait()
-            pool.abort(keys[0])
-            first, second = await asyncio.gather(*requests, return_exceptions=True)
-            assert isinstance(first, ENDED)
-            assert isinstance(second, SessionAbandoned)
-            await server.gone.wait()
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+    server = Slow()
+    async with crawling(server) as (pool, keys):
+        requests = [asyncio.ensure_future(fetch(pool, keys[0])) for _ in range(2)]
+        await server.asked.wait()
+        pool.abort(keys[0])
+        first, second = await asyncio.gather(*requests, return_exceptions=True)
+        assert isinstance(first, ENDED)
+        assert isinstance(second, SessionAbandoned)
+        await server.gone.wait()
 
 
-def test_a_closed_session_lets_its_request_end() -> None:
+@in_loop
+async def test_a_closed_session_lets_its_request_end() -> None:
     """Then the socket is closed; closing or aborting a server without a connection does nothing."""
-
-    async def test() -> None:
-        server = Slow()
-        async with crawling(server) as (pool, keys):
-            request = asyncio.ensure_future(fetch(pool, keys[0]))
-            await server.asked.wait()
-            pool.close(keys[0])
-            await asyncio.sleep(0)
-            assert not server.gone.is_set()
-            server.go.set()
-            assert await request == b"page"
-            await server.gone.wait()
-            pool.close(keys[0])
-            pool.abort(keys[0])
-
-    asyncio.run(asyncio.wait_for(test(), 60))
-
-
-def test_an_idle_connection_is_aborted() -> None:
-    """A parked one, for instance."""
-
-    async def test() -> None:
-        server = Slow()
+    server = Slow()
+    async with crawling(server) as (pool, keys):
+        request = asyncio.ensure_future(fetch(pool, keys[0]))
+        await server.asked.wait()
+        pool.close(keys[0])
+        await asyncio.sleep(0)
+        assert not server.gone.is_set()
         server.go.set()
-        async with crawling(server) as (pool, keys):
-            assert await fetch(pool, keys[0]) == b"page"
-            pool.abort(keys[0])
-            assert len(pool) == 0
-            await server.gone.wait()
+        assert await request == b"page"
+        await server.gone.wait()
+        pool.close(keys[0])
+        pool.abort(keys[0])
 
-    asyncio.run(asyncio.wait_for(test(), 60))
+
+@in_loop
+async def test_an_idle_connection_is_aborted() -> None:
+    """A parked one, for instance."""
+    server = Slow()
+    server.go.set()
+    async with crawling(server) as (pool, keys):
+        assert await fetch(pool, keys[0]) == b"page"
+        pool.abort(keys[0])
+        assert len(pool) == 0
+        await server.gone.wait()
 
 
 class Silent:
@@ -170,140 +163,122 @@ class Silent:
 
 
 @pytest.mark.parametrize("is_cancelled", [False, True])
-def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, is_cancelled: bool) -> None:
+@in_loop
+async def test_a_request_whose_connection_is_being_opened_is_aborted_or_cancelled(*, is_cancelled: bool) -> None:
     """An aborted one fails; its task goes on and is not cancelled."""
+    resolver = Silent()
+    pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolver.resolve, GUARD))
+    cancelled = []
 
-    async def test() -> None:
-        resolver = Silent()
-        pool = ConnectionPool(1, Opening(ssl.create_default_context(), resolver.resolve, GUARD))
-        cancelled = []
+    async def request() -> None:
+        try:
+            await fetch(pool, "http://a.example")
+        finally:
+            task = asyncio.current_task()
+            assert task is not None
+            cancelled.append(task.cancelling())
 
-        async def request() -> None:
-            try:
-                await fetch(pool, "http://a.example")
-            finally:
-                task = asyncio.current_task()
-                assert task is not None
-                cancelled.append(task.cancelling())
+    task = asyncio.ensure_future(request())
+    await resolver.asked.wait()
+    if is_cancelled:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        pool.abort("http://a.example")
+        with pytest.raises(ConnectionAbortedError):
+            await task
+    assert cancelled == [int(is_cancelled)]
+    await pool.aclose()
+    assert not pool.open
 
-        task = asyncio.ensure_future(request())
-        await resolver.asked.wait()
-        if is_cancelled:
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        else:
-            pool.abort("http://a.example")
-            with pytest.raises(ConnectionAbortedError):
-                await task
-        assert cancelled == [int(is_cancelled)]
-        await pool.aclose()
+
+@in_loop
+async def test_a_connection_that_the_server_has_closed_leaves_its_place_at_once() -> None:
+    """There is nothing to wait for."""
+    server = Slow()
+    server.rest = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
+    server.go.set()
+    async with crawling(server) as (pool, keys):
+        assert await fetch(pool, keys[0]) == b"page"
+        while not pool._connections[keys[0]].is_over:
+            await asyncio.sleep(0)
+        pool.close(keys[0])
         assert not pool.open
 
-    asyncio.run(asyncio.wait_for(test(), 60))
 
-
-def test_a_connection_that_the_server_has_closed_leaves_its_place_at_once() -> None:
-    """There is nothing to wait for."""
-
-    async def test() -> None:
-        server = Slow()
-        server.rest = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage"
-        server.go.set()
-        async with crawling(server) as (pool, keys):
-            assert await fetch(pool, keys[0]) == b"page"
-            while not pool._connections[keys[0]].is_over:
-                await asyncio.sleep(0)
-            pool.close(keys[0])
-            assert not pool.open
-
-    asyncio.run(asyncio.wait_for(test(), 60))
-
-
-def test_a_long_polite_wait_holds_no_slot() -> None:
+@in_loop
+async def test_a_long_polite_wait_holds_no_slot() -> None:
     """A request outside sessions whose server rests leaves the only slot to others, and then gets its own turn."""
+    resting, other = Slow(), Slow(response(b"page"))
+    async with crawling(resting, other) as (pool, keys):
+        has_asked, begun, rested = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
-    async def test() -> None:
-        resting, other = Slow(), Slow(response(b"page"))
-        async with crawling(resting, other) as (pool, keys):
-            has_asked, begun, rested = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        def wait() -> float:
+            has_asked.set()
+            return 0.0 if rested.is_set() else MAX_WAIT + 0.1
 
-            def wait() -> float:
-                has_asked.set()
-                return 0.0 if rested.is_set() else MAX_HELD + 0.1
+        async def stranger() -> None:
+            async with stranger_of(pool, keys[0], Courtesy(wait, at_once)):
+                begun.set()
 
-            async def stranger() -> None:
-                async with pool.use(keys[0], keep=False, courtesy=Courtesy(wait, at_once)):
-                    begun.set()
-
-            request = asyncio.ensure_future(stranger())
-            await has_asked.wait()
-            other.go.set()
-            assert await fetch(pool, keys[1]) == b"page"
-            rested.set()
-            assert not begun.is_set()
-            pool.close(keys[1])
-            await request
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+        request = asyncio.ensure_future(stranger())
+        await has_asked.wait()
+        other.go.set()
+        assert await fetch(pool, keys[1]) == b"page"
+        rested.set()
+        assert not begun.is_set()
+        pool.close(keys[1])
+        await request
 
 
 @pytest.mark.parametrize("ended", [0, 1, 2])
-def test_the_wait_is_asked_for_when_all_requests_that_have_ended_are_recorded(ended: int) -> None:
+@in_loop
+async def test_the_wait_is_asked_for_when_all_requests_that_have_ended_are_recorded(ended: int) -> None:
     """At once if there was none, as for most robots.txt files; a middleware may see an answer for long before."""
+    order: list[str] = []
+    unrecorded = Unrecorded()
 
-    async def test() -> None:
-        order: list[str] = []
-        unrecorded = Unrecorded()
+    async def record() -> None:
+        for _ in range(ended):
+            await asyncio.sleep(0)
+            order.append("recorded")
+            unrecorded.remove(keys[0])
 
-        async def record() -> None:
-            for _ in range(ended):
-                await asyncio.sleep(0)
-                order.append("recorded")
-                unrecorded.remove(keys[0])
+    def wait() -> float:
+        order.append("asked")
+        return 0.0
 
-        def wait() -> float:
-            order.append("asked")
-            return 0.0
-
-        async with crawling(Slow()) as (pool, keys):
-            for _ in range(ended):
-                unrecorded.add(keys[0])
-            recording = asyncio.ensure_future(record())
-            courtesy = Courtesy(wait, partial(unrecorded.none_left, keys[0]))
-            async with pool.use(keys[0], keep=False, courtesy=courtesy):
-                pass
-            await recording
-        assert order == ["recorded"] * ended + ["asked"]
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+    async with crawling(Slow()) as (pool, keys):
+        for _ in range(ended):
+            unrecorded.add(keys[0])
+        recording = asyncio.ensure_future(record())
+        courtesy = Courtesy(wait, partial(unrecorded.none_left, keys[0]))
+        async with stranger_of(pool, keys[0], courtesy):
+            pass
+        await recording
+    assert order == ["asked"] + ["recorded"] * ended + ["asked"]
 
 
-def test_a_request_that_nobody_records_holds_up_others_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@in_loop
+async def test_a_request_that_nobody_records_holds_up_others_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """It did not pass through Scrapy's downloader."""
     monkeypatch.setattr(crawl_frontier, "RECORDED_WITHIN", 0.0)
-
-    async def test() -> None:
-        unrecorded = Unrecorded()
-        unrecorded.add("http://a.example")
-        waiting = [asyncio.ensure_future(unrecorded.none_left("http://a.example")) for _ in range(3)]
-        await asyncio.gather(*waiting)
-        monkeypatch.setattr(crawl_frontier, "RECORDED_WITHIN", None)
-        await unrecorded.none_left("http://a.example")
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+    unrecorded = Unrecorded()
+    unrecorded.add("http://a.example")
+    waiting = [asyncio.ensure_future(unrecorded.none_left("http://a.example")) for _ in range(3)]
+    await asyncio.gather(*waiting)
+    monkeypatch.setattr(crawl_frontier, "RECORDED_WITHIN", None)
+    await unrecorded.none_left("http://a.example")
 
 
-def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
+@in_loop
+async def test_a_request_that_may_not_wait_gives_its_slot_back() -> None:
     """An error of ``wait``."""
-
-    async def test() -> None:
-        other = Slow(response(b"page"))
-        other.go.set()
-        async with crawling(Slow(), other) as (pool, keys):
-            with pytest.raises(ZeroDivisionError):
-                async with pool.use(keys[0], keep=False, courtesy=Courtesy(lambda: 1 / 0, at_once)):
-                    pass
-            assert await fetch(pool, keys[1]) == b"page"
-
-    asyncio.run(asyncio.wait_for(test(), 60))
+    other = Slow(response(b"page"))
+    other.go.set()
+    async with crawling(Slow(), other) as (pool, keys):
+        with pytest.raises(ZeroDivisionError):
+            async with stranger_of(pool, keys[0], Courtesy(lambda: 1 / 0, at_once)):
+                pass
+        assert await fetch(pool, keys[1]) == b"page"

@@ -4,40 +4,41 @@ from collections.abc import Callable
 from typing import Any
 
 from pydispatch import dispatcher
-from scrapy import signals
 from scrapy.utils.test import get_crawler
 
-from crawlproject.download.receivers import Connections, Receivers
+from crawlproject.download.receivers import Receivers
 
-SIGNAL, OTHER = signals.item_scraped, signals.item_dropped
+SIGNAL, OTHER = object(), object()
 
 
-def test_connections_have_changed_after_any_was_connected_or_disconnected() -> None:
-    """To one of the signals, or to all; also one that no longer exists."""
+def test_receivers_are_those_that_are_connected_now() -> None:
+    """To the signal, or to all."""
     crawler = get_crawler()
-    connections = Connections(crawler, (SIGNAL,))
-    kept: list[Callable[..., Any]] = [lambda: None for _ in range(4)]
-    assert connections.have_changed()
-    assert not connections.have_changed()
+    receivers, called = Receivers(crawler, SIGNAL), []
+    kept: list[Callable[..., Any]] = [lambda number=number: called.append(number) for number in range(4)]
+
+    def call() -> list[int]:
+        called.clear()
+        receivers.send(item=1)
+        assert receivers.are_there() == bool(called)
+        return sorted(called)
+
+    assert call() == []
+    assert receivers.start(item=1) is None
     crawler.signals.connect(kept[0], SIGNAL)
-    assert connections.have_changed()
     crawler.signals.connect(kept[1], OTHER)
-    assert not connections.have_changed()
+    assert call() == [0]
     crawler.signals.disconnect(kept[0], SIGNAL)
     crawler.signals.connect(kept[1], SIGNAL)  # as many as before
-    assert connections.have_changed()
+    assert call() == [1]
     crawler.signals.connect(kept[2], dispatcher.Any)
-    assert connections.have_changed()
+    assert call() == [1, 2]
     dispatcher.connect(kept[3], SIGNAL)  # whoever sends it
     try:
-        assert connections.have_changed()
-        assert not connections.have_changed()
+        assert call() == [1, 2, 3]
     finally:
         dispatcher.disconnect(kept[3], SIGNAL)
-    assert connections.have_changed()
-    kept.clear()  # pydispatch refers to them weakly
-    assert connections.have_changed()
-    assert not connections.have_changed()
+    assert call() == [1, 2]
 
 
 def test_each_receiver_gets_what_it_takes() -> None:
@@ -54,22 +55,11 @@ def test_each_receiver_gets_what_it_takes() -> None:
     def spider_too(item: Any, spider: Any, sender: Any) -> None:
         got.append((item, spider, sender is crawler.signals.sender))
 
+    def everything(**values: Any) -> None:
+        got.append(sorted(values))
+
     receivers = Receivers(crawler, SIGNAL)
-    for number, receiver in enumerate((nothing, item_only, spider_too), 1):
+    for receiver in (nothing, item_only, spider_too, everything):
         crawler.signals.connect(receiver, SIGNAL)
-        got.clear()
-        receivers.tell(item=1)
-        assert got == [(), (1,), (1, crawler.spider, True)][:number]
-
-
-def test_a_signal_without_receivers() -> None:
-    crawler, signal = get_crawler(), object()
-    receivers = Receivers(crawler, signal)
-    assert not receivers.are_there()
-    assert receivers.start(item=1) is None
-
-    def nothing() -> None:
-        pass
-
-    crawler.signals.connect(nothing, signal)
-    assert receivers.are_there()
+    receivers.send(item=1)
+    assert got == [(), (1,), (1, crawler.spider, True), ["item", "sender", "signal", "spider"]]

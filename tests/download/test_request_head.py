@@ -4,7 +4,15 @@ import pytest
 from scrapy import Request
 
 from crawlproject.compat import UnsupportedURLSchemeError
-from crawlproject.download.request_head import Destination, Proxy, connect_head, destination, proxy_of, request_bytes
+from crawlproject.download.request_head import (
+    Destination,
+    Proxy,
+    Sent,
+    connect_head,
+    destination,
+    proxy_of,
+    request_bytes,
+)
 
 A = destination("http://a.example/b")
 
@@ -41,10 +49,10 @@ def test_heads() -> None:
         "http://a.example/b", headers={"Accept": "text/html", "X": ["1", "2"], "Proxy-Authorization": "secret"}
     )
     start = b"GET /b HTTP/1.1\r\nHost: a.example\r\nAccept: text/html\r\nX: 1\r\nX: 2\r\n"
-    assert request_bytes(request, A, None, last=False) == start + b"\r\n"
-    assert request_bytes(request, A, None, last=True) == start + b"Connection: close\r\n\r\n"
+    assert request_bytes(Sent(request, A, None)) == start + b"\r\n"
+    assert request_bytes(Sent(request, A, None, True)) == start + b"Connection: close\r\n\r\n"
     request.headers["Host"] = "b.example"
-    assert request_bytes(request, A, None, last=False).count(b"Host:") == 1
+    assert request_bytes(Sent(request, A, None)).count(b"Host:") == 1
 
 
 @pytest.mark.parametrize(
@@ -61,14 +69,14 @@ def test_heads() -> None:
 def test_bodies(method: str, body: str, headers: dict[str, str], expected: bytes) -> None:
     """Their length is stated, unless the project states it."""
     request = Request("http://a.example/b", method=method, body=body, headers=headers)
-    assert request_bytes(request, A, None, last=False).endswith(expected)
+    assert request_bytes(Sent(request, A, None)).endswith(expected)
 
 
 def test_user_of_the_url() -> None:
     """It takes precedence over a header."""
     url = "http://u:p@a.example/"
     request = Request(url, headers={"Authorization": "Basic eA=="})
-    sent = request_bytes(request, destination(url), None, last=False)
+    sent = request_bytes(Sent(request, destination(url), None))
     assert sent == b"GET / HTTP/1.1\r\nHost: a.example\r\nAuthorization: Basic dTpw\r\n\r\n"
 
 
@@ -79,10 +87,10 @@ def test_requests_by_a_proxy() -> None:
     assert via == Proxy(False, "proxy.example", 8080, b"Basic dTpw")
     password = b"Proxy-Authorization: Basic dTpw\r\n\r\n"
     expected = b"GET http://a.example/b HTTP/1.1\r\nHost: a.example\r\n" + password
-    assert request_bytes(request, A, via, last=False) == expected
+    assert request_bytes(Sent(request, A, via)) == expected
     tls = destination("https://a.example/b")
-    assert b"Proxy" not in request_bytes(request, tls, via, last=False)
-    assert request_bytes(request, tls, via, last=False).startswith(b"GET /b ")
+    assert b"Proxy" not in request_bytes(Sent(request, tls, via))
+    assert request_bytes(Sent(request, tls, via)).startswith(b"GET /b ")
     assert connect_head(tls, via) == b"CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n" + password
     request.headers["Proxy-Authorization"] = b"Basic eA=="
     via = proxy_of(request)
@@ -102,11 +110,11 @@ def test_line_breaks_are_refused(value: str) -> None:
     """They would begin another header, or another request."""
     request = Request("http://a.example/", headers={"X": value})
     with pytest.raises(ValueError, match="line break"):
-        request_bytes(request, A, None, last=False)
+        request_bytes(Sent(request, A, None))
 
 
 def test_headers_in_utf_16_are_refused() -> None:
     """Twisted does so as well; a server would find names with NULs."""
     request = Request("http://a.example/", headers={"Accept": "text/html"}, encoding="utf-16")
-    with pytest.raises(ValueError, match="NUL in a header"):
-        request_bytes(request, A, None, last=False)
+    with pytest.raises(ValueError, match="line break or NUL"):
+        request_bytes(Sent(request, A, None))

@@ -54,8 +54,7 @@ class Client:
         self.connection = Connection(opening, None, lambda _: self.lost.set())
 
     async def get(self, path: str) -> str:
-        """The body of a page, asked for as the handler does."""
-        await self.connection.check()
+        """The body of a page."""
         self.lost = asyncio.Event()
         return (await fetch_directly(self.connection, self.root + path, Timing())).body.decode()
 
@@ -138,7 +137,7 @@ def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None
 
     run(watched, tls=tls)
     assert seen.connections == 2
-    assert seen.counted == 1
+    assert seen.counted == (case is not _before_the_loop_looks)
 
 
 @pytest.mark.parametrize("tls", [False, True])

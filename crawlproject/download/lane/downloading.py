@@ -87,7 +87,7 @@ class Downloading:
         request.meta[downloader.DOWNLOAD_SLOT] = key
         slot.active.add(request)
         try:
-            self._reached.tell(request=request)
+            self._reached.send(request=request)
             if slot.delay or slot.queue or slot.latercall or slot.free_transfer_slots() <= 0:
                 turn: Deferred[Response] = Deferred()
                 slot.queue.append((request, turn))
@@ -105,10 +105,10 @@ class Downloading:
         slot.transferring.add(request)
         try:
             response = await self._downloader.handlers.download_request_async(request)
-            self._downloaded.tell(response=response, request=request)
+            self._downloaded.send(response=response, request=request)
             return response
         finally:
             slot.transferring.remove(request)
             if slot.queue:
                 self._downloader._process_queue(slot)
-            self._left.tell(request=request)
+            self._left.send(request=request)

@@ -95,7 +95,7 @@ class FastLane:
         if isinstance(result, Response):
             answers(result, request)
             log_line(self._crawler, logger, "crawled", result.request, result)
-            self._received.tell(response=result, request=result.request)
+            self._received.send(response=result, request=result.request)
         elif not isinstance(result, Request):
             raise TypeError(f"Incorrect type: expected Response or Request, got {type(result)}: {result!r}")
         found: Response | Request = result

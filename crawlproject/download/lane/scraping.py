@@ -28,7 +28,7 @@ from twisted.python.failure import Failure
 from crawlproject.clock import CLOCK
 from crawlproject.download.lane.calls import calls_of, with_pauses
 from crawlproject.download.lane.outputs import Outputs
-from crawlproject.download.receivers import Connections, Receivers, log_line
+from crawlproject.download.receivers import Receivers, log_line
 from crawlproject.engine import Crawl, wake
 from crawlproject.requests.owners import Owners, current
 
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("scrapy.core.scraper")
 
 _OF_ITEMS = (signals.item_scraped, signals.item_dropped, signals.item_error)
-_REQUESTS = (signals.request_scheduled, signals.request_dropped)
 
 #: Outputs, and seconds, after which the event loop has its turn.
 STEP = 100
@@ -168,14 +167,10 @@ class Scraping:
         self._inputs = calls_of(engine.scraper.spidermw, "process_spider_input")
         self._scheduled = Receivers(crawler, signals.request_scheduled, IgnoreRequest)
         self._dropped = Receivers(crawler, signals.request_dropped)
-        self._connections = Connections(crawler, _REQUESTS)
         self._owners = Crawl.of(crawler).part(Owners)
 
     def follow(self, request: Request) -> None:
         """Schedule ``request`` as by ``ExecutionEngine.crawl``; a receiver may drop it by ``IgnoreRequest``."""
-        if self._connections.have_changed():
-            self._scheduled.read(("request",))
-            self._dropped.read(("request",))
         if self._scheduled.send(request=request) is None and not self._slot.scheduler.enqueue_request(request):
             self._dropped.send(request=request)
         wake(self._slot)

@@ -1,12 +1,10 @@
-"""Drives Chromium by scrapy-playwright: starts it, opens pages in recycled contexts, ends pages that hang."""
+"""Drives Chromium by scrapy-playwright: starts it, opens each page in a context of its own, ends what hangs."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -15,27 +13,22 @@ from scrapy_playwright.provider import PlaywrightBrowserProvider
 
 from crawlproject.download.rendering.job import RenderError
 from crawlproject.download.rendering.processes import BrowserProcesses
-from crawlproject.download.rendering.slot import CLOSE_TIMEOUT, Watch, failure
-from crawlproject.download.rendering.tab import Tab
+from crawlproject.download.rendering.tab import CLOSE_TIMEOUT, Tab, failure, first_line, is_gone
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
     from crawlproject.download.rendering.job import PageJob
     from crawlproject.download.rendering.proxy import GuardedProxy
-    from crawlproject.download.rendering.slot import Slot
     from crawlproject.options.rendering import RenderOptions
 
 logger = logging.getLogger(__name__)
 
 #: Seconds to start the browser; then its processes are killed.
 START_TIMEOUT = 60.0
-
-#: Seconds in which requests of a page that was left are noticed.
-LAST_WORDS = 0.03
 
 #: MB that the scripts of one page may allocate as objects.
 HEAP = 512
@@ -60,7 +53,6 @@ class Browser:
         self.processes = BrowserProcesses(f"--proxy-server={proxy.url}")
         self._handler: ScrapyPlaywrightDownloadHandler | None = None
         self._starting = asyncio.Lock()
-        self._folder = TemporaryDirectory(prefix="crawl-browser-", ignore_cleanup_errors=True)  # of its temporary files
         logger_of_library = logging.getLogger("scrapy-playwright")
         if logger_of_library.level == logging.NOTSET:  # it logs each page that fails with a traceback; we say it once
             logger_of_library.setLevel(logging.ERROR)
@@ -108,8 +100,7 @@ class Browser:
                 config.navigation_timeout_ms = self._options.timeout * 1000
                 config.restart_disconnected_browser = True
                 config.target_closed_max_retries = 0  # Renderer tries again
-                with _temporary_files_in(self._folder.name):  # of driver and browser; what is killed leaves them
-                    await handler._launch()  # it does so at the start of the engine, which is over
+                await handler._launch()  # it does so at the start of the engine, which is over
                 self._handler = handler
             return self._handler
 
@@ -123,16 +114,22 @@ class Browser:
             await self.restart()
             raise RenderError("browser", f"the browser did not start: {first_line(error)}") from error
 
-    async def open(self, slot: Slot, job: PageJob, cookies: Iterable[tuple[str, str]]) -> Tab:
-        """A tab with the document of ``job`` and these cookies, whose scripts have begun to run. Raises RenderError.
+    async def open(self, job: PageJob, cookies: Iterable[tuple[str, str]]) -> Tab:
+        """A tab, in a new context, with the document of ``job``, whose scripts have begun to run. Raises RenderError.
 
-        As soon as the tab exists it is ``slot.tab``.
+        ``close_page`` must follow, also after an error.
         """
-        slot.pages += 1
         try:
-            tab = slot.tab or await self._new_tab(slot, job)
-            await tab.set_cookies(job.request.url, cookies)
-            await tab.go(job.request.url, self._options.timeout)
+            handler = await self._started()
+            meta = {"playwright_context": job.user, "playwright_context_kwargs": self._context(job)}
+            page = await handler._create_page(Request(job.request.url, meta=meta), self._crawler.spider)
+            for event, listener in (
+                ("request", handler._increment_request_stats),
+                ("response", handler._increment_response_stats),
+            ):
+                page.remove_listener(event, listener)  # one message for each; the proxy counts them
+            tab = Tab(page, job, self._options)
+            await tab.begin(cookies)
         except RenderError:
             raise
         except Exception as error:
@@ -140,27 +137,14 @@ class Browser:
             raise RenderError(kind, first_line(error)) from error
         return tab
 
-    async def _new_tab(self, slot: Slot, job: PageJob) -> Tab:
-        handler = await self._started()
-        meta = {"playwright_context": slot.name, "playwright_context_kwargs": self._context(slot, job)}
-        page = await handler._create_page(Request(job.request.url, meta=meta), self._crawler.spider)
-        for event, listener in (
-            ("request", handler._increment_request_stats),
-            ("response", handler._increment_response_stats),
-        ):
-            page.remove_listener(event, listener)  # one message for each; the proxy counts them
-        await Watch(page, slot, self._options.blocked).begin()
-        slot.tab = await Tab.of(page)
-        return slot.tab
-
-    def _context(self, slot: Slot, job: PageJob) -> dict[str, Any]:
+    def _context(self, job: PageJob) -> dict[str, Any]:
         agent = job.request.headers.get(b"User-Agent")
         return {
             "proxy": {
                 "server": self._proxy.url,
                 "bypass": "<-loopback>",
-                "username": slot.name,
-                "password": slot.password,
+                "username": job.user,
+                "password": job.password,
             },
             "user_agent": agent.decode("latin-1") if agent else self._crawler.settings.get("USER_AGENT"),
             "service_workers": "block",
@@ -172,26 +156,9 @@ class Browser:
         browser = getattr(self._handler, "browser", None)
         return browser is not None and browser.is_connected()
 
-    async def leave(self, slot: Slot, *, is_broken: bool) -> None:
-        """Empty the tab; close its context, if it is broken or has had its share of pages. Never raises.
-
-        A new context costs 100 ms of CPU.  What a page asks for when it is left must not count for the next one: then
-        this has a new context, too.
-        """
-        tab = slot.tab
-        if tab is not None and not is_broken and slot.pages < self._options.pages_per_context:
-            tab.wake()
-            if await failure(tab.empty(CLOSE_TIMEOUT)) is None:
-                await asyncio.sleep(LAST_WORDS)
-                if not slot.is_broken and len(tab.page.context.pages) == 1:
-                    return
-        await self.drop(slot)
-
-    async def drop(self, slot: Slot) -> None:
-        """Close the slot's context, if it has one. Never raises."""
-        name = slot.name
-        slot.renew()
-        wrapper = self._handler.context_wrappers.get(name) if self._handler is not None else None
+    async def close_page(self, job: PageJob) -> None:
+        """Close the context of ``job``, if it has one. Never raises."""
+        wrapper = self._handler.context_wrappers.get(job.user) if self._handler is not None else None
         error = await failure(wrapper.context.close()) if wrapper is not None else None
         if isinstance(error, TimeoutError) and self._is_running():
             logger.debug("A context of the browser does not close")
@@ -229,29 +196,3 @@ class Browser:
             handler, self._handler = self._handler, None
             if handler is not None:
                 await self._end(handler)
-            self._folder.cleanup()
-
-
-@contextmanager
-def _temporary_files_in(folder: str) -> Iterator[None]:
-    """Programs started meanwhile have theirs there."""
-    before = os.environ.get("TMPDIR")
-    os.environ["TMPDIR"] = folder
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["TMPDIR"]
-        else:
-            os.environ["TMPDIR"] = before
-
-
-def first_line(error: Exception) -> str:
-    """The message of an error, without Playwright's log of the call."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
-
-
-def is_gone(error: Exception) -> bool:
-    """Whether the page, its context, the browser or its driver no longer exists."""
-    words = ("closed", "crash", "disconnected", "connection")
-    return any(word in f"{type(error).__name__} {error}".lower() for word in words)

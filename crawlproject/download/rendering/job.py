@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy import Request
 
@@ -32,18 +33,18 @@ class RenderError(Exception):
 
 
 class PageJob:
-    """A page that is being rendered."""
+    """A page that is being rendered, in a context of its own, whose name, and user of the proxy, is ``user``."""
 
     def __init__(self, request: Request, document: Answer, options: RenderOptions) -> None:
         self.request = request
         self.url = request.url.partition("#")[0]
         self.document: Answer | None = document  # until it was served
         self._options = options
+        self.user, self.password = f"render-{token_hex(8)}", token_hex(16)
         #: Raises RenderError when the page is given up; never returns.
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.started = CLOCK()
         self.requests = 0
-        self.refused = 0
         self.has_missed = False  # something that it asked for could not be fetched
         self.loaded = 0  # bytes
         self.in_flight = 0
@@ -52,10 +53,8 @@ class PageJob:
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
-        self.is_in_new_tab = True  # else the memory may be that of the page before
         self.has_begun = False  # the browser asked for the page itself
         self.redirect: str | None = None  # where a script wanted to go
-        self._when_left: Callable[[], None] = lambda: None  # called then
         self.network_time = 0.0  # with at least one request in flight
         self._busy_since = 0.0
 
@@ -96,12 +95,11 @@ class PageJob:
         """Return when no request is in flight."""
         await self._idle.wait()
 
-    def count_nuisance(self, nuisance: str) -> int:
+    def count_nuisance(self, nuisance: str) -> None:
         """Count an alert box, a pop-up, ...; the page is given up after ``MAX_NUISANCES`` of a kind."""
         count = self.nuisances[nuisance] = self.nuisances.get(nuisance, 0) + 1
         if count > MAX_NUISANCES:
             self.fail(nuisance, f"more than {MAX_NUISANCES} {nuisance.replace('_', ' ')}")
-        return count
 
     def begin(self, url: str) -> None:
         """The browser asks for the page; ``url`` is how it writes that of the page."""
@@ -116,11 +114,6 @@ class PageJob:
         target = url.partition("#")[0]
         if method == "GET" and target != self.url and target.startswith("http"):
             self.redirect = url
-            self._when_left()
-
-    def tell_left(self, call: Callable[[], None]) -> None:
-        """Call ``call`` when a script wants to leave the page."""
-        self._when_left = call
 
     def fail(self, kind: str, message: str) -> None:
         """Give the page up: ``failure`` raises."""

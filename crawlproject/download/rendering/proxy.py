@@ -10,17 +10,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from base64 import b64decode
+import ssl
+from base64 import b64decode, b64encode
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
 from secrets import compare_digest
-from typing import TYPE_CHECKING, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h11
-
-from crawlproject.download.rendering.certificate import new_certificate
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +37,6 @@ MAX_BODY = 1024 * 1024
 
 #: Connections open at once: Chromium opens up to 32 to a proxy for each context.
 MAX_CONNECTIONS = 512
-
-#: Of these, connections without valid credentials, and the seconds in which they must come.
-MAX_STRANGERS = 64
-STRANGERS_TIME = 10.0
 
 _READ = 65_536
 
@@ -80,17 +83,19 @@ REFUSED = Answer(403)
 TOO_LARGE = Answer(413)
 FAILED = Answer(502)
 TOO_LATE = Answer(504)
+_UNAUTHORIZED = Answer(407, ((b"Proxy-Authenticate", b'Basic realm="crawl"'),))
 
 
 class GuardedProxy:
     """Listens on a free port of 127.0.0.1. ``password`` returns that of a user, None for an unknown one."""
 
     def __init__(self, answer: Callable[[Asked], Awaitable[Answer]], password: Callable[[str], str | None]) -> None:
-        self._answer = answer
-        self._password = password
-        self._certificate = new_certificate()
+        self.answer = answer
+        self.password = password
+        #: Its TLS context, and the hash of the key that the browser must trust.
+        self.tls, self.key_hash = _new_certificate()
         self._server: asyncio.Server | None = None
-        self._tasks: dict[asyncio.Task[None], str] = {}  # connection -> its user, "" before the first request
+        self._connections: dict[asyncio.Task[None], _Connection] = {}
         self.port = 0
 
     @property
@@ -98,26 +103,21 @@ class GuardedProxy:
         """The proxy's address, for the browser."""
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def key_hash(self) -> str:
-        """Of the key that the browser must trust."""
-        return self._certificate.key_hash
-
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_READ)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def drop(self, user: str) -> None:
         """Close all connections of a user. O(connections)."""
-        for task, owner in self._tasks.items():
-            if owner == user:
+        for task, connection in self._connections.items():
+            if connection.user == user:
                 task.cancel()
 
     async def close(self) -> None:
         """Close the port and all connections."""
         if self._server is not None:
             self._server.close()
-        tasks = list(self._tasks)
+        tasks = list(self._connections)
         for task in tasks:
             task.cancel()
         if tasks:
@@ -126,141 +126,131 @@ class GuardedProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._tasks) >= MAX_CONNECTIONS or sum(not user for user in self._tasks.values()) >= MAX_STRANGERS:
+        if len(self._connections) >= MAX_CONNECTIONS:
             writer.close()
             return
-        self._tasks[task] = ""
-        limit = asyncio.get_running_loop().call_later(STRANGERS_TIME, self._end_stranger, task)
+        connection = self._connections[task] = _Connection(self, reader, writer)
         try:
-            await self._Connection(self, task, reader, writer).run()
+            await connection.run()
         except (OSError, EOFError, h11.ProtocolError, ValueError) as error:  # ssl.SSLError is an OSError
             logger.debug("A connection of the browser ended: %s", error)
         except asyncio.CancelledError:
             pass  # by drop or close: asyncio's server would log it
         finally:
-            limit.cancel()
-            del self._tasks[task]
+            del self._connections[task]
             with suppress(OSError):
                 writer.close()
 
-    def _end_stranger(self, task: asyncio.Task[None]) -> None:
-        if not self._tasks.get(task, "none"):
-            task.cancel()
 
-    class _Connection:
-        """One connection of the browser."""
+class _Connection:
+    """One connection of the browser."""
 
-        def __init__(
-            self,
-            proxy: GuardedProxy,
-            task: asyncio.Task[None],
-            reader: asyncio.StreamReader,
-            writer: asyncio.StreamWriter,
-        ) -> None:
-            self._proxy = proxy
-            self._task = task
-            self._reader = reader
-            self._writer = writer
-            self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-            self._origin = ""  # of the tunnel's server
+    def __init__(self, proxy: GuardedProxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.user = ""  # whose credentials came with a request
+        self._proxy = proxy
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+        self._origin = ""  # of the tunnel's server
 
-        async def run(self) -> None:
-            """Answer requests until either side closes."""
-            while True:
-                request = await self._next(h11.Request)
-                if request is None:
-                    return
-                body = await self._body()
-                if request.method == b"CONNECT":
-                    if not await self._open_tunnel(request):
-                        return
-                    continue
-                await self._send(await self._respond(request, body), head=request.method == b"HEAD")
-                if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
-                    return
-                self._http.start_next_cycle()
+    async def run(self) -> None:
+        """Answer requests until either side closes."""
+        while isinstance(request := await self._event(), h11.Request):
+            body = await self._body()
+            if request.method == b"CONNECT" and not self._origin and self._is_authorized(request):
+                await self._open_tunnel(request)
+                continue
+            await self._send(await self._respond(request, body), is_head=request.method == b"HEAD")
+            if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+                return
+            self._http.start_next_cycle()
 
-        async def _next(self, kind: type[h11.Event]) -> h11.Request | None:
-            """The next request; None at the end."""
-            while True:
-                event = self._http.next_event()
-                if event is h11.NEED_DATA:
-                    self._http.receive_data(await self._reader.read(_READ))
-                elif isinstance(event, h11.Request):
-                    return event
-                else:
-                    return None
+    async def _event(self) -> Any:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(_READ))
+        return event
 
-        async def _body(self) -> bytes | None:
-            """The request's body; None if it is too long."""
-            pieces, size = [], 0
-            while True:
-                event = self._http.next_event()
-                if event is h11.NEED_DATA:
-                    self._http.receive_data(await self._reader.read(_READ))
-                elif isinstance(event, h11.Data):
-                    size += len(event.data)
-                    if size > MAX_BODY:
-                        return None
-                    pieces.append(bytes(event.data))
-                else:
-                    return b"".join(pieces)
+    async def _body(self) -> bytes | None:
+        """The request's body; None if it is too long."""
+        body = bytearray()
+        while isinstance(event := await self._event(), h11.Data):
+            body += event.data
+            if len(body) > MAX_BODY:
+                return None
+        return bytes(body)
 
-        def _authorized(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-            """Whether the credentials are valid, of this request or of the tunnel that it came through."""
-            if self._proxy._tasks[self._task]:
-                return True
-            given = dict(headers).get(b"proxy-authorization", b"")
-            try:
-                user, _, password = b64decode(given.partition(b" ")[2]).decode("ascii").partition(":")
-            except ValueError:
-                return False
-            expected = self._proxy._password(user)
-            if expected is None or not compare_digest(expected, password):
-                return False
-            self._proxy._tasks[self._task] = user
+    def _is_authorized(self, request: h11.Request) -> bool:
+        """Whether the credentials are valid, of this request or of one before it, as that which opened the tunnel."""
+        if self.user:
             return True
+        given = dict(request.headers).get(b"proxy-authorization", b"")
+        try:
+            user, _, password = b64decode(given.partition(b" ")[2]).decode("ascii").partition(":")
+        except ValueError:
+            return False
+        expected = self._proxy.password(user)
+        if expected is None or not compare_digest(expected, password):
+            return False
+        self.user = user
+        return True
 
-        async def _open_tunnel(self, request: h11.Request) -> bool:
-            """Accept a tunnel and speak TLS in it; False: close the connection."""
-            if self._origin or not self._authorized(request.headers):
-                await self._send(_unauthorized())
-                if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
-                    self._http.start_next_cycle()
-                    return True
-                return False
-            host = request.target.decode("ascii").lower()
-            self._writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
-            await self._writer.start_tls(self._proxy._certificate.context, ssl_handshake_timeout=10)
-            self._origin = f"https://{host.removesuffix(':443')}"
-            self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-            return True
+    async def _open_tunnel(self, request: h11.Request) -> None:
+        host = request.target.decode("ascii").lower()
+        self._writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await self._writer.start_tls(self._proxy.tls, ssl_handshake_timeout=10)
+        self._origin = f"https://{host.removesuffix(':443')}"
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
 
-        async def _respond(self, request: h11.Request, body: bytes | None) -> Answer:
-            if not self._authorized(request.headers):
-                return _unauthorized()
-            method, target = request.method.decode("ascii"), request.target.decode("ascii")
-            names = {name for name, _ in request.headers}
-            if method not in METHODS or b"upgrade" in names:
-                return REFUSED
-            if body is None:
-                return TOO_LARGE
-            url = self._origin + target
-            if not url.startswith(("http://", "https://")) or (self._origin and not target.startswith("/")):
-                return REFUSED
-            headers = tuple((name, value) for name, value in request.headers if name not in HOP_BY_HOP)
-            return await self._proxy._answer(Asked(self._proxy._tasks[self._task], method, url, headers, body))
+    async def _respond(self, request: h11.Request, body: bytes | None) -> Answer:
+        if not self._is_authorized(request):
+            return _UNAUTHORIZED
+        method, target = request.method.decode("ascii"), request.target.decode("ascii")
+        if method not in METHODS or any(name == b"upgrade" for name, _ in request.headers):
+            return REFUSED
+        if body is None:
+            return TOO_LARGE
+        url = self._origin + target
+        if not url.startswith(("http://", "https://")) or (self._origin and not target.startswith("/")):
+            return REFUSED
+        headers = tuple((name, value) for name, value in request.headers if name not in HOP_BY_HOP)
+        return await self._proxy.answer(Asked(self.user, method, url, headers, body))
 
-        async def _send(self, answer: Answer, *, head: bool = False) -> None:
-            headers = [*answer.headers, (b"Content-Length", str(len(answer.body)).encode("ascii"))]
-            response = h11.Response(status_code=answer.status, headers=headers)
-            pieces = [self._http.send(response)]
-            if not head and answer.status not in (204, 304):
-                pieces.append(self._http.send(h11.Data(data=answer.body)))
-            pieces.append(self._http.send(h11.EndOfMessage()))
-            self._writer.write(b"".join(piece for piece in pieces if piece))
-            await self._writer.drain()
+    async def _send(self, answer: Answer, *, is_head: bool) -> None:
+        headers = [*answer.headers, (b"Content-Length", str(len(answer.body)).encode("ascii"))]
+        events: list[h11.Event] = [h11.Response(status_code=answer.status, headers=headers)]
+        if not is_head and answer.status not in (204, 304):
+            events.append(h11.Data(data=answer.body))
+        self._writer.write(b"".join(self._http.send(event) or b"" for event in (*events, h11.EndOfMessage())))
+        await self._writer.drain()
 
 
-def _unauthorized() -> Answer:
-    return Answer(407, ((b"Proxy-Authenticate", b'Basic realm="crawl"'),))
+def _new_certificate() -> tuple[ssl.SSLContext, str]:
+    """A TLS context with a new key and a self-signed certificate, by which the proxy answers https requests, and the
+    hash of the key for Chromium's ``--ignore-certificate-errors-spki-list``.
+
+    The key exists only in memory, and for a moment in a private folder.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "crawl")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=3650))  # longer than any crawl
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "certificate.pem")
+        file.touch(0o600)
+        file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+        context.load_cert_chain(file)
+    return context, b64encode(sha256(public).digest()).decode("ascii")

@@ -10,14 +10,12 @@ from urllib.parse import urljoin
 
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.rendering import dom
-from crawlproject.download.rendering.browser import Browser, first_line, is_gone
+from crawlproject.download.rendering.browser import Browser
 from crawlproject.download.rendering.job import PageJob, RenderError
 from crawlproject.download.rendering.processes import watch
 from crawlproject.download.rendering.proxy import REFUSED, Answer, Asked, GuardedProxy
-from crawlproject.download.rendering.quiet import Quiet
 from crawlproject.download.rendering.resources import Resources, document_answer
-from crawlproject.download.rendering.slot import Slot
+from crawlproject.download.rendering.tab import Dom, Tab, first_line, is_gone
 from crawlproject.engine import stats_of
 
 if TYPE_CHECKING:
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlproject.download.rendering.steps import Step
-    from crawlproject.download.rendering.tab import Tab
     from crawlproject.options.rendering import RenderOptions
 
 T = TypeVar("T")
@@ -68,10 +65,8 @@ class Renderer:
         self._options = options
         self._resources = Resources(crawler, options)
         self._proxy = GuardedProxy(self._answer, self._password)
-        self._slots: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()  # the last one used is warm
-        for _ in range(options.pages):
-            self._slots.put_nowait(Slot())
-        self._users: dict[str, Slot] = {}  # slots with a page, by the user of their context
+        self._places = asyncio.Semaphore(options.pages)
+        self._jobs: dict[str, PageJob] = {}  # pages in the browser, by the user of their context
         self._crawler = crawler
         self._browser: Browser | None = None
         self._start = asyncio.Lock()
@@ -92,34 +87,32 @@ class Renderer:
         ``idle`` is called at the end with the seconds in which no request of the page was in flight, the wait for a
         place in the browser included.
         """
-        entered = CLOCK()
-        slot = await self._slots.get()
-        started = CLOCK()
-        jobs: list[PageJob] = []
-        try:
-            while True:
-                if self._failed_launches >= MAX_LAUNCHES:
-                    raise RenderError("browser", f"the browser did not start {MAX_LAUNCHES} times in a row")
-                jobs.append(PageJob(request, document_answer(response), self._options))
-                try:
-                    rendered = await self._in_slot(slot, jobs[-1], steps)
-                    self._check_outage(jobs[-1])
-                    return rendered
-                except RenderError as error:
-                    is_recent = CLOCK() - self._memory_exceeded_at < 2.0
-                    if is_recent and error.kind == "crashed" and jobs[-1].is_in_new_tab:
-                        raise RenderError("memory", "the browser used more than FRONTIER_RENDER_MAX_MEMORY") from error
-                    if error.kind not in _AGAIN or len(jobs) == TRIES:
-                        raise
-                    self._stats.inc_value("render/retries")
-                    if self._browser is not None:
-                        await self._browser.check()
-        finally:
-            self._slots.put_nowait(slot)
-            now = CLOCK()
-            self._time += now - started
-            self._stats.set_value("render/time", round(self._time, 3))
-            idle(max(0.0, now - entered - sum(job.network_time for job in jobs)))
+        entered, jobs = CLOCK(), list[PageJob]()
+        async with self._places:
+            started = CLOCK()
+            try:
+                while True:
+                    if self._failed_launches >= MAX_LAUNCHES:
+                        raise RenderError("browser", f"the browser did not start {MAX_LAUNCHES} times in a row")
+                    jobs.append(PageJob(request, document_answer(response), self._options))
+                    try:
+                        rendered = await self._try(jobs[-1], steps)
+                        self._check_outage(jobs[-1])
+                        return rendered
+                    except RenderError as error:
+                        if error.kind == "crashed" and CLOCK() - self._memory_exceeded_at < 2.0:
+                            message = "the browser used more than FRONTIER_RENDER_MAX_MEMORY"
+                            raise RenderError("memory", message) from error
+                        if error.kind not in _AGAIN or len(jobs) == TRIES:
+                            raise
+                        self._stats.inc_value("render/retries")
+                        if self._browser is not None:
+                            await self._browser.check()
+            finally:
+                now = CLOCK()
+                self._time += now - started
+                self._stats.set_value("render/time", round(self._time, 3))
+                idle(max(0.0, now - entered - sum(job.network_time for job in jobs)))
 
     def _check_outage(self, job: PageJob) -> None:
         """Raise RenderError if the page may miss something because of this machine's network."""
@@ -127,57 +120,39 @@ class Renderer:
         if job.has_missed and crawl is not None and crawl.cut_off_until > job.started:
             raise RenderError("outage", "this machine's network failed; it is tried again")
 
-    async def _in_slot(self, slot: Slot, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
+    async def _try(self, job: PageJob, steps: tuple[Step, ...]) -> Rendered:
         browser = await self._ready()
-        if slot.tab is not None and (slot.is_broken or not slot.tab.is_open() or (steps and slot.tab.has_own_clock)):
-            await browser.drop(slot)  # steps wait by the real clock
-        job.is_in_new_tab = slot.tab is None
-        user = slot.name
-        slot.job = job
-        self._users[user] = slot
-        is_broken = True
+        self._jobs[job.user] = job
         try:
-            tab = await self._open(browser, slot, job)
+            await browser.start()
+            self._failed_launches = 0
+            opening = browser.open(job, self._resources.cookies(job))
+            try:
+                tab = await _unless_failed(job, opening, self._options.timeout + LAST_READ)
+            except TimeoutError as error:  # scrapy-playwright reads the DOM once
+                raise self._too_late() from error
             found = await self._read(tab, job, steps)
-            is_broken = False
         except RenderError as error:
             if error.kind == "browser":
                 self._failed_launches += 1
             raise
         finally:
-            slot.job = None
             job.close()
-            self._proxy.drop(user)
-            await asyncio.shield(self._leave(browser, slot, is_broken=is_broken))
+            del self._jobs[job.user]  # what its scripts ask for when they are left is refused
+            self._proxy.drop(job.user)
+            await asyncio.shield(browser.close_page(job))
             for nuisance, count in job.nuisances.items():
                 self._stats.inc_value(f"render/{nuisance}", count)
         return Rendered(_with_base(found, job.url), job.redirect)
 
-    async def _leave(self, browser: Browser, slot: Slot, *, is_broken: bool) -> None:
-        user = slot.name
-        try:
-            await browser.leave(slot, is_broken=is_broken)
-        finally:
-            del self._users[user]
-
-    async def _open(self, browser: Browser, slot: Slot, job: PageJob) -> Tab:
-        """A tab with the page, whose scripts have begun to run."""
-        await browser.start()
-        self._failed_launches = 0
-        try:
-            opening = browser.open(slot, job, self._resources.cookies(job))
-            return await _unless_failed(job, opening, self._options.timeout + LAST_READ)
-        except TimeoutError as error:  # scrapy-playwright reads the DOM once
-            raise self._too_late() from error
-
-    async def _read(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> dom.Dom:
+    async def _read(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> Dom:
         """The DOM after the page has settled and all steps were taken, or at the time-out."""
         try:
             try:
                 await _unless_failed(job, self._work(tab, job, steps), self._options.timeout)
             except TimeoutError:
                 self._stats.inc_value("render/unquiet")
-            return await _unless_failed(job, dom.read(tab, self._options.max_size), LAST_READ)
+            return await _unless_failed(job, tab.read(), LAST_READ)
         except TimeoutError as error:
             raise self._too_late() from error
         except RenderError:
@@ -193,9 +168,8 @@ class Renderer:
         )
 
     async def _work(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> None:
-        quiet = Quiet(tab, job, self._options.quiet, is_ahead=not steps)
-        await quiet.wait()
-        failed = await dom.take(steps, tab, quiet.wait) if job.redirect is None else None
+        await tab.settle()
+        failed = await tab.take(steps) if job.redirect is None else None
         if failed is not None:
             self._stats.inc_value("render/failed_steps")
             logger.info("Step failed on %s: %s", job.url, failed)
@@ -216,17 +190,12 @@ class Renderer:
         self._stats.inc_value("render/memory_exceeded")
 
     def _password(self, user: str) -> str | None:
-        slot = self._users.get(user)
-        return slot.password if slot is not None else None
+        job = self._jobs.get(user)
+        return None if job is None else job.password
 
     async def _answer(self, asked: Asked) -> Answer:
-        slot = self._users.get(asked.user)
-        if slot is None:
-            return REFUSED
-        if slot.job is None:
-            slot.is_broken = True  # a page that was left
-            return REFUSED
-        return await self._resources.answer(slot.job, asked)
+        job = self._jobs.get(asked.user)
+        return REFUSED if job is None else await self._resources.answer(job, asked)
 
     async def close(self) -> None:
         """End the browser and the proxy. Never raises."""
@@ -254,7 +223,7 @@ async def _unless_failed(job: PageJob, work: Coroutine[Any, Any, T], timeout: fl
             await task
 
 
-def _with_base(found: dom.Dom, url: str) -> str:
+def _with_base(found: Dom, url: str) -> str:
     """The DOM as text, with a base element if a script has changed what its links are relative to."""
     base = (found.base or url).partition("#")[0]
     if base == url or not base.startswith("http") or urljoin(base, ".") == urljoin(url, "."):

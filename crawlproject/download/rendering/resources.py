@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING
 
@@ -92,7 +91,6 @@ class Resources:
             CACHE_SIZE, lambda _key, kept, now: now + kept[1], CLOCK, lambda kept: len(kept[0].body) + 1000
         )
         self._has_cookies = crawler.settings.getbool("COOKIES_ENABLED")
-        self._fetching: dict[Key, asyncio.Task[Answer]] = {}
 
     def cookies(self, job: PageJob) -> list[tuple[str, str]]:
         """Names and values of the cookies that the crawl has sent for the page."""
@@ -134,39 +132,14 @@ class Resources:
         return answer
 
     async def _cached(self, job: PageJob, asked: Asked, headers: dict[bytes, bytes]) -> Answer:
-        key = _key(asked.url, headers)
         if asked.method != "GET" or headers.keys() & {b"authorization", b"cookie", b"range"}:
             return await self._fetch(job, asked)
-        kept = self._cache.get(key)
-        if kept is not None:
+        key = _key(asked.url, headers)
+        if (kept := self._cache.get(key)) is not None:
             self._stats.inc_value("render/requests/cached")
             return kept[0]
-        if not _is_shared(asked.url):
-            return await self._fetch_and_keep(key, job, asked)
-        running = self._fetching.get(key)
-        if running is not None:
-            answer = await asyncio.shield(running)
-            if _lifetime(answer):
-                self._stats.inc_value("render/requests/cached")
-                return answer
-            # It failed, perhaps by the limits of the page that asked first, or is meant for that page alone.
-        return await asyncio.shield(self._fetch_for_all(key, job, asked))
-
-    def _fetch_for_all(self, key: Key, job: PageJob, asked: Asked) -> asyncio.Task[Answer]:
-        """Fetch something that others may wait for, too. The fetch continues if its page ends meanwhile."""
-
-        def done(task: asyncio.Task[Answer]) -> None:
-            if self._fetching.get(key) is task:
-                del self._fetching[key]
-
-        task = self._fetching[key] = asyncio.ensure_future(self._fetch_and_keep(key, job, asked))
-        task.add_done_callback(done)
-        return task
-
-    async def _fetch_and_keep(self, key: Key, job: PageJob, asked: Asked) -> Answer:
         answer = await self._fetch(job, asked)
-        lifetime = _lifetime(answer)
-        if lifetime:
+        if lifetime := _lifetime(answer):
             self._cache[key] = answer, lifetime
         return answer
 
@@ -200,7 +173,6 @@ class Resources:
             )
             response = await engine.download_async(request)
         except IgnoreRequest:  # the guard counts and logs what it refuses
-            job.refused += 1
             self._stats.inc_value("render/requests/refused")
             return REFUSED
         except (TimeoutError, DownloadTimeoutError):
@@ -222,11 +194,6 @@ def _key(url: str, headers: dict[bytes, bytes]) -> Key:
 
 def _without(name: bytes, headers: Headers) -> Headers:
     return tuple(header for header in headers if header[0].lower() != name)
-
-
-def _is_shared(url: str) -> bool:
-    """Whether several pages probably ask for it."""
-    return url.partition("?")[0].endswith((".js", ".mjs", ".css", ".wasm"))
 
 
 def _answer(response: Response) -> Answer:

@@ -140,12 +140,11 @@ def test_no_process_is_left_behind(chromium: str, tmp_path: Path, how: str) -> N
 
 
 def test_no_process_is_left_after_a_crawl(chromium: str, tmp_path: Path) -> None:
-    """That ended by itself; contexts were recycled."""
+    """That ended by itself; each page had a context of its own."""
     held = Held(6, "/api/2")
     with scripted_site(1) as site:
         site.script = held.script
-        few = {"crawlproject.options.rendering.RenderOptions.pages_per_context": 2}
-        more = settings(FRONTIER_RENDER_PAGES=1, TEST_CONSTANTS=few)
+        more = settings(FRONTIER_RENDER_PAGES=1)
         with crawling(WEB, tmp_path, settings=more, seeds=site.url("1/")) as crawl:
             assert held.asked.wait(PATIENCE)
             before = processes_of(crawl)
@@ -154,5 +153,5 @@ def test_no_process_is_left_after_a_crawl(chromium: str, tmp_path: Path) -> None
             assert_ended(before)
     assert result.stat("render/pages") == 7
     assert result.stat("playwright/browser_count") == 1
-    assert result.stat("playwright/context_count") == 4
+    assert result.stat("playwright/context_count") == 7
     assert result.stat("playwright/context_count/max_concurrent") == 1

@@ -6,7 +6,6 @@ import pytest
 
 from crawlproject.download.rendering.need import EMPTY_ROOT, LITTLE, MAX_EXAMINED, NOSCRIPT, reason_to_render
 from tests.cpu import cpu_seconds
-from tests.download.rendering.spas import SHELLS
 
 TEXT = "<p>" + "Some words that a reader sees. " * 20 + "</p>"
 SCRIPT = "<script src=/a.js></script>"
@@ -57,12 +56,6 @@ def test_pages_that_need_scripts(name: str) -> None:
 def test_pages_that_do_not(name: str) -> None:
     """They have text or links, or no script, or lead elsewhere."""
     assert reason_to_render(f"<!doctype html><body>{NOT_NEEDED[name]}</body>".encode("latin-1", "replace")) is None
-
-
-@pytest.mark.parametrize("name", [*SHELLS])
-def test_applications_need_scripts(name: str) -> None:
-    """Those of the crawl tests."""
-    assert reason_to_render(SHELLS[name].encode()) is not None
 
 
 def test_frames_need_none() -> None:

@@ -27,7 +27,9 @@ def test_browser_that_a_script_has_started_is_measured_and_ended(tmp_path: Path,
         assert started.stdout is not None
         browser = int(started.stdout.readline())
         processes = BrowserProcesses(MARK)
-        assert browser in [each.pid for each in processes.usage()]
+        assert browser in [each.pid for each in processes.all()]
+        assert not processes.limit(1 << 40)
+        assert processes.limit(1000)  # no page of it is found
         processes.end()
         assert started.communicate()[0] == ""
-    assert BrowserProcesses(MARK).usage() == []
+    assert BrowserProcesses(MARK).all() == []

@@ -1,8 +1,7 @@
 """What pages may ask for: kept answers, limits, guesses of the browser."""
 
 import asyncio
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from scrapy import Request
@@ -35,115 +34,46 @@ class Engine:
         return TextResponse(request.url, headers=HEADERS, body=b"x" * 100)
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, *asked: Asked, **settings: Any) -> tuple[list[Answer], Engine]:
-    """What one page gets that asks for all of them at once."""
+def asked_by_a_page(
+    monkeypatch: pytest.MonkeyPatch, asked: list[Asked], headers: dict[str, str] | None = None, **settings: Any
+) -> tuple[list[Answer], Engine, list[tuple[str, str]]]:
+    """What a page, requested with ``headers``, gets that asks for one after the other; its cookies."""
     engine = Engine()
     monkeypatch.setattr(module, "engine_of", lambda _: engine)
 
-    async def run() -> list[Answer]:
-        crawler = get_crawler(settings_dict=settings)
-        crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
-        options = RenderOptions.of(crawler)
-        resources = Resources(crawler, options)
-        job = PageJob(Request("http://a.test/"), Answer(200), options)
-        found = await asyncio.gather(*(resources.answer(job, one) for one in asked))
-        job.close()
-        return found
-
-    return asyncio.run(run()), engine
-
-
-class Scripts:
-    """Answers each request by a script of ``size`` bytes, if the asker may load that much, once ``release`` is set."""
-
-    def __init__(self, size: int, **headers: str) -> None:
-        self.requests: list[Request] = []
-        self.size = size
-        self.headers = {b"Content-Type": b"text/javascript", **{k.encode(): v.encode() for k, v in headers.items()}}
-        self.release = asyncio.Event()
-
-    async def download_async(self, request: Request) -> TextResponse:
-        """Raises ValueError, as the downloader does for what is too long."""
-        self.requests.append(request)
-        await self.release.wait()
-        if self.size > request.meta["download_maxsize"]:
-            raise ValueError("too long")
-        return TextResponse(request.url, headers=self.headers, body=b"x" * self.size)
-
-
-def answers_of_pages(
-    monkeypatch: pytest.MonkeyPatch, scripts: Scripts, *loaded: int, then: int | None = None, **settings: Any
-) -> list[Answer]:
-    """What pages get that ask for the same script at once, after they have loaded so much; and a later one."""
-    monkeypatch.setattr(module, "engine_of", lambda _: scripts)
-
-    async def run() -> list[Answer]:
-        monkeypatch.setattr(RenderOptions, "max_loaded", 1000)
-        crawler = get_crawler(settings_dict=settings)
-        crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
-        options = RenderOptions.of(crawler)
-        resources = Resources(crawler, options)
-        jobs = [PageJob(Request(f"http://a{number}.test/"), Answer(200), options) for number in range(len(loaded) + 1)]
-        for job, size in zip(jobs, (*loaded, then or 0), strict=True):
-            job.loaded = size
-        asking = [asyncio.ensure_future(resources.answer(job, ask("http://cdn.test/a.js"))) for job in jobs[:-1]]
-        for _ in range(5):
-            await asyncio.sleep(0)
-        scripts.release.set()
-        found = [await one for one in asking]
-        if then is not None:
-            found.append(await resources.answer(jobs[-1], ask("http://cdn.test/a.js")))
-        for job in jobs:
-            job.close()
-        return found
-
-    return asyncio.run(run())
-
-
-def test_limits_of_one_page_are_not_those_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first one to ask has too little left: it gets nothing, the others the script; also from what was kept."""
-    scripts = Scripts(500)
-    found = answers_of_pages(monkeypatch, scripts, 900, 0, 0, then=400)
-    assert [len(answer.body) for answer in found] == [0, 500, 500, 500]
-    scripts = Scripts(500)
-    found = answers_of_pages(monkeypatch, scripts, 0, 900, 0, then=501)
-    assert [len(answer.body) for answer in found] == [500, 0, 500, 0]
-    assert found[1] == found[3] == REFUSED
-    assert len(scripts.requests) == 1  # the others have waited for it
-
-
-@pytest.mark.parametrize("header", ["Set-Cookie", "Cache-Control"])
-def test_what_is_meant_for_one_page_is_given_to_no_other(monkeypatch: pytest.MonkeyPatch, header: str) -> None:
-    """Even to those that ask meanwhile."""
-    scripts = Scripts(10, **{header: "private"})
-    answers_of_pages(monkeypatch, scripts, 0, 0, 0, COOKIES_ENABLED=True)
-    assert len(scripts.requests) == 3
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_cookies_need_the_setting(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
-    """Neither servers nor the browser get any without it."""
-    scripts = Scripts(10, **{"Set-Cookie": "a=1"})
-    monkeypatch.setattr(module, "engine_of", lambda _: scripts)
-
     async def run() -> tuple[list[Answer], list[tuple[str, str]]]:
-        crawler = get_crawler(settings_dict={"COOKIES_ENABLED": enabled})
-        crawler.stats = cast("Any", crawler.stats or SimpleNamespace(inc_value=lambda *_: None))
+        crawler = get_crawler(settings_dict=settings)
         options = RenderOptions.of(crawler)
         resources = Resources(crawler, options)
-        request = Request("http://a.test/", headers={"Cookie": "b=2; c==3; d"})
-        job = PageJob(request, Answer(200, ((b"Set-Cookie", b"b=2"),)), options)
-        scripts.release.set()
-        asked = [ask("http://a.test/"), ask("http://a.test/x", Cookie="script=1")]
+        job = PageJob(Request("http://page.test/", headers=headers), Answer(200), options)
         found = [await resources.answer(job, one) for one in asked]
         job.close()
         return found, resources.cookies(job)
 
     found, cookies = asyncio.run(run())
-    (request,) = scripts.requests
-    assert request.headers.get("Cookie") == (b"script=1" if enabled else None)
-    assert [b"Set-Cookie" in dict(answer.headers) for answer in found] == [enabled] * 2
+    return found, engine, cookies
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_cookies_need_the_setting(monkeypatch: pytest.MonkeyPatch, enabled: bool) -> None:
+    """Neither servers nor the browser get any without it."""
+    monkeypatch.setitem(HEADERS, b"Set-Cookie", b"a=1")
+    cookie = {"Cookie": "b=2; c==3; d"}
+    found, engine, cookies = asked_by_a_page(
+        monkeypatch, [ask("http://a.test/", Cookie="script=1")], cookie, COOKIES_ENABLED=enabled
+    )
+    assert engine.requests[0].headers.get("Cookie") == (b"script=1" if enabled else None)
+    assert [b"Set-Cookie" in dict(answer.headers) for answer in found] == [enabled]
     assert cookies == ([("b", "2"), ("c", "=3")] if enabled else [])
+
+
+@pytest.mark.parametrize("header", ["Set-Cookie", "Cache-Control"])
+def test_what_is_meant_for_one_page_is_given_to_no_other(monkeypatch: pytest.MonkeyPatch, header: str) -> None:
+    """It is not kept."""
+    monkeypatch.setitem(HEADERS, header.encode(), b"private")
+    url = "http://cdn.test/a.js"
+    _, engine, _ = asked_by_a_page(monkeypatch, [ask(url)] * 3, COOKIES_ENABLED=True)
+    assert len(engine.requests) == 3
 
 
 def ask(url: str, **headers: str) -> Asked:
@@ -164,32 +94,39 @@ def test_no_page_prepares_the_script_of_another(monkeypatch: pytest.MonkeyPatch)
         ask(url, accept="*/*", origin="http://a.test", referer="http://a.test/"),
     ]
     same = ask(url, accept="*/*", referer="http://b.test/")
-    _, engine = answers(monkeypatch, plain, *others, same, plain)
+    _, engine, _ = asked_by_a_page(monkeypatch, [plain, *others, same, plain])
     assert len(engine.requests) == 7
 
 
 def test_headers_that_lead_elsewhere_are_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would outlive the page: in its context the next one would be asked for by https, or reported about."""
-    (answer,), _ = answers(monkeypatch, ask("http://a.test/x.js"))
+    """The browser would report about the page, or ask for what follows by https."""
+    (answer,), _, _ = asked_by_a_page(monkeypatch, [ask("http://a.test/x.js")])
     assert {name.lower() for name, _ in answer.headers} == {b"content-type"}
 
 
 def test_guesses_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages that the browser would fetch in advance: the crawl decides which pages are fetched."""
-    found, engine = answers(
-        monkeypatch,
-        ask("http://a.test/next", sec_purpose="prefetch;prerender"),
-        ask("http://a.test/next", purpose="prefetch"),
-    )
+    guesses = [ask("http://a.test/next", sec_purpose="prefetch;prerender"), ask("http://a.test/", purpose="prefetch")]
+    found, engine, _ = asked_by_a_page(monkeypatch, guesses)
     assert found == [REFUSED, REFUSED]
     assert engine.requests == []
 
 
 def test_a_page_has_few_requests_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """And each may have what remains of the page's bytes: so all are bounded together."""
-    asked = [ask(f"http://a{number}.test/") for number in range(50)]
     monkeypatch.setattr(RenderOptions, "max_loaded", 2000)
-    found, engine = answers(monkeypatch, *asked)
+    engine = Engine()
+    monkeypatch.setattr(module, "engine_of", lambda _: engine)
+
+    async def run() -> list[Answer]:
+        crawler = get_crawler()
+        options = RenderOptions.of(crawler)
+        job, resources = PageJob(Request("http://a.test/"), Answer(200), options), Resources(crawler, options)
+        found = await asyncio.gather(*(resources.answer(job, ask(f"http://a{number}.test/")) for number in range(50)))
+        job.close()
+        return found
+
+    found = asyncio.run(run())
     assert engine.most == AT_ONCE
     assert len([answer for answer in found if answer.status == 200]) <= 20 + AT_ONCE
     sizes = [request.meta["download_maxsize"] for request in engine.requests]
