@@ -26,7 +26,7 @@ def likeness(one: PageSketch, other: PageSketch) -> float:
     return similarity(one.bins, other.bins) if one.heading == other.heading != 0 else 0.0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(VERSIONS)
 @example([(0, []), (0, [42, 130, 131]), (0, [55, 294, 352]), (0, [101]), (0, [138])])
 def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int, list[int]]]) -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from crawlproject.content.page_marks import (
-    DATE_WORDS,
     MAX_MARKS,
     NO_ADDRESSES,
     PageAddresses,
@@ -119,11 +118,6 @@ def test_what_differs_when_a_page_is_requested_again_is_noise(one: str, other: s
     assert first.pieces(noise) == again.pieces(noise)
     assert first.noise(first) == frozenset()
     assert content(url, one + "<p>Bears and wolves").marks(noise) != first.marks(noise)
-
-
-def test_words_of_dates_are_lower_case_words() -> None:
-    """The form in which they are looked up."""
-    assert all(word == word.lower() and " " not in word for word in DATE_WORDS)
 
 
 @pytest.mark.parametrize("text", ["text", "text " * 1000])

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from crawlproject.content.relevance.focus import Anchor, Focus, LinkReader, anchors
-from crawlproject.content.relevance.model import BUCKETS, PRIOR, Features, LinkModel
+from crawlproject.content.relevance.model import LinkModel
 from crawlproject.content.relevance.topic import Example, Topic, idf_of, learned, learned_threshold, own_lines
 from crawlproject.content.relevance.topic_file import read_topic
 from crawlproject.content.relevance.words import (
     CACHED,
     MAX_TEXT,
     MAX_WORD,
-    declared_language,
     folded,
     language_of,
     stemmer_of,
@@ -77,12 +76,6 @@ def test_chinese_is_segmented_within_any_text() -> None:
 def test_the_text_tells_its_language(text: str, declared: str, language: str) -> None:
     """Its declaration counts only where the text is too short."""
     assert language_of(words_of(folded(text)), declared) == language
-
-
-def test_declared_language() -> None:
-    """Of the first html element; no other attribute."""
-    assert declared_language('<!DOCTYPE html><html class=x lang="zh-CN">') == "zh"
-    assert declared_language("<html data-x=lang><body>") == ""
 
 
 def test_relevance_orders_pages() -> None:
@@ -310,27 +303,3 @@ def test_links_are_remembered_without_their_urls() -> None:
     focus.judge(url, "thread", "thread thread", "en")
     assert focus.model.learned == 1
     assert not focus._rated
-
-
-def test_predicted_values_stay_probabilities() -> None:
-    """Also for extreme weights."""
-    model = LinkModel()
-    for outcome in (0.0, 1.0):
-        for _ in range(2_000):
-            model.learn(Features((3.0,) * len(PRIOR), range(50)), outcome)
-            assert 0 < model.predict(Features((3.0,) * len(PRIOR), range(50))) <= 1
-
-
-def test_buckets_are_within_the_weights() -> None:
-    """For any text."""
-    reader = LinkReader(THREADS)
-    features = reader.features("http://a.example/%FF?" + "ü" * 500, Anchor("线程" * 500, "é " * 500), 1.0, "en")
-    assert max(features.words) < BUCKETS
-
-
-def test_examples_that_share_all_lines_are_read_whole() -> None:
-    """The same page twice, and a page of links alone."""
-    page = _blog_page("Mutex", "The mutex protects the queue.")
-    assert "mutex" in learned([page, page])
-    links = Example("Mutex", "mutex semaphore", "en", own_lines("<a href=1>mutex</a> <a href=2>semaphore</a>"))
-    assert "semaphore" in learned([links])

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "wrong argument": ([*SEED, "-a", "max_pages=many"], "max_pages='many': must be a whole number >= 0"),
     "unknown argument": (
         [*SEED, "-a", "max_page=3"],
-        "max_page='3': unknown argument of the spider web; did you mean max_pages?",
+        "max_page='3': unknown argument of the spider web; known arguments: seeds, allowed, body",
     ),
     "domain": (
         [*SEED, "-a", "allowed=a b"],

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
@@ -74,14 +73,6 @@ def test_a_page_is_a_response_a_request_and_metadata(tmp_path: Path) -> None:
         "depth: 1",
         "quality: 2.5",
     ]
-
-
-def test_protocols_are_recorded_from_the_upper_to_the_lower(tmp_path: Path) -> None:
-    """As a field that is repeated."""
-    kept(options(tmp_path), [capture(protocols=("http/1.1", "tls/1.3"))])
-    with warc_file(tmp_path).open("rb") as file:
-        record = next(iter(FastIterator(file, func_filter=lambda record: record.is_http)))
-        assert record.headers.get_multiple("WARC-Protocol") == ("http/1.1", "tls/1.3")
 
 
 def test_a_page_like_an_earlier_one_is_a_revisit(tmp_path: Path) -> None:
@@ -345,14 +336,6 @@ def test_whatever_was_written_is_read(tmp_path: Path) -> None:
         assert by_url[page.url].status == 200
         if b"gzip" not in message.head:
             assert decoded(message) == page.body
-
-
-def test_other_software_reads_strange_answers(tmp_path: Path) -> None:
-    """Record by record, with the headers of HTTP."""
-    kept(options(tmp_path), [capture(response_head=head + b"\r\n\r\n") for head, _ in STRANGE.values()])
-    with warc_file(tmp_path).open("rb") as file:
-        kinds = [record.rec_type for record in ArchiveIterator(file)]
-    assert kinds.count("request") == kinds.count("response") + kinds.count("revisit") == len(STRANGE)
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["damaged", "no record"])

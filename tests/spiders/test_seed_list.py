@@ -58,12 +58,6 @@ def test_what_is_no_file_is_not_made_a_url(seeds: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_entry_that_is_wrong_is_named() -> None:
-    """Among others."""
-    with pytest.raises(ValueError, match=r"'seeds\.txt': no such file"):
-        seed_lines("http://example.org/,seeds.txt")
-
-
 def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that is named like a host, or as standard input."""
     lines = ["# mine", "http://example.org/ 0.5", "example"]
@@ -116,9 +110,3 @@ def test_file_without_a_url(tmp_path: Path, content: bytes, told: str) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(f"seeds={str(path)!r}: {told}")):
         seed_lines(str(path))
-
-
-def test_folder_cannot_be_read(tmp_path: Path) -> None:
-    """Nor can what may not be opened."""
-    with pytest.raises(ValueError, match=re.escape(f"seeds={str(tmp_path)!r}: Is a directory")):
-        seed_lines(str(tmp_path))
