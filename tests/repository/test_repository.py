@@ -165,7 +165,7 @@ def test_the_index_can_be_made_again_from_the_files(pages: list, file_size: int)
         for row in before:
             if row.record_type == "response":
                 message = read_message(folder / row.file, row.offset)
-                assert message.body in {page.body for page in pages if page.url == row.url}
+                assert message.body in {page.body for page in pages if page.page.url == row.url}
                 assert len(message.body) == row.length
 
 
@@ -331,9 +331,9 @@ def test_whatever_was_written_is_read(tmp_path: Path) -> None:
     assert max(len(row.url) for row in before) == MAX_URL
     by_url = {row.url: row for row in before}
     for page in pages[: len(STRANGE)]:
-        message = read_message(tmp_path / by_url[page.url].file, by_url[page.url].offset)
+        message = read_message(tmp_path / by_url[page.page.url].file, by_url[page.page.url].offset)
         assert (message.head, message.body) == (page.response_head[:-4], page.body)
-        assert by_url[page.url].status == 200
+        assert by_url[page.page.url].status == 200
         if b"gzip" not in message.head:
             assert decoded(message) == page.body
 
