@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #: Names that records and their tables use themselves.
 RESERVED = frozenset(("record", "site", "record_key", "first_seen", "last_seen", "changed", "digest"))
 
-_is_site_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}").fullmatch
 _is_name = re.compile(r"[a-z][a-z0-9_]{0,59}").fullmatch
 _is_locale = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?").fullmatch
 
@@ -140,9 +139,6 @@ class _Table:
 
 
 def _site(table: _Table, stem: str) -> SiteRules:
-    name = table.take("name", str, stem)
-    if not _is_site_name(name):
-        raise table.wrong("name", f"{name!r:.80}: letters, digits, '_', '.' and '-', at most 100")
     seeds = tuple(_seeds(table))
     domains = tuple(_domains(table, seeds))
     follow = table.table("follow")
@@ -159,7 +155,7 @@ def _site(table: _Table, stem: str) -> SiteRules:
     records = tuple(_record(kinds, each) for each in kinds)
     if not records:
         raise table.wrong("records", "missing: at least one table [records.NAME.fields]")
-    site = SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+    site = SiteRules(stem, seeds, domains, records, allow, deny, next_pages, render)
     outside = next((seed for seed in seeds if RuleSet((site,)).of(seed) is None), None)
     if outside is not None:
         raise table.wrong("seeds", f"{outside!r:.80} is in none of the domains: {', '.join(domains):.80}")
