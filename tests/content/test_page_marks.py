@@ -133,9 +133,7 @@ def test_hash_of_what_a_page_shows(text: str) -> None:
     assert hashed("", text) != hashed("", text + "other")
 
 
-@pytest.mark.parametrize(
-    "piece", ["a1 ", "a", "1", "1.", "1.x", "\x1f", "a\x1f", "Ａ１ ", "1 2 3 ", "\ud800 ", "2020-05-"]
-)
+@pytest.mark.parametrize("piece", ["a1 ", "1.x", "a\x1f", "Ａ１ ", "1 2 3 ", "2020-05-"])
 def test_time_is_bounded(piece: str) -> None:
     """For any text, by its length."""
     text = piece * 10**6

@@ -73,18 +73,6 @@ def test_numbers_in_titles_count(one: str, other: str) -> None:
     assert sketches[0].title != sketches[1].title
 
 
-def test_pictures_count_beside_a_long_menu() -> None:
-    """A magazine's comics: one title, a menu of 300 words, and what differs is the picture and the date."""
-    menu = " ".join(f"Issue {number}" for number in range(150))
-    one, other = (
-        PageSketch.of("Comic", f"Comic {menu} Published in the {month} 1986 issue", f"logo.png {month}.jpg")
-        for month in ("July", "June")
-    )
-    assert one is not None
-    assert other is not None
-    assert one.heading != other.heading
-
-
 def test_pictures_count_on_a_page_of_few_words() -> None:
     """An album's pages have the same words; on other pages, images are advertisements."""
     for count, differ in ((FEW_WORDS // 2, True), (2 * FEW_WORDS, False)):

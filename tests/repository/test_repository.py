@@ -366,23 +366,6 @@ def test_records_before_damage_and_around_an_unreadable_one_are_indexed(
     assert reindex(tmp_path) == (0, 0)
 
 
-def test_a_crawl_starts_without_its_index(tmp_path: Path) -> None:
-    """What a killed crawl left is indexed, whatever it holds; finished files are by the command."""
-    heads = [head + b"\r\n\r\n" for head, _ in STRANGE.values()]
-    kept(options(tmp_path / "job"), [capture(response_head=head) for head in heads])
-    killed = Kept(options(tmp_path / "job"))
-    killed.keep([capture(b"new", "http://b.example/", response_head=head) for head in heads])
-    shutil.copytree(tmp_path / "job", tmp_path / "left", ignore=shutil.ignore_patterns("index.sqlite*"))
-    again = Kept(options(tmp_path / "left"))
-    assert again.counts["repository/repaired"] == 1
-    assert again.counts["repository/recovered"] == len(heads)
-    assert again.counts["repository/unreadable"] == 0
-    again.keep([capture(b"newer")])
-    for made in (killed, again):
-        made.repository.close()
-    assert reindex(tmp_path / "left") == (1, len(heads))
-
-
 def foreign(**changed: bytes) -> bytes:
     """A page as other software writes it, with metadata; ``changed``: lines of the records."""
     lines = {
