@@ -236,16 +236,7 @@ class _Reader:
         return is_complete
 
     def _values(self, field: FieldRule, node: Any, name: str) -> list[Any]:
-        if field.selector is None:
-            return self._converted(field, [node], name)
-        first = field.selector.first
-        if not field.is_list and first is not None:
-            values = self._converted(field, self._select(first, node, name), name)
-            if values:
-                return values
-        return self._converted(field, self._select(field.selector, node, name), name)
-
-    def _converted(self, field: FieldRule, found: list[Any], name: str) -> list[Any]:
+        found = [node] if field.selector is None else self._select(field.selector, node, name)
         values: list[Any] = []
         for one in found:
             self._clock.check()

@@ -281,7 +281,7 @@ def _selector(table: _Table) -> Selector | None:
     markup = compiled.get("css") or compiled.get("xpath")
     if "attr" in given and markup is None:
         raise table.wrong("attr", "needs css or xpath")
-    chosen = Selector(
+    return Selector(
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=markup,
         cost=LINEAR if markup is None else cost_of(markup.path),
@@ -289,9 +289,6 @@ def _selector(table: _Table) -> Selector | None:
         path=compiled.get("json"),
         regex=compiled.get("regex"),
     )
-    if markup is None or chosen.cost != LINEAR or not markup.path.startswith(("//", "descendant-or-self::")):
-        return chosen
-    return replace(chosen, first=replace(chosen, markup=xpath(f"({markup.path})[1]")))
 
 
 def _compiled(table: _Table, key: str, expression: str, compile_it: Callable[[str], Any]) -> Any:

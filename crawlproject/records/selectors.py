@@ -106,8 +106,6 @@ class Selector:
     regex: Any = None
     #: If its time may grow faster than the page, only pages whose shape allows it are read.
     cost: Cost = LINEAR
-    #: The same for the first element only, which is found without looking further; None if that is no gain.
-    first: Selector | None = None
 
     def select(self, node: Any) -> list[Any]:
         """The matches in ``node``: an element, a JSON value, or a text.
