@@ -26,7 +26,7 @@ from crawlproject.engine import end_crawl
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.records import RepositorySettings
 from crawlproject.options.start_errors import starting
-from crawlproject.repository import Capture, Repository, RepositoryError, RepositoryOptions
+from crawlproject.repository import Capture, PageRow, Repository, RepositoryError, RepositoryOptions
 from crawlproject.requests.meta import KEEP, QUALITY, RECORD, SENT_AT, TIMING
 from crawlproject.signals import page_rendered
 from crawlproject.urls.server_key import server_key
@@ -186,29 +186,27 @@ def _capture(request: Request, response: Response, sent: float, truncated: str |
     headers, meta = response.headers, request.meta
     quality, depth = meta.get(QUALITY), meta.get("depth", 0)
     known = timing or Timing(fetch_time=meta.get("download_latency", 0.0))
-    return Capture(
+    page = PageRow(
         url=response.url,
         fetched_at=round(sent, 6),
+        record_type="response",
         status=response.status,
-        request_head=request_head,
-        request_body=request.body,
-        response_head=response_head,
-        body=response.body,
         content_type=_text(headers.get(b"Content-Type")),
         last_modified=_text(headers.get(b"Last-Modified")),
         ip_address=str(response.ip_address) if response.ip_address is not None else None,
-        protocols=(protocol, *(exchange.tls_protocols if exchange is not None else ())),
         truncated=truncated,
         server=server_key(request.url),
         depth=depth if isinstance(depth, int) and 0 <= depth < MAX_NUMBER else None,
         quality=float(quality) if isinstance(quality, int | float) and 0 <= quality < MAX_NUMBER else None,
-        via=_text(request.headers.get(b"Referer")),
         dns_time=_rounded(known.dns_time),
         connect_time=_rounded(known.connect_time),
         tls_time=_rounded(known.tls_time),
         response_time=_rounded(known.response_time),
         fetch_time=_rounded(known.fetch_time),
     )
+    protocols = (protocol, *(exchange.tls_protocols if exchange is not None else ()))
+    via = _text(request.headers.get(b"Referer"))
+    return Capture(page, request_head, request.body, response_head, response.body, protocols, via)
 
 
 def _heads(request: Request, response: Response, exchange: Exchange | None) -> tuple[bytes, bytes]:

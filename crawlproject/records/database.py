@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
-from crawlproject.records.kinds import Kind, as_kind, digest_of, kind_of, wider
-from crawlproject.records.record import MAX_NAME, cut_name, sql_name
+from crawlproject.records.record import MAX_NAME, Kind, as_kind, cut_name, digest_of, kind_of, sql_name, wider
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

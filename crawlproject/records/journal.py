@@ -15,8 +15,7 @@ from itertools import chain, count
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from crawlproject.records.kinds import from_json, to_json
-from crawlproject.records.record import Row
+from crawlproject.records.record import Row, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

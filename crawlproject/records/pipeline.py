@@ -18,8 +18,7 @@ from crawlproject.options.records import RecordOptions
 from crawlproject.options.start_errors import starting
 from crawlproject.records.database import AwayError, Database
 from crawlproject.records.journal import Journal
-from crawlproject.records.kinds import digest_of, with_text_keys
-from crawlproject.records.record import Record, Row, sql_name
+from crawlproject.records.record import Record, Row, digest_of, sql_name, with_text_keys
 from crawlproject.requests.meta import KEEP
 
 if TYPE_CHECKING:
@@ -105,15 +104,11 @@ class DatabasePipeline:
             table, site, names = str(item["record"]), item.site, item.keys_of
             fallback = f"{item.get('url')}#{item.place}"
         else:
-            values = ItemAdapter(item).asdict()
+            values = with_text_keys(ItemAdapter(item).asdict())
             table = sql_name(type(item).__name__) if not isinstance(item, dict) else "item"
             site = urlsplit(str(values.get("url") or "")).netloc
             names = self._keys.get(type(item).__name__) or (("url",) if values.get("url") else ())
-            try:
-                fallback = digest_of(values)
-            except TypeError:
-                values = with_text_keys(values)
-                fallback = digest_of(values)
+            fallback = digest_of(values)
         given = [values.get(name) for name in names]
         if names and all(value is not None and value != "" for value in given):
             key = str(given[0]) if len(given) == 1 else repr(given)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from crawlproject.records.rules import FieldRule, Problem, Reading
-from crawlproject.records.selectors import LINEAR, MAX_SOURCE, JsonText
+from crawlproject.records.selectors import LINEAR, MAX_SOURCE, json_value
 from crawlproject.urls import resolve
 from crawlproject.urls.parse_budget import affordable_length
 
@@ -102,9 +102,9 @@ class Source:
         return self._text[:MAX_SOURCE]
 
     def root(self) -> Any:
-        """The tree, or a ``JsonText``; None for an empty page, or one that cannot be parsed."""
+        """The tree, or a JSON value; None for an empty page, or one that cannot be parsed."""
         if self._root is None:
-            self._root = JsonText(self._text) if self._kind == "json" else _tree(self._text, self._kind)
+            self._root = json_value(self._text) if self._kind == "json" else _tree(self._text, self._kind)
         return self._root
 
     def base(self) -> str:
@@ -235,16 +235,7 @@ class _Reader:
         return is_complete
 
     def _values(self, field: FieldRule, node: Any, name: str) -> list[Any]:
-        if field.selector is None:
-            return self._converted(field, [node], name)
-        first = field.selector.first
-        if not field.is_list and first is not None:
-            values = self._converted(field, self._select(first, node, name), name)
-            if values:
-                return values
-        return self._converted(field, self._select(field.selector, node, name), name)
-
-    def _converted(self, field: FieldRule, found: list[Any], name: str) -> list[Any]:
+        found = [node] if field.selector is None else self._select(field.selector, node, name)
         values: list[Any] = []
         for one in found:
             self._clock.check()

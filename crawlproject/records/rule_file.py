@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #: Names that records and their tables use themselves.
 RESERVED = frozenset(("record", "site", "record_key", "first_seen", "last_seen", "changed", "digest"))
 
-_is_site_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}").fullmatch
 _is_name = re.compile(r"[a-z][a-z0-9_]{0,59}").fullmatch
 _is_locale = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?").fullmatch
 
@@ -140,9 +139,6 @@ class _Table:
 
 
 def _site(table: _Table, stem: str) -> SiteRules:
-    name = table.take("name", str, stem)
-    if not _is_site_name(name):
-        raise table.wrong("name", f"{name!r:.80}: letters, digits, '_', '.' and '-', at most 100")
     seeds = tuple(_seeds(table))
     domains = tuple(_domains(table, seeds))
     follow = table.table("follow")
@@ -159,7 +155,7 @@ def _site(table: _Table, stem: str) -> SiteRules:
     records = tuple(_record(kinds, each) for each in kinds)
     if not records:
         raise table.wrong("records", "missing: at least one table [records.NAME.fields]")
-    site = SiteRules(name, seeds, domains, records, allow, deny, next_pages, render)
+    site = SiteRules(stem, seeds, domains, records, allow, deny, next_pages, render)
     outside = next((seed for seed in seeds if RuleSet((site,)).of(seed) is None), None)
     if outside is not None:
         raise table.wrong("seeds", f"{outside!r:.80} is in none of the domains: {', '.join(domains):.80}")
@@ -285,7 +281,7 @@ def _selector(table: _Table) -> Selector | None:
     markup = compiled.get("css") or compiled.get("xpath")
     if "attr" in given and markup is None:
         raise table.wrong("attr", "needs css or xpath")
-    chosen = Selector(
+    return Selector(
         text=", ".join(f"{key} = {value}" for key, value in given.items()),
         markup=markup,
         cost=LINEAR if markup is None else cost_of(markup.path),
@@ -293,9 +289,6 @@ def _selector(table: _Table) -> Selector | None:
         path=compiled.get("json"),
         regex=compiled.get("regex"),
     )
-    if markup is None or chosen.cost != LINEAR or not markup.path.startswith(("//", "descendant-or-self::")):
-        return chosen
-    return replace(chosen, first=replace(chosen, markup=xpath(f"({markup.path})[1]")))
 
 
 def _compiled(table: _Table, key: str, expression: str, compile_it: Callable[[str], Any]) -> Any:

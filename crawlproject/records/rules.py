@@ -53,6 +53,7 @@ class RecordRule:
 class SiteRules:
     """The rules of one site, from one file."""
 
+    #: The file's, without its suffix.
     name: str
     seeds: tuple[str, ...]
     #: Canonical names of hosts, each with its subdomains; optionally with a port.
@@ -80,16 +81,16 @@ class SiteRules:
 
 
 class RuleSet:
-    """The rules of all sites, by domain. Raises ValueError if two of them have one name or domain."""
+    """The rules of all sites, by domain. Raises ValueError if two of them have one domain."""
 
     def __init__(self, sites: Iterable[SiteRules]) -> None:
         self.sites = tuple(sites)
-        owners: dict[tuple[str, str], SiteRules] = {}
+        owners: dict[str, SiteRules] = {}
         for site in self.sites:
-            for key in (("name", site.name), *(("domains", domain) for domain in site.domains)):
-                if (other := owners.setdefault(key, site)) is not site:
-                    raise ValueError(f"{site.file}: {key[0]}: {key[1]} is in {other.file}, too")
-        self._table = DomainTable({domain: site for site in self.sites for domain in site.domains})
+            for domain in site.domains:
+                if (other := owners.setdefault(domain, site)) is not site:
+                    raise ValueError(f"{site.file}: domains: {domain} is in {other.file}, too")
+        self._table = DomainTable(owners)
 
     def of(self, url: str) -> SiteRules | None:
         """The rules of the nearest domain above the host of ``url``. O(labels)."""

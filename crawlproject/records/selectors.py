@@ -69,23 +69,12 @@ def _parsed(text: str) -> Any:
     return _decoder.decode(text.rstrip("; \t\r\n"))
 
 
-class JsonText:
-    """A text that contains JSON, parsed at the first use; None if it is not JSON."""
-
-    __slots__ = ("_text", "_value")
-
-    def __init__(self, text: str) -> None:
-        self._text: str | None = text
-        self._value: Any = None
-
-    def value(self) -> Any:
-        if self._text is not None:
-            text, self._text = self._text, None
-            try:
-                self._value = _parsed(text) if len(text) <= MAX_SOURCE else None
-            except (ValueError, RecursionError):
-                self._value = None
-        return self._value
+def json_value(text: str) -> Any:
+    """The value of a text that contains JSON; None if it does not, or is too long. O(length)."""
+    try:
+        return _parsed(text) if len(text) <= MAX_SOURCE else None
+    except (ValueError, RecursionError):
+        return None
 
 
 class Cost(NamedTuple):
@@ -117,11 +106,9 @@ class Selector:
     regex: Any = None
     #: If its time may grow faster than the page, only pages whose shape allows it are read.
     cost: Cost = LINEAR
-    #: The same for the first element only, which is found without looking further; None if that is no gain.
-    first: Selector | None = None
 
     def select(self, node: Any) -> list[Any]:
-        """The matches in ``node``: an element, a ``JsonText``, a JSON value, or a text.
+        """The matches in ``node``: an element, a JSON value, or a text.
 
         They are elements, texts or JSON values, at most ``MAX_MATCHES``.  Raises what its library raises.
         """
@@ -154,8 +141,6 @@ def text_of(value: Any) -> str:
         return value[:MAX_SOURCE]
     if isinstance(value, etree._Element):
         return str(_string(value))[:MAX_SOURCE]
-    if isinstance(value, JsonText):
-        return text_of(value.value())
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:  # XPath has no whole numbers
         return str(int(value))
     if isinstance(value, (dict, list)):
@@ -164,9 +149,7 @@ def text_of(value: Any) -> str:
 
 
 def _json(value: Any) -> Any:
-    if isinstance(value, JsonText):
-        return value.value()
-    return JsonText(text_of(value)).value() if isinstance(value, (str, etree._Element)) else value
+    return json_value(text_of(value)) if isinstance(value, (str, etree._Element)) else value
 
 
 def _listed(value: Any) -> list[Any]:

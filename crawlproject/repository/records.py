@@ -31,7 +31,7 @@ _not_in_urls = re.compile(r"[\x00-\x20\x7f]+")
 #: Longest URL of a record, bytes: readers reject records with over 32 kB of WARC headers, and a revisit has two URLs.
 MAX_URL = 8192
 
-#: Times in a metadata record: field, attribute of ``Capture``; milliseconds, like the standard's ``fetchTimeMs``.
+#: Times in a metadata record: field, column of the index; milliseconds, like the standard's ``fetchTimeMs``.
 TIMES = (
     ("fetchTimeMs", "fetch_time"),
     ("dnsTimeMs", "dns_time"),
@@ -47,36 +47,18 @@ Headers: TypeAlias = "Iterable[tuple[str, str | None]]"
 class Capture:
     """A request and its response."""
 
-    url: str
-    #: When the request was sent, seconds since 1970.
-    fetched_at: float
-    status: int
+    #: Without digest, record and place.
+    page: PageRow
     #: Request line and headers including the empty line; ``response_head`` likewise.
     request_head: bytes
     request_body: bytes
     response_head: bytes
     #: As received, without transfer coding; compressed if Content-Encoding says so.
     body: bytes
-    content_type: str | None
-    last_modified: str | None
-    ip_address: str | None
     #: From the highest to the lowest layer: ``http/1.1``, ``tls/1.3``.
     protocols: tuple[str, ...]
-    #: Reason why the body is incomplete (``disconnect``, ``length``, ``unspecified``); None if complete.
-    truncated: str | None
-    #: scheme://host[:port]
-    server: str
-    #: None if unknown, as all below.
-    depth: int | None = None
-    quality: float | None = None
-    #: URL of the page on which its URL was found.
+    #: URL of the page on which its URL was found; None if unknown.
     via: str | None = None
-    # seconds
-    dns_time: float | None = None
-    connect_time: float | None = None
-    tls_time: float | None = None
-    response_time: float | None = None
-    fetch_time: float | None = None
 
 
 def payload_digest(body: bytes) -> str:
@@ -105,8 +87,9 @@ def page_records(capture: Capture, response_id: str, digest: str | None, origina
 
     A revisit contains only the headers; ``original`` is the earlier page that stores its body.
     """
-    date, url = warc_date(capture.fetched_at), target_uri(capture.url)
-    address = ("WARC-IP-Address", capture.ip_address)
+    page = capture.page
+    date, url = warc_date(page.fetched_at), target_uri(page.url)
+    address = ("WARC-IP-Address", page.ip_address)
     shared = [("WARC-Date", date), ("WARC-Target-URI", url)]
     to_response = ("WARC-Concurrent-To", f"<urn:{response_id}>")  # symmetric (5.7)
     answer = [
@@ -145,10 +128,10 @@ def warcinfo_record(file_name: str, time: float, fields: Mapping[str, str | None
 def _response(
     capture: Capture, record_id: str, headers: list[tuple[str, str | None]], original: PageRow | None
 ) -> bytes:
-    if original is None and capture.status != 304:
-        headers += [("WARC-Truncated", capture.truncated), ("Content-Type", RESPONSE_TYPE)]
+    if original is None and capture.page.status != 304:
+        headers += [("WARC-Truncated", capture.page.truncated), ("Content-Type", RESPONSE_TYPE)]
         return _record(WarcRecordType.response, record_id, headers, capture.response_head + capture.body)
-    not_modified = capture.status == 304
+    not_modified = capture.page.status == 304
     headers.append(("WARC-Profile", REVISIT + ("server-not-modified" if not_modified else "identical-payload-digest")))
     if original is not None:
         headers += [
@@ -177,14 +160,15 @@ def _record(kind: WarcRecordType, record_id: str, headers: Headers, block: bytes
 
 
 def _metadata(capture: Capture) -> Iterable[tuple[str, str | None]]:
+    page = capture.page
     yield "via", capture.via
     for field, name in TIMES:
-        seconds = getattr(capture, name)
+        seconds = getattr(page, name)
         yield field, None if seconds is None else f"{seconds * 1e3:.3f}"
     yield "length", str(len(capture.body))
-    yield "server", capture.server
-    yield "depth", None if capture.depth is None else str(capture.depth)
-    yield "quality", None if capture.quality is None else repr(float(capture.quality))
+    yield "server", page.server
+    yield "depth", None if page.depth is None else str(page.depth)
+    yield "quality", None if page.quality is None else repr(float(page.quality))
 
 
 def _fields(fields: Headers) -> bytes:

@@ -37,12 +37,6 @@ logger = logging.getLogger(__name__)
 #: 5 ms (docs/research/repository.md).
 LONG_BODY = 1_048_576
 
-#: What a row has from its capture as it is.
-_OF_CAPTURE = (
-    *("url", "fetched_at", "status", "content_type", "last_modified", "ip_address"),
-    *("server", "depth", "quality", "dns_time", "connect_time", "tls_time", "response_time", "fetch_time"),
-)
-
 #: Maximum number of rows from WARC files that wait in memory.
 ROWS_PER_COMMIT = 10_000
 
@@ -110,10 +104,10 @@ class Repository:
 
         Raises OSError if the write fails; then nothing of the page is stored.
         """
-        url = target_uri(capture.url)
-        if url != capture.url:
+        url = target_uri(capture.page.url)
+        if url != capture.page.url:
             self._count("repository/urls_changed", 1)
-            capture = replace(capture, url=url)
+            capture = replace(capture, page=capture.page._replace(url=url))
         is_long = len(capture.body) > LONG_BODY
         digest = await _run(is_long, payload_digest, capture.body)
         original = self._original(capture, digest)
@@ -143,26 +137,25 @@ class Repository:
     def _original(self, capture: Capture, digest: str) -> PageRow | None:
         """An earlier page with the same body; None if there is none, or if the index cannot be read."""
         try:
-            if capture.status == 304:
-                return self._index.unchanged(capture.url)
-            return self._index.original(digest) if capture.body and not capture.truncated else None
+            if capture.page.status == 304:
+                return self._index.unchanged(capture.page.url)
+            return self._index.original(digest) if capture.body and not capture.page.truncated else None
         except sqlite3.Error as error:
             self._index_failed(error)
             return None
 
     def _pack(self, capture: Capture, body_digest: str, original: PageRow | None) -> tuple[PageRow, tuple[bytes, ...]]:
         """The row, without file, offset and length, and response or revisit, request and metadata, compressed."""
-        is_revisit = original is not None or capture.status == 304
+        is_revisit = original is not None or capture.page.status == 304
         digest: str | None = body_digest
-        if capture.status == 304:  # the body is the URL's last one
+        if capture.page.status == 304:  # the body is the URL's last one
             digest = original.digest if original is not None else None
         response_id = new_id()
-        row = PageRow(
-            **{name: getattr(capture, name) for name in _OF_CAPTURE},
+        row = capture.page._replace(
             record_type="revisit" if is_revisit else "response",
             length=len(capture.body),
             digest=digest if capture.body or is_revisit else None,
-            truncated=None if is_revisit else capture.truncated,
+            truncated=None if is_revisit else capture.page.truncated,
             record_id=f"urn:{response_id}",
         )
         records = page_records(capture, response_id, digest, original)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import sys
-import zlib
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING
 
 from crawlproject.urls import BadSeed, host_of, read_seeds, server_key
 from crawlproject.urls.server_key import has_public_suffix
@@ -22,41 +20,30 @@ _RESERVED = frozenset(("example", "invalid", "localhost", "test"))
 
 _WHAT = "a URL begins with http:// or https://"
 
-#: The first bytes of a gzip file.
-_GZIP = b"\x1f\x8b"
-
 _is_path = re.compile(r"[./~\\]").match
 
 
 class SeedFile:
     """The lines of a file. Each iteration reads the file again, because a list of two million lines takes 250 MB.
 
-    What cannot be read twice, such as a pipe, is kept in memory.  It may be compressed by gzip.
+    What cannot be read twice, such as a pipe, is kept in memory.  Raises OSError.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._data = None if path.is_file() else path.read_bytes()
-        self._is_compressed = False
-        with self._open() as file:
-            self._is_compressed = file.read(len(_GZIP)) == _GZIP
 
     def __iter__(self) -> Iterator[str]:
-        with io.TextIOWrapper(self._open(), encoding="utf-8", errors="replace") as text:
+        source = self._path.open("rb") if self._data is None else io.BytesIO(self._data)
+        with io.TextIOWrapper(source, encoding="utf-8", errors="replace") as text:
             for line in text:
                 yield from line.splitlines()
-
-    def _open(self) -> BinaryIO:
-        source = self._path if self._data is None else io.BytesIO(self._data)
-        if self._is_compressed:
-            return cast("BinaryIO", gzip.open(source))
-        return source.open("rb") if isinstance(source, Path) else source
 
 
 def seed_lines(seeds: str) -> Iterable[str]:
     """The lines of a file or of standard input (``-``), or comma-separated URLs. O(length).
 
-    An entry with a scheme is a URL; an existing path is a file, which may be compressed by gzip; anything else must be
+    An entry with a scheme is a URL; an existing path is a file; anything else must be
     an IP address or a host that ends in a public suffix, optionally with port and path (``example.org/docs``).  Raises
     ValueError otherwise, and for a file that cannot be read or contains no URL.
     """
@@ -65,7 +52,10 @@ def seed_lines(seeds: str) -> Iterable[str]:
     if seeds == "-":
         return _with_urls(seeds, sys.stdin.read().splitlines())
     if "://" not in seeds and _exists(seeds):
-        return _with_urls(seeds, _lines_of(seeds))
+        try:
+            return _with_urls(seeds, SeedFile(Path(seeds)))
+        except OSError as error:
+            raise ValueError(f"seeds={seeds!r}: {error.strerror}") from error
     entries = [entry for written in seeds.split(",") if (entry := written.strip())]
     for entry in entries:
         if "://" not in entry and not is_host(entry):
@@ -81,23 +71,13 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _lines_of(path: str) -> SeedFile:
-    try:
-        return SeedFile(Path(path))
-    except OSError as error:
-        raise ValueError(f"seeds={path!r}: {error.strerror}") from error
-
-
 def _with_urls(seeds: str, lines: Iterable[str]) -> Iterable[str]:
     """``lines``; raises ValueError if they contain no URL."""
     bad = None
-    try:
-        for seed in read_seeds(lines):
-            if not isinstance(seed, BadSeed):
-                return lines
-            bad = bad or seed
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"seeds={seeds!r}: {error}") from error
+    for seed in read_seeds(lines):
+        if not isinstance(seed, BadSeed):
+            return lines
+        bad = bad or seed
     reason = "" if bad is None else f" (line {bad.line}, {bad.text!r:.80}: {bad.reason})"
     raise ValueError(f"seeds={seeds!r:.200}: there is no URL in it{reason}")
 

@@ -7,7 +7,6 @@ import importlib
 import logging
 import pkgutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from scrapy.utils.spider import iter_spider_classes
 from crawlproject.compat import engine_of
 from crawlproject.discovery.link_rules import allowed_entries, readable_domains
 from crawlproject.engine import Crawl, stats_of
-from crawlproject.links import Links
 from crawlproject.options import by_domain
 from crawlproject.options.by_domain import DomainOptions, OwnSettings
 from crawlproject.requests.owners import Owner, Owners, current
@@ -119,13 +117,8 @@ class Several:
             if name not in known:
                 raise ValueError(f"spiders: there is no spider {name!r}; known spiders: {', '.join(known)}")
             kind = loader.load(name)
-            if not self._is_all or self._is_wanted(kind):
+            if not self._is_all or _is_wanted(kind):
                 yield name, kind
-
-    @staticmethod
-    def _is_wanted(kind: type[Spider]) -> bool:
-        """Whether ``spiders=all`` means it, too."""
-        return bool(getattr(kind, "allowed_domains", None)) and kind.__module__.partition(".")[0] != _OURS
 
     def _make(self, name: str, kind: type[Spider], view: CrawlerView | None = None) -> tuple[Owner, BaseSettings]:
         """A spider with its settings. Raises ValueError."""
@@ -174,44 +167,45 @@ class Several:
 
     async def started(self, own: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """What ``start`` of each spider yields, and ``own``, in turn: none of them keeps the others waiting."""
-        outputs: asyncio.Queue[tuple[Owner | None, Any]] = asyncio.Queue(maxsize=1)
+        outputs: asyncio.Queue[tuple[Owner | None, Any, bool]] = asyncio.Queue(maxsize=1)
         spiders = [(owner, owner.spider.start()) for owner in self._owners if owner.spider is not None]
         self._starting = {
             owner: asyncio.create_task(self._feed(owner, start, outputs)) for owner, start in [(None, own), *spiders]
         }
         left = len(self._starting)
         while left:
-            owner, output = await outputs.get()
-            if isinstance(output, _End):
+            owner, output, is_end = await outputs.get()
+            if is_end:
                 left -= 1
-                if output.error is not None and owner is None:
-                    raise output.error
+                if output is not None and owner is None:
+                    raise output
             elif owner is None or not owner.ended:
                 current.set(owner)
                 yield output
         current.set(None)
 
     async def _feed(
-        self, owner: Owner | None, start: AsyncIterator[Any], outputs: asyncio.Queue[tuple[Owner | None, Any]]
+        self, owner: Owner | None, start: AsyncIterator[Any], outputs: asyncio.Queue[tuple[Owner | None, Any, bool]]
     ) -> None:
-        end = _End()
+        """Put what ``start`` yields, with False, and at its end its error or None, with True."""
+        failed: Exception | None = None
         try:
             async for output in start:
-                await outputs.put((owner, output))
+                await outputs.put((owner, output, False))
         except asyncio.CancelledError:
             if owner is None or not owner.ended:
                 raise
         except CloseSpider as error:
-            end.error = error
+            failed = error
             if owner is not None:
                 self._owners.end(owner, error.reason or "cancelled")
         except Exception as error:
-            end.error = error
+            failed = error
             if owner is not None:
                 logger.exception("Error in the start of the spider %s: its other pages go on", owner.name)
                 stat = f"spiders/{owner.name}/errors"
                 stats_of(self._crawler).set_value(stat, self._owners.count(owner, "errors"))
-        await outputs.put((owner, end))
+        await outputs.put((owner, failed, True))
 
     def reload(self) -> list[str]:
         """Load new and changed classes for the pages fetched from now on; returns what happened, a line for each.
@@ -223,7 +217,7 @@ class Several:
         for kind in classes:
             name = kind.name
             known = self._owners.get(name)
-            if known is None and not (name in self._names or (self._is_all and self._is_wanted(kind))):
+            if known is None and not (name in self._names or (self._is_all and _is_wanted(kind))):
                 continue
             view: Any = None if known is None or known.spider is None else known.spider.crawler
             try:
@@ -248,7 +242,8 @@ class Several:
             async for output in owner.spider.start():
                 if owner.ended:
                     return
-                for request in _as_requests(output):
+                links = [Request(url, callback=output.callback) for url in getattr(output, "hrefs", ())]
+                for request in [output] if isinstance(output, Request) else links:  # items are left out
                     engine.crawl(request)
                 await asyncio.sleep(0)
         except Exception:
@@ -291,18 +286,9 @@ class Several:
             logger.exception("Error in closed() of the spider %s", owner.name)
 
 
-def _as_requests(output: Any) -> list[Request]:
-    """Of what a late ``start`` yields: items are left out."""
-    if isinstance(output, Links):
-        return [Request(url, callback=output.callback) for url in output.hrefs]
-    return [output] if isinstance(output, Request) else []
-
-
-@dataclass
-class _End:
-    """A spider's ``start`` has ended, perhaps by an error."""
-
-    error: Exception | None = None
+def _is_wanted(kind: type[Spider]) -> bool:
+    """Whether ``spiders=all`` means it, too."""
+    return bool(getattr(kind, "allowed_domains", None)) and kind.__module__.partition(".")[0] != _OURS
 
 
 class _Modules:

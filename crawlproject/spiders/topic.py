@@ -40,10 +40,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
-    from crawlproject.content.relevance.focus import Focus
-    from crawlproject.content.relevance.model import LinkModel
-    from crawlproject.content.relevance.topic import Example, Relevance
-    from crawlproject.content.relevance.topic_file import TopicFile
+    from crawlproject.content.relevance.focus import Focus, LinkModel
+    from crawlproject.content.relevance.topic import Example, Relevance, TopicFile
 
 logger = logging.getLogger(__name__)
 
@@ -91,9 +89,8 @@ class TopicSpider(WebSpider):
         with needs_extra(f"topic={topic!r}", "topic"):
             import rjieba  # noqa: F401
             import snowballstemmer  # noqa: F401
-        from crawlproject.content.relevance.model import LinkModel
-        from crawlproject.content.relevance.topic import warm_up
-        from crawlproject.content.relevance.topic_file import read_topic
+        from crawlproject.content.relevance.focus import LinkModel
+        from crawlproject.content.relevance.topic import read_topic, warm_up
 
         self._file: TopicFile = read_topic(Path(topic))
         warm_up()
@@ -117,9 +114,8 @@ class TopicSpider(WebSpider):
         """On ``spider_opened``: read what an earlier run has learned."""
         folder, file = job_dir(self.settings), self._file
         if folder is not None:
-            known = (file.terms, file.threshold, file.title_weight, file.text_weight)
-            learned = (file.examples, file.learned_terms, self._examples)
-            self._state = StateFile(Path(folder), [known, learned], stats_of(self.crawler))
+            sources = [file.terms, file.threshold, file.examples, self._examples]
+            self._state = StateFile(Path(folder), sources, stats_of(self.crawler))
             self._learned = self._state.load() or self._learned
         if self._learned.terms is not None or not file.examples:
             self._begin()
@@ -242,25 +238,18 @@ class TopicSpider(WebSpider):
 
     async def _fetch_example(self, url: str) -> Example | None:
         """An example page; None, with a warning, if it cannot be fetched."""
-        from crawlproject.content.relevance.topic import Example, own_lines
-        from crawlproject.content.relevance.words import declared_language
-
         try:
             assert self.crawler.engine is not None
             response = await self.crawler.engine.download_async(Request(url, dont_filter=True))
             if response.status != 200:
                 raise ValueError(f"status {response.status}")
-            html, text = await _text_of(response)
-            if not text.strip():
+            if not isinstance(response, TextResponse):
                 raise ValueError("no text")
+            return await off_loop(_example, markup(response)[:_MAX_UNPARSED], is_page=is_html(response))
         except Exception as error:  # noqa: BLE001  # a middleware may raise any
             self._count("topic/bad_examples")
             self.logger.warning("Example %.200s skipped: %.200s", url, str(error) or type(error).__name__)
             return None
-        if not is_html(response):
-            return Example("", text, "", text.splitlines())
-        lines = await off_loop(own_lines, html)
-        return Example(read_page(cast("TextResponse", response)).title or "", text, declared_language(html), lines)
 
     def _end_without_pages(self) -> None:
         """See ``WebSpider``; without a topic there is nothing to crawl for. Raises CloseSpider."""
@@ -302,23 +291,26 @@ async def _text_of(response: Response) -> tuple[str, str]:
 
 def _read_example(path: Path) -> Example:
     """An example in a file, HTML or plain text, in the encoding that it declares. Raises ValueError."""
-    from crawlproject.content.relevance.topic import Example, own_lines
-    from crawlproject.content.relevance.words import declared_language
-
     try:
         with path.open("rb") as file:
             data = file.read(_MAX_UNPARSED)
-    except OSError as error:
-        raise ValueError(f"topic: example {str(path)!r}: {error.strerror}") from error
-    except ValueError as error:  # NUL
-        raise ValueError(f"topic: example {str(path)!r}: {error}") from error
-    html = saved_text(data)
-    if "\0" in html or not html.strip():
-        raise ValueError(f"topic: example {str(path)!r}: no text")
-    if path.suffix.lower() not in (".html", ".htm", ".xhtml"):
-        return Example("", html, "", html.splitlines())
-    page = extract(html, "http://example.org/", with_text=True)
-    return Example(page.title or "", page.text or "", declared_language(html), own_lines(html))
+        return _example(saved_text(data), is_page=path.suffix.lower() in (".html", ".htm", ".xhtml"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"topic: example {str(path)!r}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _example(text: str, *, is_page: bool) -> Example:
+    """Raises ValueError without a text."""
+    from crawlproject.content.relevance.topic import Example, own_lines
+    from crawlproject.content.relevance.words import declared_language
+
+    example = Example("", text, "", text.splitlines())
+    if is_page:
+        page = extract(text, "http://example.org/", with_text=True)
+        example = Example(page.title or "", page.text or "", declared_language(text), own_lines(text))
+    if "\0" in text or not (example.title + example.text).strip():
+        raise ValueError("no text")
+    return example
 
 
 @dataclass
@@ -340,7 +332,7 @@ class StateFile:
 
     def load(self) -> Learned | None:
         """None if there is no file, or none that can be used, which costs a line in the log."""
-        from crawlproject.content.relevance.model import LinkModel
+        from crawlproject.content.relevance.focus import LinkModel
 
         try:
             data = json.loads(self._path.read_bytes())

@@ -242,8 +242,7 @@ class WebSpider(Spider):
         unrated: list[str] = []
         while some := list(islice(seeds, SEEDS_AT_ONCE)):
             unrated += (url for url, quality in some if quality is None)
-            given = [(quality, url) for url, quality in some if quality is not None]
-            if given:
+            if given := [(quality, url) for url, quality in some if quality is not None]:
                 rated.append(sorted(given, key=_quality, reverse=True))
             elif not rated:
                 yield Links(None, unrated)
@@ -252,8 +251,7 @@ class WebSpider(Spider):
         best_first = heapq.merge(*rated, key=_quality, reverse=True)
         while some_rated := list(islice(best_first, SEEDS_AT_ONCE)):
             yield Links(None, [url for _, url in some_rated], quality=[quality for quality, _ in some_rated])
-            if len(some_rated) == SEEDS_AT_ONCE:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)
         self._seed_lines = ()  # standard input is kept in memory
         if unrated:
             yield Links(None, unrated)

@@ -34,19 +34,11 @@ TEXTS = st.lists(st.sampled_from(TOKENS) | st.text(st.characters(exclude_categor
 SIZE = 1 << 18
 #: Long texts, by name.
 HOSTILE: dict[str, Callable[[], str]] = {
-    "empty": lambda: "",
     "one word": lambda: "x" * (1 << 20),
-    "one number": lambda: "7" * SIZE,
-    "one number with points": lambda: "1." * (SIZE // 2),
     "distinct words": lambda: " ".join(words(SIZE // 9)),
-    "distinct pieces": lambda: SEPARATOR.join(words(SIZE // 9)),
-    "equal words": lambda: "a " * (SIZE // 2),
     "NULs": lambda: "\0" * SIZE,
-    "identifiers": lambda: "a1" * 7 + " b2é3" * 40_000,
     "not ASCII": lambda: "é1 " * (SIZE // 3),
-    "tabs": lambda: "\t".join(words(20_000)),
     "mixed": lambda: "".join(Random(1).choices(TOKENS, k=SIZE // 8)),
-    "long words": lambda: " ".join("y" * length for length in range(0, 1 << 17, 1 << 13)),
 }
 
 
@@ -69,10 +61,3 @@ def test_shingles_of_a_text_of_five_megabytes_take_no_time() -> None:
     text = "word by word " * 400_000
     assert SHINGLES.summary(text)[0] == 3 * 400_000 - 3
     assert cpu_seconds(lambda: lambda: SHINGLES.summary(text)) < 0.25
-
-
-def test_only_texts_are_taken() -> None:
-    """A TypeError, as from Python code, for anything else; nothing crashes."""
-    for call in (lambda: SHINGLES.summary(b"text"), lambda: SHINGLES.summary(None)):
-        with pytest.raises(TypeError):
-            call()

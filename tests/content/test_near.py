@@ -26,7 +26,7 @@ def likeness(one: PageSketch, other: PageSketch) -> float:
     return similarity(one.bins, other.bins) if one.heading == other.heading != 0 else 0.0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(VERSIONS)
 @example([(0, []), (0, [42, 130, 131]), (0, [55, 294, 352]), (0, [101]), (0, [138])])
 def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int, list[int]]]) -> None:
@@ -53,15 +53,6 @@ def test_the_most_alike_of_the_newest_page_of_each_cell(versions: list[tuple[int
     assert len(near) == len(kept)
 
 
-def test_a_changed_copy_is_found_among_many_pages() -> None:
-    """For 300 pages, each with a copy that differs in one word, all copies are found."""
-    near = NearDuplicates(1000, THRESHOLD)
-    pages = {f"{seed}": text(400, seed) for seed in range(300)}
-    assert [near.first_like(page, page_sketch(body)) for page, body in pages.items()] == [None] * 300
-    copies = [near.first_like(f"copy {seed}", page_sketch(text(400, seed, (200,)))) for seed in range(300)]
-    assert copies == list(pages)
-
-
 def test_two_pages_from_one_template_are_not_one() -> None:
     """Equal except for the name of their subject, which is in the title or the first words."""
     near = NearDuplicates(10, THRESHOLD)
@@ -78,14 +69,9 @@ def test_same_text_needs_no_title() -> None:
     assert near.first_like("a", page_sketch(text(800), None)) is None
     assert near.first_like("b", page_sketch(text(800).replace(" ", "\n"), "b")) == "a"
     assert near.first_like("c", page_sketch(text(800, changed=(500,)), None)) is None
-
-
-def test_same_text_under_another_title_is_another_page() -> None:
-    """An image's page under its number, the list of a tag's posts; pages in between do not matter."""
-    near = NearDuplicates(10, THRESHOLD)
-    for title in ("Image 12", "Image 13", "Tag: cats"):
-        assert near.first_like(title, page_sketch(text(800), title)) is None
-    assert near.first_like("again", page_sketch(text(800), "Tag: cats")) == "Tag: cats"
+    for title in ("Image 12", "Image 13", "Tag: cats"):  # the same text under another title is another page
+        assert near.first_like(title, page_sketch(text(800, 1), title)) is None
+    assert near.first_like("again", page_sketch(text(800, 1), "Tag: cats")) == "Tag: cats"
 
 
 def test_a_page_is_no_copy_of_itself() -> None:

@@ -3,7 +3,6 @@
 import pytest
 
 from crawlproject.content.page_marks import (
-    DATE_WORDS,
     MAX_MARKS,
     NO_ADDRESSES,
     PageAddresses,
@@ -121,11 +120,6 @@ def test_what_differs_when_a_page_is_requested_again_is_noise(one: str, other: s
     assert content(url, one + "<p>Bears and wolves").marks(noise) != first.marks(noise)
 
 
-def test_words_of_dates_are_lower_case_words() -> None:
-    """The form in which they are looked up."""
-    assert all(word == word.lower() and " " not in word for word in DATE_WORDS)
-
-
 @pytest.mark.parametrize("text", ["text", "text " * 1000])
 def test_hash_of_what_a_page_shows(text: str) -> None:
     """Links do not count, other attributes do, of a long page as well."""
@@ -139,9 +133,7 @@ def test_hash_of_what_a_page_shows(text: str) -> None:
     assert hashed("", text) != hashed("", text + "other")
 
 
-@pytest.mark.parametrize(
-    "piece", ["a1 ", "a", "1", "1.", "1.x", "\x1f", "a\x1f", "Ａ１ ", "1 2 3 ", "\ud800 ", "2020-05-"]
-)
+@pytest.mark.parametrize("piece", ["a1 ", "1.x", "a\x1f", "Ａ１ ", "1 2 3 ", "2020-05-"])
 def test_time_is_bounded(piece: str) -> None:
     """For any text, by its length."""
     text = piece * 10**6

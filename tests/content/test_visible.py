@@ -79,11 +79,6 @@ def test_long_lines_are_shown_around_the_keyword() -> None:
     assert text == f"…{'x' * 199} **needle** {'y' * 199}…"
 
 
-def test_the_markers_of_the_reader_itself_do_no_harm() -> None:
-    """Control characters in a page are borders of lines, or nothing."""
-    assert find("<p>a\x02b\x03c\x1ed\x1f needle</p><pre>\x03\x02e\nf</pre>", "needle")
-
-
 @pytest.mark.parametrize(
     ("html", "keyword", "text"),
     [
@@ -105,12 +100,6 @@ def test_half_a_surrogate_pair_does_no_harm() -> None:
     """As in a text with ``charset=unicode_escape``."""
     [(line, shown)] = find_keyword(text_lines("\ud800 é\nx"), folded_keyword("É"))
     assert (line, shown) == (1, "? **é**")
-
-
-def test_a_keyword_may_end_within_a_letter_that_folds_to_several() -> None:
-    """The whole letter is marked."""
-    assert find("<p>die Straße</p>", "stras") == [(1, "die **Straß**e")]
-    assert find("<p>die Straße</p>", "se") == [(1, "die Stra**ße**")]
 
 
 def test_words_with_annotations_are_found() -> None:
@@ -137,15 +126,7 @@ def test_what_browsers_do_not_show_is_not_found(html: str) -> None:
     assert find(f"<body><p>a</p>{html}</body>", "key") == []
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
-        "list-style: none",
-        "overflow: hidden",
-        "--display: none",
-        "a-collapse:collapse",
-    ],
-)
+@pytest.mark.parametrize("style", ["list-style: none", "overflow: hidden", "--display: none", "a-collapse:collapse"])
 def test_other_styles_hide_nothing(style: str) -> None:
     """Whatever they have in common with those that do; nor is an open dialog hidden."""
     assert find(f'<p style="{style}">key</p>', "key") == [(1, "**key**")]

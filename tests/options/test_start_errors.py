@@ -25,7 +25,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     "no such file": (["crawl", "web", "-a", "seeds=seeds.txt"], "seeds='seeds.txt': no such file; a URL begins with"),
     "unknown argument": (
         [*SEED, "-a", "max_page=3"],
-        "max_page='3': unknown argument of the spider web; did you mean max_pages?",
+        "max_page='3': unknown argument of the spider web; known arguments: seeds, allowed, body",
     ),
     "deny file": ([*SEED, "-a", "deny=no.txt"], "FRONTIER_DENY_FILE='no.txt': No such file or directory"),
     "unknown setting": (

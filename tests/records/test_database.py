@@ -94,24 +94,6 @@ def test_next_crawl_widens_the_columns_of_this_one(database: tuple[Database, Que
     assert found["2"].startswith("2.5 2")
 
 
-def test_types_are_those_of_the_values(database: tuple[Database, Query]) -> None:
-    """SQLite has the declared type; what MariaDB calls JSON is text."""
-    books, ask = database
-    books.write([row("1", n=1, x=1.5, b=True, d=date(2024, 1, 2), t=datetime(2024, 1, 2), s="x", j=[1])])
-    if "sqlite" in str(books._engine.url):
-        declared = {name: kind for _, name, kind, *_ in ask("PRAGMA table_info(book)")}
-        assert [declared[name] for name in "nxbdtsj"] == [
-            "BIGINT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "TEXT", "JSON",
-        ]  # fmt: skip
-    else:
-        kinds = dict(ask("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'book'"))
-        assert [kinds[name] for name in "nxbdtsj"] == (
-            ["bigint", "double", "tinyint", "date", "datetime", "longtext", "longtext"]
-            if "mysql" in str(books._engine.url)
-            else ["bigint", "double precision", "boolean", "date", "timestamp without time zone", "text", "jsonb"]
-        )
-
-
 def test_records_are_updated_by_key(database: tuple[Database, Query]) -> None:
     """``first_seen`` stays, ``last_seen`` moves, ``changed`` moves only with the values; older rows change nothing."""
     books, ask = database

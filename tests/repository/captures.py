@@ -7,33 +7,33 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from crawlproject.repository import Capture, Repository, RepositoryOptions
+from crawlproject.repository import Capture, PageRow, Repository, RepositoryOptions
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
 
 def capture(body: bytes = b"a page", url: str = "http://a.example/", status: int = 200, **more: object) -> Capture:
     """One answer; all that is not given is usual."""
-    values: dict[str, object] = {
-        "url": url,
-        "fetched_at": 1_790_000_000.25,
-        "status": status,
+    apart = {
         "request_head": b"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
         "request_body": b"",
         "response_head": HEAD.replace(b"200 OK", str(status).encode() + b" Status"),
-        "body": body,
-        "content_type": "text/html",
-        "last_modified": None,
-        "ip_address": "127.0.0.1",
         "protocols": ("http/1.1",),
-        "truncated": None,
-        "server": "http://a.example",
-        "depth": 1,
-        "quality": 2.5,
         "via": "http://a.example/from",
-        **{"dns_time": 0.001, "connect_time": 0.002, "response_time": 0.003, "fetch_time": 0.004},
     }
-    return Capture(**{**values, **more})  # type: ignore[arg-type]
+    page: dict[str, object] = {
+        "fetched_at": 1_790_000_000.25,
+        "record_type": "response",
+        "content_type": "text/html",
+        "ip_address": "127.0.0.1",
+        "server": "http://a.example",
+        **{"depth": 1, "quality": 2.5, "dns_time": 0.001, "connect_time": 0.002, "response_time": 0.003},
+        **{"fetch_time": 0.004},
+        **{name: value for name, value in more.items() if name not in apart},
+    }
+    given = {name: more.get(name, value) for name, value in apart.items()}
+    row = PageRow(url=url, status=status, **page)  # type: ignore[arg-type]
+    return Capture(row, body=body, **given)  # type: ignore[arg-type]
 
 
 def options(directory: Path, file_size: int = 10**9) -> RepositoryOptions:

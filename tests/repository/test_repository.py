@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from fastwarc.warc import ArchiveIterator as FastIterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
@@ -74,14 +73,6 @@ def test_a_page_is_a_response_a_request_and_metadata(tmp_path: Path) -> None:
         "depth: 1",
         "quality: 2.5",
     ]
-
-
-def test_protocols_are_recorded_from_the_upper_to_the_lower(tmp_path: Path) -> None:
-    """As a field that is repeated."""
-    kept(options(tmp_path), [capture(protocols=("http/1.1", "tls/1.3"))])
-    with warc_file(tmp_path).open("rb") as file:
-        record = next(iter(FastIterator(file, func_filter=lambda record: record.is_http)))
-        assert record.headers.get_multiple("WARC-Protocol") == ("http/1.1", "tls/1.3")
 
 
 def test_a_page_like_an_earlier_one_is_a_revisit(tmp_path: Path) -> None:
@@ -174,7 +165,7 @@ def test_the_index_can_be_made_again_from_the_files(pages: list, file_size: int)
         for row in before:
             if row.record_type == "response":
                 message = read_message(folder / row.file, row.offset)
-                assert message.body in {page.body for page in pages if page.url == row.url}
+                assert message.body in {page.body for page in pages if page.page.url == row.url}
                 assert len(message.body) == row.length
 
 
@@ -340,19 +331,11 @@ def test_whatever_was_written_is_read(tmp_path: Path) -> None:
     assert max(len(row.url) for row in before) == MAX_URL
     by_url = {row.url: row for row in before}
     for page in pages[: len(STRANGE)]:
-        message = read_message(tmp_path / by_url[page.url].file, by_url[page.url].offset)
+        message = read_message(tmp_path / by_url[page.page.url].file, by_url[page.page.url].offset)
         assert (message.head, message.body) == (page.response_head[:-4], page.body)
-        assert by_url[page.url].status == 200
+        assert by_url[page.page.url].status == 200
         if b"gzip" not in message.head:
             assert decoded(message) == page.body
-
-
-def test_other_software_reads_strange_answers(tmp_path: Path) -> None:
-    """Record by record, with the headers of HTTP."""
-    kept(options(tmp_path), [capture(response_head=head + b"\r\n\r\n") for head, _ in STRANGE.values()])
-    with warc_file(tmp_path).open("rb") as file:
-        kinds = [record.rec_type for record in ArchiveIterator(file)]
-    assert kinds.count("request") == kinds.count("response") + kinds.count("revisit") == len(STRANGE)
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["damaged", "no record"])
@@ -381,23 +364,6 @@ def test_records_before_damage_and_around_an_unreadable_one_are_indexed(
     )
     assert [record.getMessage() for record in caplog.records] == [f"{path.name}: {told}"]
     assert reindex(tmp_path) == (0, 0)
-
-
-def test_a_crawl_starts_without_its_index(tmp_path: Path) -> None:
-    """What a killed crawl left is indexed, whatever it holds; finished files are by the command."""
-    heads = [head + b"\r\n\r\n" for head, _ in STRANGE.values()]
-    kept(options(tmp_path / "job"), [capture(response_head=head) for head in heads])
-    killed = Kept(options(tmp_path / "job"))
-    killed.keep([capture(b"new", "http://b.example/", response_head=head) for head in heads])
-    shutil.copytree(tmp_path / "job", tmp_path / "left", ignore=shutil.ignore_patterns("index.sqlite*"))
-    again = Kept(options(tmp_path / "left"))
-    assert again.counts["repository/repaired"] == 1
-    assert again.counts["repository/recovered"] == len(heads)
-    assert again.counts["repository/unreadable"] == 0
-    again.keep([capture(b"newer")])
-    for made in (killed, again):
-        made.repository.close()
-    assert reindex(tmp_path / "left") == (1, len(heads))
 
 
 def foreign(**changed: bytes) -> bytes:

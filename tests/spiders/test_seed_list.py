@@ -1,10 +1,8 @@
 """What ``-a seeds=...`` may be, and what is said to anything else."""
 
-import gzip
 import io
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,12 +56,6 @@ def test_what_is_no_file_is_not_made_a_url(seeds: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_entry_that_is_wrong_is_named() -> None:
-    """Among others."""
-    with pytest.raises(ValueError, match=r"'seeds\.txt': no such file"):
-        seed_lines("http://example.org/,seeds.txt")
-
-
 def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that is named like a host, or as standard input."""
     lines = ["# mine", "http://example.org/ 0.5", "example"]
@@ -76,26 +68,14 @@ def test_file_of_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(seed_lines("-")) == lines
 
 
-def test_compressed_file_of_seeds(tmp_path: Path) -> None:
-    """Whatever its name. Its bytes were read as lines, some of them as URLs."""
-    path = tmp_path / "seeds"
-    path.write_bytes(gzip.compress(b"http://example.org/ 0.5\nhttps://example.org/a\n"))
-    assert list(seed_lines(str(path))) == ["http://example.org/ 0.5", "https://example.org/a"]
-    for damaged in (path.read_bytes()[:20], b"\x1f\x8bexample.org"):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=f"^seeds={str(path)!r}: "):
-            seed_lines(str(path))
-
-
 @pytest.mark.parametrize("content", [b"http://a.example/ 0.5\r\n\xff\rb\xe2\x80\xa8c\n\n", b"d"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_lines_of_a_file_are_those_of_its_text(content: bytes, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_lines_of_a_file_are_those_of_its_text(content: bytes, tmp_path: Path) -> None:
     """Although it is not read at once, and from a pipe as well."""
     path = tmp_path / "seeds"
-    path.write_bytes(pack(content))
+    path.write_bytes(content)
     assert list(SeedFile(path)) == content.decode(errors="replace").splitlines()
     reading, writing = os.pipe()
-    os.write(writing, pack(content))
+    os.write(writing, content)
     os.close(writing)
     lines = SeedFile(Path("/dev/fd", str(reading)))
     os.close(reading)
@@ -116,9 +96,3 @@ def test_file_without_a_url(tmp_path: Path, content: bytes, told: str) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match=re.escape(f"seeds={str(path)!r}: {told}")):
         seed_lines(str(path))
-
-
-def test_folder_cannot_be_read(tmp_path: Path) -> None:
-    """Nor can what may not be opened."""
-    with pytest.raises(ValueError, match=re.escape(f"seeds={str(tmp_path)!r}: Is a directory")):
-        seed_lines(str(tmp_path))

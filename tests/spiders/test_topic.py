@@ -10,7 +10,7 @@ import pytest
 from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
-from crawlproject.content.relevance.model import LinkModel
+from crawlproject.content.relevance.focus import LinkModel
 from crawlproject.spiders.topic import MAX_TUNNEL, Learned, StateFile, TopicSpider, _read_example
 from tests.crawl.crawling import IMPOLITE
 from tests.crawl.differential import Run, run_on
@@ -105,7 +105,7 @@ def test_the_topic_is_learned_from_pages(tmp_path: Path) -> None:
     with scripted_site(1) as site:
         site.script = {**CHAIN, "1/example": html(GOOD, title="Mutex")}
         examples = json.dumps([site.url("1/example"), site.url("1/missing"), "example.html"])
-        topic = topic_file(tmp_path, f"examples = {examples}\nlearned_terms = 5\n")
+        topic = topic_file(tmp_path, f"examples = {examples}\n")
         done = run_on(site, SPIDER, settings=IMPOLITE, topic=topic, seeds=site.url("1/"))
     assert {item["url"] for item in done.items()} == {"1/", "1/good"}
     assert done.stat("topic/bad_examples") == 1
@@ -171,9 +171,8 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path) -> None:
         report = (tmp_path / "job" / "report" / "report.html").read_text(encoding="utf-8")
         assert "Of 4 pages, 2 are on the topic (50.0%)." in report  # of both runs
         assert "Half of them were there after" in report
-        fewer = again(topic_file(tmp_path, 'examples = ["example.html"]\nlearned_terms = 1\n'))
-        assert "learned for another topic, or from other examples; not used" in fewer.crawl.log
-        assert len(json.loads(state.read_text())["terms"]) == 1
+        other = again(topic_file(tmp_path, 'examples = ["example.html"]\nterms = ["mutex"]\n'))
+        assert "learned for another topic, or from other examples; not used" in other.crawl.log
 
 
 @pytest.mark.parametrize(

@@ -2,20 +2,26 @@
 
 The features of a link are the relevance of its page, its text, the words around it and those of its URL.
 
+``LinkModel`` learns online: logistic regression by AdaGrad (Duchi, Hazan and Singer 2011) on a few numbers that any
+topic has in common, and on the hashed words of the link (Weinberger et al. 2009), whose weights start at 0.  It is
+compared with other models in docs/research/topic.md.
+
 ``anchors`` puts markers into the document around each link, so that one pass over its text, in C, gives the
 surroundings of all links: linear, whatever the nesting.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from math import exp, isfinite, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
-from crawlproject.content.relevance.model import Features, bucket
 from crawlproject.content.relevance.topic import weights_of
 from crawlproject.content.relevance.words import terms_of
 from crawlproject.urls.canonical import MAX_REFERENCE
@@ -23,10 +29,19 @@ from crawlproject.urls.extract import open_shadow_roots
 from crawlproject.urls.parse_budget import affordable_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from crawlproject.content.relevance.model import LinkModel
     from crawlproject.content.relevance.topic import Relevance, Topic
+
+#: Weights of hashed words: 2 MB with their sums of squares.
+BUCKETS = 1 << 18
+#: Step sizes of the numbers and of the words: small, because faster learning made crawls worse where few links had been
+#: followed yet (docs/research/topic.md).
+RATE_OF_NUMBERS, RATE_OF_WORDS = 0.01, 0.02
+#: Weights before anything is learned: bias, page, link's text, words around it, its URL.
+PRIOR = (-3.5, 1.0, 8.0, 3.0, 8.0)
+#: Sum of squares before anything is learned.
+_START = 1.0
 
 #: Links whose features are remembered until their page comes: 30 MB, however long their URLs are, as only hashes of
 #: these are kept. The oldest are forgotten: nothing is learned.
@@ -68,7 +83,6 @@ class Focus:
     def __init__(self, topic: Topic, model: LinkModel) -> None:
         self.topic = topic
         self.model = model
-        self._reader = LinkReader(topic)
         #: Hash of the URL of a rated link -> its features, when it was rated first.
         self._rated: dict[int, Features] = {}
 
@@ -90,7 +104,7 @@ class Focus:
         0.1 ms each, 1 ms if all its words are new.  ``judged``: its page.
         """
         for url, anchor in links:
-            features = self._reader.features(url, anchor, judged.value, judged.language)
+            features = self.features(url, anchor, judged.value, judged.language)
             if hash(url) not in self._rated:
                 if len(self._rated) >= MAX_REMEMBERED:
                     del self._rated[next(iter(self._rated))]
@@ -99,24 +113,17 @@ class Focus:
 
     def rate_any(self, url: str, judged: Relevance) -> float:
         """The same for a link of the page at ``url`` of which nothing else is known."""
-        return self.model.predict(self._reader.features(url, None, judged.value, judged.language))
-
-
-class LinkReader:
-    """Computes features for a topic. O(length of a link's text and URL), 30 us for one."""
-
-    def __init__(self, topic: Topic) -> None:
-        self._topic = topic
+        return self.model.predict(self.features(url, None, judged.value, judged.language))
 
     def features(self, url: str, anchor: Anchor | None, relevance: float, language: str) -> Features:
-        """The features of a link to the canonical ``url`` on a page of this ``relevance`` and ``language``."""
+        """The features of a link to the canonical ``url`` on a page of this ``relevance`` and ``language``. 30 us."""
         server, path = _split(url)
         of_text = self._terms(anchor.text if anchor is not None else "", language)
         around = self._terms(anchor.around if anchor is not None else "", language)
         of_url = self._terms(_is_camel(" ", unquote(path)[-_MAX_URL:]), language)
         numbers = (
             1.0,
-            min(_MAX_RELEVANCE, relevance / self._topic.threshold),
+            min(_MAX_RELEVANCE, relevance / self.topic.threshold),
             self._cosine(of_text, language),
             self._cosine(around, language),
             self._cosine(of_url, language),
@@ -133,10 +140,10 @@ class LinkReader:
         return terms if len(terms) <= _MAX_TERMS else dict([*terms.items()][:_MAX_TERMS])
 
     def _cosine(self, terms: Mapping[str, int], language: str) -> float:
-        vector = self._topic.vector(language)
+        vector = self.topic.vector(language)
         if vector.keys().isdisjoint(terms):
             return 0.0
-        return self._topic.cosine(weights_of(terms, language), language)
+        return self.topic.cosine(weights_of(terms, language), language)
 
 
 def _split(url: str) -> tuple[str, str]:
@@ -192,3 +199,85 @@ def _between(text: str, hrefs: list[str]) -> dict[str, Anchor]:
         after = text[link.end() : min(starts[number + 1], link.end() + MAX_AROUND)]
         found[href] = Anchor(inner, f"{before} {after}".strip())
     return found
+
+
+class Features(NamedTuple):
+    """Features of a link, known before it is followed."""
+
+    #: One for each of ``PRIOR``.
+    numbers: tuple[float, ...]
+    #: Buckets of its words.
+    words: Sequence[int]
+
+
+def bucket(kind: str, word: str) -> int:
+    """The bucket of a word in this kind of place. O(length)."""
+    return zlib.crc32(f"{kind}{word}".encode("utf-8", "surrogatepass")) & (BUCKETS - 1)
+
+
+class LinkModel:
+    """Weights of features. Each operation is O(features of one link)."""
+
+    def __init__(self) -> None:
+        self._numbers = [*PRIOR]
+        self._numbers_squares = [_START] * len(PRIOR)
+        self._words = array("f", bytes(4 * BUCKETS))
+        self._words_squares = array("f", bytes(4 * BUCKETS))
+        #: Links learned from.
+        self.learned = 0
+
+    def predict(self, features: Features) -> float:
+        """The probability that the link leads to a relevant page."""
+        weights = self._words
+        total = sum(map(float.__mul__, features.numbers, self._numbers))
+        total += sum([weights[word] for word in features.words])
+        return 1.0 / (1.0 + exp(-total)) if total > -30.0 else 1e-13
+
+    def learn(self, features: Features, outcome: float) -> None:
+        """``outcome``: 1 if the page was relevant, else 0."""
+        error = self.predict(features) - outcome
+        square = error * error
+        for number, value in enumerate(features.numbers):
+            self._numbers_squares[number] += square * value * value
+            self._numbers[number] -= RATE_OF_NUMBERS * error * value / sqrt(self._numbers_squares[number])
+        weights, squares = self._words, self._words_squares
+        for word in features.words:
+            squares[word] += square
+            weights[word] -= RATE_OF_WORDS * error / sqrt(_START + squares[word])
+        self.learned += 1
+
+    def to_state(self) -> dict[str, Any]:
+        """A JSON object with all that was learned. 20 ms."""
+        return {
+            "learned": self.learned,
+            "numbers": self._numbers,
+            "numbers_squares": self._numbers_squares,
+            "words": _packed(self._words),
+            "words_squares": _packed(self._words_squares),
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> LinkModel:
+        """Inverse of ``to_state``. Raises ValueError, KeyError or TypeError for a damaged state."""
+        model = cls()
+        model.learned = int(state["learned"])
+        model._numbers, model._numbers_squares = state["numbers"], state["numbers_squares"]
+        model._words, model._words_squares = _unpacked(state["words"]), _unpacked(state["words_squares"])
+        numbers = [*model._numbers, *model._numbers_squares]
+        if len(numbers) != 2 * len(PRIOR) or not all(map(isfinite, numbers)):
+            raise ValueError("wrong numbers")
+        return model
+
+
+def _packed(values: array[float]) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes(), 1)).decode()
+
+
+def _unpacked(text: str) -> array[float]:
+    try:
+        values = array("f", zlib.decompress(base64.b64decode(text)))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if len(values) != BUCKETS:
+        raise ValueError("wrong number of weights")
+    return values

@@ -15,14 +15,12 @@ import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import re2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-T = TypeVar("T")
 
 #: Characters read of a text, distinct words read of it, and characters of a word; longer words are ignored.
 MAX_TEXT = 20_000
@@ -135,22 +133,8 @@ def _parts(run: str, size: int) -> list[str]:
     return [run[start : start + size] for start in range(max(1, len(run) - size + 1))]
 
 
-class Cached(dict[str, T]):
-    """Word -> what ``function`` returns for it; forgets all words where there are too many. O(1): 30 ns if known."""
-
-    def __init__(self, function: Callable[[str], T]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, word: str) -> T:
-        if len(self) >= CACHED:
-            self.clear()
-        value = self[word] = self._function(word)
-        return value
-
-
 @lru_cache(LANGUAGES)
-def stemmer_of(language: str) -> Cached[str]:
+def stemmer_of(language: str) -> Callable[[str], str]:
     """Word -> its stem, "" if it is a number, or longer than ``MAX_WORD``; of an unknown language, the word.
 
     O(1): 1 us for a new word, because snowballstemmer uses PyStemmer where it is installed, else 18 us.
@@ -165,7 +149,7 @@ def stemmer_of(language: str) -> Cached[str]:
             return ""
         return word if has_han(word) else stem(word)
 
-    return Cached(stem_or_none)
+    return lru_cache(CACHED)(stem_or_none)
 
 
 def terms_of(text: str, language: str) -> dict[str, int]:
@@ -182,7 +166,7 @@ def stemmed(words: Sequence[str], language: str) -> dict[str, int]:
     stem = stemmer_of(language)
     terms: dict[str, int] = {}
     for word, count in counts.items():
-        term = stem[word]
+        term = stem(word)
         terms[term] = terms.get(term, 0) + count
     terms.pop("", None)
     return terms
