@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scrapy import Request
 
 from crawlproject.backends.memory_urls import MemoryUrls
-from crawlproject.requests.link_request import request_of
+from crawlproject.requests.entries import request_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence

@@ -18,7 +18,7 @@ from crawlproject.engine import stats_of
 from crawlproject.frontier.entry import Entry, path_of, url_of
 from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
-from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.entries import link_failed
 from crawlproject.requests.meta import CUT, FETCHED_BEFORE, RECRAWL, REPLACED
 from crawlproject.storage.fetched import DiskFetchedPages, FetchedPage
 from crawlproject.urls import server_key
