@@ -23,7 +23,7 @@ from crawlproject.frontier.quality import LinkQuality
 from crawlproject.options.redis import WORKERS_LOCK
 from crawlproject.requests.answers import GONE, REDIRECTS, UNCHANGED
 from crawlproject.requests.codec import REQUEST
-from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.entries import link_failed
 from crawlproject.requests.meta import CUT, FETCHED_BEFORE, RECRAWL, REPLACED
 from crawlproject.requests.unstored import Unstored
 from crawlproject.signals import commit_failed

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scrapy import Request
 
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.requests.link_request import request_of
+from crawlproject.requests.entries import request_of
 from crawlproject.urls.server_key import server_key
 from crawlproject.urls.url_rows import QUEUED, STEP, End, UrlQuery, UrlRow, row_of
 

@@ -12,12 +12,11 @@ from scrapy import Request
 from crawlproject.backends.feeds import HeldFile, flush_feeds, hold_file, overwritten_feed
 from crawlproject.backends.protocol import Backend
 from crawlproject.engine import Crawl, stats_of, unfinished_requests
-from crawlproject.requests.codec import RequestCodec
-from crawlproject.requests.link_request import link_request, request_of
+from crawlproject.requests.codec import NotSerializableError, RequestCodec
+from crawlproject.requests.entries import link_request, request_of
 from crawlproject.requests.meta import KEEP
 from crawlproject.requests.owners import Owners
 from crawlproject.requests.unstored import PagesUnderWay, Unstored
-from crawlproject.requests.value_codec import NotSerializableError
 from crawlproject.storage.errors import StoreError
 from crawlproject.urls.fates import Reason, encoded
 from crawlproject.urls.url_rows import End

@@ -42,14 +42,10 @@ class HostAliases:
         return self._is_on and bool(self._frontier.servers.aliases)
 
     def mapped(self, url: str) -> str:
-        """The canonical ``url`` under the name of its server that is crawled. O(length)."""
+        """The canonical ``url`` under the name that is crawled; the same object if it stays. O(length)."""
         end = url.find("/", 8)  # 8: length of "https://"
         main = self._frontier.servers.aliases.get(url[:end])
         return url if main is None else main + url[end:]
-
-    def all_mapped(self, urls: list[str | None]) -> list[str | None]:
-        """``mapped`` of each; those that stay are the same objects. O(length)."""
-        return [None if url is None else self.mapped(url) for url in urls]
 
     def takes(self, entry: Entry) -> bool:
         """Whether the ``entry`` of a link, which has left the queue, is mapped; it is queued again if it is new then.

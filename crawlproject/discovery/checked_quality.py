@@ -44,11 +44,11 @@ class _CheckedQuality:
     def _value(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> float:
         try:
             number = float(method(*arguments, **options))
+            if 0.0 <= number <= MAX_QUALITY:
+                return number
+            found = repr(number)
         except Exception as error:  # noqa: BLE001 (the project's code, given strangers' URLs)
-            return self._wrong(method, arguments, repr(error))
-        return number if 0.0 <= number <= MAX_QUALITY else self._wrong(method, arguments, repr(number))
-
-    def _wrong(self, method: Callable[..., Any], arguments: tuple[Any, ...], found: str) -> float:
+            found = repr(error)
         self._stats.inc_value("frontier/quality/invalid")
         text = "FRONTIER_QUALITY: %s%.200r: %.200s is no number from 0 to 3.4e38, and counts as 0"
         self._lines.log(logging.ERROR, text, method.__qualname__, arguments, found)

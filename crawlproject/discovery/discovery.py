@@ -26,7 +26,7 @@ from crawlproject.links import sitemap_callback
 from crawlproject.options.duplicates import DuplicateOptions
 from crawlproject.options.following import LinkOptions
 from crawlproject.options.traps import TrapOptions
-from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.entries import link_failed
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import domain_of_server, server_key
@@ -311,7 +311,6 @@ class Discovery:
             yield
 
     def _send(self, entries: Sequence[Entry]) -> None:
-        """Send links with one callback to the workers of their servers."""
         assert self._exchange is not None
         payload = entries[0].payload
         if payload is None or type(payload) is bytes:

@@ -21,7 +21,6 @@ from crawlproject.urls.link_filter import remembering
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from scrapy.http import Response
     from scrapy.statscollectors import StatsCollector
 
     from crawlproject.backends.protocol import Exchange
@@ -196,8 +195,8 @@ class LinkIntake:
             if some.start:
                 yield None
             urls += self.canonical(links, links.hrefs[some])
-        if self._aliases:
-            written, urls = urls, self._aliases.all_mapped(urls)
+        if aliases := self._aliases:
+            written, urls = urls, [None if url is None else aliases.mapped(url) for url in urls]
             counts["aliased"] += sum(url is not other for url, other in zip(urls, written, strict=True))
         page = None if links.response is None else self._seen.canonicalizer.canonical(links.response.url)
         guarded = None
@@ -315,11 +314,13 @@ class LinkIntake:
         if links.kind != "page":  # a sitemap adds no quality to the pages it lists
             return _Source(server_key(page), 0.0, 0.0)
         distinct = dict.fromkeys(url for url in urls if url is not None and url != page)
-        if self._record is not None and (links.hrefs or _is_read(links.response)):
-            self._record.add(page, distinct)
-        if links.quality is not None or DUPLICATE_OF in links.response.meta:  # a copy adds no quality
-            return _Source(server_key(page), 0.0, 0.0)
         meta = links.response.meta
+        if self._record is not None:
+            is_closed = SKIP_LINKS in meta or CLOSED_TO_ROBOTS in meta or not is_html(links.response)
+            if links.hrefs or not is_closed:  # else its links were not extracted
+                self._record.add(page, distinct)
+        if links.quality is not None or DUPLICATE_OF in meta:  # a copy adds no quality
+            return _Source(server_key(page), 0.0, 0.0)
         gains = link_gains(self._quality, meta.get(QUALITY, 1.0), len(distinct))
         return _Source(server_key(page), *gains, is_near_copy=NEAR_DUPLICATE_OF in meta)
 
@@ -355,8 +356,3 @@ def _given(links: Links, urls: Sequence[str | None], start: int) -> Callable[[st
         if url is not None and quality >= best.get(url, 0.0):
             best[url] = quality
     return best.__getitem__
-
-
-def _is_read(response: Response) -> bool:
-    """Whether the links of a page were extracted: it is HTML, open to robots, and no copy whose links are skipped."""
-    return SKIP_LINKS not in response.meta and CLOSED_TO_ROBOTS not in response.meta and is_html(response)

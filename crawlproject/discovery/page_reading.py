@@ -18,7 +18,7 @@ from crawlproject.content.page_marks import (
     PageText,
     page_content,
 )
-from crawlproject.discovery.sitemap_reader import read_sitemap
+from crawlproject.discovery.sitemaps import read_sitemap
 from crawlproject.download import charsets
 from crawlproject.download.content_types import essence_of, root_of
 from crawlproject.frontier.guard.judge import Answer
@@ -106,7 +106,7 @@ TYPES = (
     ContentType("XHTML", "xhtml", Xhtml(), ("application/xhtml+xml",), ("xhtml",)),
     ContentType("RSS", "xml", Feed(), ("application/rss+xml", "application/rdf+xml"), ("rss", "RDF")),
     ContentType("Atom", "xml", Feed(), ("application/atom+xml",), ("feed",)),
-    # followed only where the server names it as a sitemap: ``sitemap_reader.sitemap_links``
+    # followed only where the server names it as a sitemap: ``sitemaps.sitemap_links``
     ContentType("sitemap", "xml", Reader(), (), ("urlset", "sitemapindex")),
     ContentType("other XML", "xml", Reader(), ending="xml"),
     ContentType("JSON", "json", Reader(), ending="json"),

@@ -284,7 +284,6 @@ class TrapGuard:
                 self.judge(page, [])
 
     def _requested(self, meta: dict[str, Any]) -> str | None:
-        """The canonical URL requested first; None without a redirect."""
         requested = meta.get("redirect_urls")
         return self._seen.canonicalizer.canonical(requested[0]) if requested else None
 

@@ -139,7 +139,6 @@ class DuplicatesMiddleware(CrawlerMiddleware):
 
 
 def _place(key: str) -> tuple[str, str]:
-    """Scheme and port of a server."""
     parts = urlsplit(key)
     return parts.scheme, parts.netloc.removeprefix(host_of(key))
 

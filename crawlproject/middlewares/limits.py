@@ -103,7 +103,6 @@ class PageTypes(CrawlerMiddleware):
 
     @starting()
     def __init__(self, crawler: Crawler) -> None:
-        """Raises ValueError for an invalid type."""
         super().__init__(crawler)
         self._types = LinkOptions.of(crawler).types
         crawler.signals.connect(self.headers_received, signals.headers_received)

@@ -60,7 +60,6 @@ class LinksMiddleware(CrawlerMiddleware):
         self._owners = Crawl.of(crawler).part(Owners)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Queue ``Links`` (seeds); pass on everything else."""
         async for output in start:
             if isinstance(output, Links):
                 await self.push(output)
@@ -68,7 +67,6 @@ class LinksMiddleware(CrawlerMiddleware):
                 yield output
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Queue ``Links``; pass on everything else."""
         try:
             async for output in result:
                 if isinstance(output, Links):

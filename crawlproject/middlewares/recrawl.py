@@ -85,5 +85,4 @@ def _clean(request: Request) -> bool:
 
 
 def _unchanged(*_response: Any, **_kwargs: Any) -> tuple[()]:
-    """Callback of an unchanged page: yields nothing."""
     return ()

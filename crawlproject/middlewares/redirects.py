@@ -166,7 +166,6 @@ def _note(
 
 
 def _malformed(middleware: BaseRedirectMiddleware, response: Response, target: str) -> Response:
-    """Count and log a redirect to an invalid URL; returns the response, which is kept."""
     stats_of(middleware.crawler).inc_value("redirect/malformed")
     logger.info("Redirect not followed, malformed: %s: %.100s", response, target)
     return response

@@ -24,7 +24,6 @@ class ServerRetryMiddleware(RetryMiddleware):
     """
 
     def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        """Retry by status."""
         return self._noted(request, super().process_response(request, response))
 
     def process_exception(  # type: ignore[override]

@@ -193,5 +193,4 @@ def request_size(request: Request) -> int:
 
 
 def _size_of(headers: Headers) -> int:
-    """Bytes of names, separators and values."""
     return sum((len(name) + _SEPARATOR) * len(values) + sum(map(len, values)) for name, values in dict.items(headers))

@@ -1,4 +1,4 @@
-"""Converts requests to frontier entries, and scheduled entries back to requests."""
+"""Converts requests to frontier entries, and scheduled entries back to requests; those of links, too."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import logging
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scrapy import Request
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from crawlproject.download.address_guard import AddressRefused
 from crawlproject.download.few_lines import FewLines
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.quality import MAX_QUALITY, link_gains
-from crawlproject.frontier.queues.sort_key import MAX_PRIORITY
-from crawlproject.requests.meta import DUPLICATE_OF, LAST_OF_SESSION, NEAR_DUPLICATE_OF, QUALITY
+from crawlproject.frontier.queues.sort_key import MAX_PRIORITY, WAITING
+from crawlproject.requests.failures import FETCH_FAILURES, in_words
+from crawlproject.requests.meta import BY_TYPE, DUPLICATE_OF, LAST_OF_SESSION, NEAR_DUPLICATE_OF, QUALITY, WAS_LAST
 from crawlproject.requests.owners import Owners, SpiderMissingError
 from crawlproject.urls.fates import Reason
 from crawlproject.urls.server_key import server_key
 
 if TYPE_CHECKING:
-    from scrapy import Request
-
     from crawlproject.frontier.quality import Quality
 
 logger = logging.getLogger(__name__)
@@ -119,3 +122,27 @@ class RequestEntries:
         else:
             meta.pop(LAST_OF_SESSION, None)  # left from the request that this one was copied from
         return request
+
+
+def link_request(entry: Entry) -> Request:
+    """The request for a URL from ``Links``; the entry's payload is its callback."""
+    meta = {"depth": entry.depth, QUALITY: entry.quality, "verbatim_url": True, BY_TYPE: True}
+    if entry.priority in WAITING:
+        meta[WAS_LAST] = entry.priority
+    return Request(entry.url, callback=entry.payload, errback=link_failed, meta=meta)
+
+
+def request_of(entry: Entry) -> Request:
+    """The request of an entry; its payload is the request or the callback of a link."""
+    return entry.payload if isinstance(entry.payload, Request) else link_request(entry)
+
+
+def link_failed(failure: Any) -> None:
+    """Errback of links: logs a failed fetch in one line without traceback, for a seed as a warning."""
+    error = failure.value
+    if isinstance(error, HttpError) or not isinstance(error, FETCH_FAILURES):
+        failure.raiseException()  # Scrapy counts and logs it, as for any request
+    # AdmissionMiddleware logs refusals
+    is_minor = failure.request.meta.get("depth") or isinstance(error, AddressRefused)
+    level = logging.DEBUG if is_minor else logging.WARNING
+    logger.log(level, "Not fetched: %s: %s", failure.request, in_words(error))

@@ -115,7 +115,7 @@ def canonical_escapes(part: str) -> str:
     >>> canonical_escapes("/%7euser/%c3%bc?a[]=%zz")
     '/~user/%C3%BC?a%5B%5D=%25zz'
     """
-    return _to_escape.sub(_canonical_escape, part)
+    return _to_escape.sub(lambda escape: _ESCAPES[escape[0]], part)
 
 
 def reference_of(raw: bytes) -> str:
@@ -296,10 +296,6 @@ def _without_trailing_dots(host: str) -> str:
 
 
 _cached_origin = lru_cache(maxsize=65_536)(_origin)
-
-
-def _canonical_escape(match: re.Match[str]) -> str:
-    return _ESCAPES[match[0]]
 
 
 def _encode_query(url: str, encoding: str) -> str:

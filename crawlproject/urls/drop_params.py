@@ -96,12 +96,9 @@ class DropRules:
         if not mark:
             return path
         query = self.path_params.sub("", query)
-        kept = "&".join([param for param in query.split("&") if not self._drops(param)])
+        names = [(param.partition("=")[0].lower(), param) for param in query.split("&")]
+        kept = "&".join([param for name, param in names if not (name in self.names or name.startswith(self.prefixes))])
         return f"{path}?{kept}" if kept else path
-
-    def _drops(self, param: str) -> bool:
-        name = param.partition("=")[0].lower()
-        return name in self.names or name.startswith(self.prefixes)
 
 
 def _hint(starts: Iterable[str]) -> re.Pattern[str]:

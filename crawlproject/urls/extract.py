@@ -266,7 +266,6 @@ def _refreshes(head: list[_Element]) -> Iterator[Refresh]:
 
 
 def _base(head: list[_Element]) -> str:
-    """The first base, as written; "" if there is none."""
     return next((_href(attributes) for _, tag, attributes in head if tag == "base"), "")
 
 

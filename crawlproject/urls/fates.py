@@ -33,13 +33,7 @@ class Stage(StrEnum):
     REQUEST = "request"
     ANSWER = "answer"
 
-    @property
-    def number(self) -> int:
-        """From 0, in the order of a URL's life."""
-        return _NUMBERS[self]
 
-
-_NUMBERS = {stage: number for number, stage in enumerate(Stage)}
 _BY_LETTER = {stage.name[0]: stage for stage in Stage}
 _RELEASED = "FRONTIER_GUARD_RELEASED with its server (docs/traps.md)."
 
@@ -172,7 +166,7 @@ def reason_of_status(status: int) -> Reason:
 
 def encoded(stage: Stage, reason: Reason) -> int:
     """As a number from 1 to 255. O(1)."""
-    return stage.number << _BITS | reason.number
+    return _STAGES.index(stage) << _BITS | reason.number
 
 
 def decoded(number: int) -> tuple[Stage, Reason] | None:

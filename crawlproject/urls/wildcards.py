@@ -24,6 +24,7 @@ _EITHER = {char: f"%{ord(char):02X}" for char in "!'()*,:;@$"}
 _ESCAPES = {escape: char for char, escape in _EITHER.items()}
 _pieces = re.compile(r"%[0-9A-F]{2}|.", re.DOTALL).findall
 _escape = re.compile(r"%[0-9A-Fa-f]{2}")
+_ascii_labels = re.compile(r"(?<![^/.])xn--[^/.]+").sub
 _start = re.compile(r"(https?|\*)://([^/?#]*)", re.IGNORECASE).match
 _has_dots = re.compile(r"/(?:\.|%2e){1,2}(?:/|\$?\Z)", re.IGNORECASE).search
 
@@ -54,7 +55,8 @@ class UrlPatterns:
         #: Whether a URL has matched one of them.
         self.has_matched = False
         self._search = _searching(map(_expression, written))
-        self._search_readable = _searching(_expression(one) for one in written if _is_readable(one))
+        readable = [one for one in written if one.startswith(_REGEX) and not one.isascii()]
+        self._search_readable = _searching(map(_expression, readable))
 
     def __bool__(self) -> bool:
         return self._search is not None
@@ -75,18 +77,9 @@ def _searching(expressions: Iterable[str]) -> Callable[[str], object] | None:
     return regular_expression(joined).search if joined else None
 
 
-def _is_readable(pattern: str) -> bool:
-    return pattern.startswith(_REGEX) and not pattern.isascii()
-
-
 def _readable(url: str) -> str:
     start = url.find("/", 8)
-    host, rest = url[:start], unquote(url[start:])
-    return "".join(map(_readable_label, re.split(r"([./])", host))) + rest if "xn--" in host else host + rest
-
-
-def _readable_label(label: str) -> str:
-    return ada_url.idna_to_unicode(label) if label.startswith("xn--") else label
+    return _ascii_labels(lambda label: ada_url.idna_to_unicode(label[0]), url[:start]) + unquote(url[start:])
 
 
 def _expression(pattern: str) -> str:

@@ -28,7 +28,7 @@ from crawlproject.frontier.dispatch import Dispatcher
 from crawlproject.frontier.entry import Entry
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.options.scheduling import FrontierOptions
-from crawlproject.requests.link_request import link_failed
+from crawlproject.requests.entries import link_failed
 from crawlproject.requests.meta import BY_TYPE, KEEP, QUALITY
 from crawlproject.urls.fates import Reason
 from tests.crawl_ports import NO_HOST, unconnected

@@ -7,7 +7,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlproject.discovery.checked_quality import checked
-from crawlproject.frontier.quality import InLinks, LinkQuality, link_gains
+from crawlproject.frontier.quality import InLinks, link_gains
 
 URL = "http://a.example/"
 
@@ -50,12 +50,6 @@ def test_anything_else_counts_as_nothing(answer: Any, caplog: pytest.LogCaptureF
     assert 0 < len(lines) <= 10
     assert lines[0].startswith("FRONTIER_QUALITY: Answers.quality('http://a.example/', 1): ")
     assert max(map(len, lines)) < 500
-
-
-def test_links_count_only_for_a_quality_that_counts_them() -> None:
-    stats = get_crawler().stats
-    assert not isinstance(checked(Answers(1), stats), LinkQuality)
-    assert isinstance(checked(Gains(1), stats), LinkQuality)
 
 
 def test_qualities_of_this_package_are_not_checked() -> None:

@@ -138,13 +138,6 @@ def test_quality_given_by_the_spider_wins() -> None:
     assert found.raised == []
 
 
-def test_seeds_have_no_source() -> None:
-    """Their quality is the estimate for depth 0."""
-    found = find(intake("opic"), Links(None, ["http://a.example/"]))
-    assert [(e.quality, e.depth) for e in found.entries] == [(1.0, 0)]
-    assert found.found_on is None
-
-
 @pytest.mark.parametrize("name", ["links.tsv", "links.tsv.gz"])
 def test_links_are_recorded(tmp_path: Path, name: str) -> None:
     """One line per page with its distinct canonical links; a second crawl appends."""
@@ -180,15 +173,6 @@ def test_links_file_that_cannot_be_written_is_refused_at_start(tmp_path: Path) -
     """The error names the setting."""
     with pytest.raises(ValueError, match=r"^FRONTIER_LINKS_FILE="):
         intake(FRONTIER_LINKS_FILE=str(tmp_path / "no" / "links.tsv"))
-
-
-def test_full_disk_ends_only_the_link_record() -> None:
-    """/dev/full accepts nothing: one stat, and the crawl continues."""
-    sut = intake(FRONTIER_LINKS_FILE="/dev/full")
-    for number in range(1000):
-        assert len(find(sut, links(f"/{number}-{'x' * 100}")).entries) == 1
-    sut.close()
-    assert sut._stats.get_value("frontier/links/record_failed") == 1
 
 
 def test_full_disk_leaves_whole_members(tmp_path: Path) -> None:
@@ -239,23 +223,6 @@ def test_links_to_servers_of_other_workers_are_sent_once() -> None:
     assert (again.entries, again.sent, again.raised) == ([], [], [("http://a.example/near", 1.0)])
     counts = {name: sut._stats.get_value(f"frontier/links/{name}") for name in ("found", "new", "sent", "seen")}
     assert counts == {"found": 6, "new": 1, "sent": 1, "seen": 3}
-
-
-def test_links_sent_have_the_callback_and_the_given_quality() -> None:
-    """As those that are queued here."""
-    sut = intake(exchange=ListExchange(own="a.example"))
-    found = find(sut, links("http://b.example/", quality=0.25), b"payload")
-    assert [(e.quality, e.payload) for e in found.sent] == [(0.25, b"payload")]
-
-
-def test_seeds_are_sent_too() -> None:
-    """Each worker reads them."""
-    sut = intake(exchange=ListExchange(own="a.example"))
-    found = find(sut, Links(None, ["http://a.example/", "http://b.example/"]))
-    assert [[e.url for e in part] for part in (found.entries, found.sent)] == [
-        ["http://a.example/"],
-        ["http://b.example/"],
-    ]
 
 
 @pytest.mark.parametrize(

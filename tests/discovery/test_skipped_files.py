@@ -7,7 +7,7 @@ from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery.skipped_files import PROBED, PROBES_REMEMBERED, WAITING, SkippedFiles
+from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.options.following import LinkOptions
 
@@ -42,13 +42,3 @@ def test_file_type_is_learned_from_three_servers_not_from_three_directories() ->
     answered(files, f"{keys[4]}/wiki/a.png", "text/html")
     assert not files.is_skipped(f"{keys[3]}/i/2.png")
     assert files.is_skipped(f"{keys[0]}/x/9.png")
-
-
-def test_number_of_directories_learned_from_is_bounded() -> None:
-    """A server may invent any number of them."""
-    frontier = Frontier(BestPrefix(), Politeness())
-    files = files_over(frontier, FRONTIER_LINKS_SKIP_AFTER=1)
-    assert [files.factor(f"http://a.example/d/{number}.png") for number in range(2)] == [PROBED, WAITING]
-    for number in range(PROBES_REMEMBERED + 9):
-        files.factor(f"http://a.example/{number}/x.png")
-    assert len(files._probed) == PROBES_REMEMBERED

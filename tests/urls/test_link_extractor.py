@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.utils.response import get_meta_refresh
 
-from crawlproject.urls import Canonicalizer, LinkFilter, extract
+from crawlproject.urls import Canonicalizer, extract
 
 URL = "http://www.example.org/d/p.html?q=1"
 CANONICALIZER = Canonicalizer()
@@ -117,40 +117,6 @@ def test_known_difference(html, found):
     response = page_of(f"<meta charset=utf-8>{html}")
     here, scrapys = ({urljoin("http://www.example.org/", url) for url in urls} for urls in found)
     assert (found_here(response), found_by_scrapy(response)) == (here, scrapys)
-
-
-@pytest.mark.parametrize(
-    ("encoding", "word"),
-    [("windows-1251", "я"), ("shift_jis", "日本"), ("gb18030", "é日"), ("iso-8859-1", "é"), ("utf-8", "é日")],
-)
-def test_page_in_another_encoding_has_the_same_links(encoding, word):
-    """Both write a query in the encoding of its page, and the path in UTF-8."""
-    text = f"<meta charset={encoding}><a href='/{word}?{word}'><a href='?a={word}&b=%FC'>"
-    response = page_of(text.encode(encoding))
-    assert found_here(response) == found_by_scrapy(response)
-    assert len(found_here(response)) == 2
-
-
-def test_query_that_its_encoding_cannot_write_is_kept():
-    """LinkExtractor drops such a link; here it has character references, as browsers send."""
-    response = page_of(b"<meta charset=windows-1251><a href='?a=&eacute;'>")
-    assert found_by_scrapy(response) == set()
-    assert found_here(response) == {"http://www.example.org/d/p.html?a=%26%23233%3B"}
-
-
-def test_default_link_extractor_also_filters_by_extension():
-    """LinkExtractor refuses files that hold no text while extracting; here the link filter does, with a reason."""
-    response = page_of("<a href=a.html><a href=b.pdf><a href=c.tar.gz>")
-    links = {CANONICALIZER.canonical(link.url) for link in LinkExtractor().extract_links(response)}
-    assert links == {url for url in found_here(response) if LinkFilter().reason(url) is None}
-
-
-def test_link_extractor_raises_where_extract_reads_on():
-    """A malformed base element stops LinkExtractor; here the page's URL is the base."""
-    response = page_of("<base href='http://[bad'><a href=x>")
-    with pytest.raises(ValueError, match="Invalid IPv6 URL"):
-        found_by_scrapy(response)
-    assert found_here(response) == {"http://www.example.org/d/x"}
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import pytest
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from crawlproject.urls import NON_TEXT_EXTENSIONS, LinkFilter
+from crawlproject.urls.link_filter import MAX_LENGTH, remembering
 
 REASONS = {
     "http://h/": None,
@@ -85,3 +86,17 @@ def test_a_server_may_be_denied() -> None:
     rules = LinkFilter(denied=frozenset({"HTTP://A.example:8200/", "127.1.0.9:8200"}))
     servers = ("http://a.example:8200", "https://a.example:8200", "http://127.1.0.9:8200", "http://127.1.0.9")
     assert [rules.denies(server) for server in servers] == [True, False, True, False]
+
+
+def test_short_urls_are_asked_about_once_and_long_ones_each_time() -> None:
+    """So that long URLs of strangers take no memory."""
+    asked: list[str] = []
+
+    def length(url: str) -> int:
+        asked.append(url)
+        return len(url)
+
+    known = remembering(length)
+    short, long = "x" * MAX_LENGTH, "x" * (MAX_LENGTH + 1)
+    assert [known(url) for url in (short, short, long, long)] == [len(url) for url in (short, short, long, long)]
+    assert asked == [short, long, long]

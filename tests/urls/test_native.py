@@ -36,6 +36,7 @@ def test_setup_compiles_all_parts() -> None:
     assert sorted(eval(names.removeprefix("PARTS = "))) == [*PARTS]
 
 
+@pytest.mark.long
 def test_without_a_compiler_the_rest_is_built(tmp_path: Path) -> None:
     """``pip install`` goes on, with a warning for each part."""
     shutil.copy(SOURCES.parents[2] / "setup.py", tmp_path)

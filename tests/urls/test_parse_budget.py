@@ -50,18 +50,17 @@ def test_dear_documents_are_cut(text):
 def test_tree_is_bounded_whatever_makes_it():
     """Reopened elements, attributes, long texts: 15 kB of the first took 180 MB, 75 kB 4.5 GB."""
     reopened = "".join(f"<i id={n}><p>" for n in range(5_000))
-    attributes = ("<p " + " ".join(f"a{n}" for n in range(900)) + ">") * 1_000
-    for text in (reopened, attributes, "<p>x" * 450_000, "a" * 20_000_000, "<" * 2_000_000, "\0" * 2_000_000):
+    for text in (reopened, "<p>x" * 410_000, "a" * 20_000_000, "<" * 2_000_000, "\0" * 2_000_000):
         assert affordable_length(text) < len(text)
-    behind_quotes = ("<p x='>' " + " ".join(f"a{n}" for n in range(900)) + ">") * 1_000
+    behind_quotes = ("<p x='>' " + " ".join(f"a{n}" for n in range(900)) + ">") * 900
     assert affordable_length(behind_quotes) < len(behind_quotes)
 
 
 def test_names_are_bounded():
     """333,000 distinct attribute names took the parser 71 s, within all other bounds."""
-    attributes = "".join(f"<p a{n}>" for n in range(50_000))
-    quoted = "".join(f"<p a{n}=''b{n}=''>" for n in range(25_000))
-    elements = "".join(f"<x{n}></x{n}>" for n in range(50_000))
+    attributes = "".join(f"<p a{n}>" for n in range(42_000))
+    quoted = "".join(f"<p a{n}=''b{n}=''>" for n in range(21_000))
+    elements = "".join(f"<x{n}></x{n}>" for n in range(42_000))
     for text in (attributes, quoted, elements):
         assert 100_000 < affordable_length(text) < len(text)
     prose = " ".join(f"word{n}" for n in range(100_000))

@@ -1,12 +1,8 @@
 """Seed lists as users write them."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crawlproject.urls import BadSeed, Seed, read_seeds
-
-from .conftest import PROPERTY, url_like
 
 GOOD = {
     "http://example.org/a": ("http://example.org/a", None),
@@ -41,13 +37,6 @@ def test_seed_is_read(line, expected):
 def test_bad_line_is_reported(line, reason):
     """With its number, its text and the reason."""
     assert list(read_seeds(["", line])) == [BadSeed(2, line, reason)]
-
-
-@PROPERTY
-@given(st.lists(url_like()))
-def test_any_lines_can_be_read(lines):
-    """Any line gives at most one seed or report."""
-    assert all(1 <= seed.line <= len(lines) for seed in read_seeds(lines))
 
 
 @pytest.mark.parametrize(

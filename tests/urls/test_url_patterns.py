@@ -122,10 +122,3 @@ def test_link_filter_goes_by_patterns() -> None:
     urls = (f"{A}/docs/1", f"{A}/docs/print", f"{A}/")
     assert [rules.reason(url) for url in urls] == [None, "excluded", "excluded"]
     assert [rules.without_patterns().reason(url) for url in urls] == [None] * 3
-
-
-def test_denied_servers() -> None:
-    """Domains with their subdomains, independent of the other rules."""
-    rules = LinkFilter(denied=frozenset(("a.example", "b.example:8080")))
-    keys = ("http://x.a.example", "https://a.example", "http://b.example", "http://b.example:8080")
-    assert [rules.denies(key) for key in keys] == [True, True, False, True]
