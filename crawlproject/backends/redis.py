@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import time
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -236,6 +237,8 @@ class RedisBackend(StoringBackend):
             if worker is not None:
                 self.report(worker.summary())
                 self.report({f"total/{name}": _rounded(count) for name, count in worker.totals.items()})
+            with suppress(*AWAY):
+                await self._connector.close()
             self._local.close()
             self._scratch.remove()
 
@@ -260,7 +263,7 @@ class RedisBackend(StoringBackend):
         assert crawl is not None  # the worker runs while the scheduler is open
         return crawl
 
-    # for the worker: see ``workers.ports.Crawl``
+    # for the worker: see ``workers.part.Crawl``
 
     def finished(self) -> list[Entry]:
         self._find_done()

@@ -27,6 +27,10 @@ BYTES = 1 << 20
 #: URLs remembered as sent, at most; 130 bytes each. They are sent again once they are forgotten: the seen-set refuses
 #: them.
 REMEMBERED = 1 << 17
+#: URLs received in one tick, about: then the next cut.
+MAX_RECEIVED = 20_000
+#: URLs received in one step of the event loop, about: a message may add 500 to them.
+RECEIVED_AT_ONCE = 250
 
 
 class Outbox:
@@ -130,12 +134,6 @@ def _batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         size += more
     if batch:
         yield batch
-
-
-#: URLs received in one tick, about: then the next cut.
-MAX_RECEIVED = 20_000
-#: URLs received in one step of the event loop, about: a message may add 500 to them.
-RECEIVED_AT_ONCE = 250
 
 
 class Receiver:

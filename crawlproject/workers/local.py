@@ -43,6 +43,12 @@ NUMBER = 4
 MILLISECOND = 0.001
 #: Tables with one range of keys for each partition; "places" follows from "urls".
 TABLES = ("urls", "servers", "lengths", "seen", "ended")
+#: Rows of a journal that are written at once: 5 ms. Rows of a blob of a snapshot: 3 ms to encode; its seen keys.
+ROWS = 1_000
+SEEN_KEYS = 4_000
+#: Bytes of a blob's rows, about.
+BYTES = 1 << 20
+Result = TypeVar("Result")
 
 
 class LocalCopy:
@@ -258,16 +264,6 @@ class LocalCopy:
         return number
 
 
-#: Rows of a journal that are written at once: 5 ms. Rows of a blob of a snapshot: 3 ms to encode; its seen keys.
-ROWS = 1_000
-SEEN_KEYS = 4_000
-#: Bytes of a blob's rows, about.
-BYTES = 1 << 20
-
-
-Result = TypeVar("Result")
-
-
 async def read_partition(control: Control, write: Callable[[Rows], None], part: Part, record: Record) -> int:
     """``write`` snapshot and journal of ``part`` into a ``LocalCopy``; its servers are not in the frontier yet.
 
@@ -275,7 +271,7 @@ async def read_partition(control: Control, write: Callable[[Rows], None], part: 
     to Redis raises; then call it again: the same rows are written.  Raises BlobError for damaged data, StoreError.
     """
     part.journal = part.snapshot = commits = 0
-    keys = [*control.snapshot_keys(part.number, record.gen), control.journal_key(part.number)]
+    keys = [*control.keys.snapshot(part.number, record.gen), control.keys.j(part.number)]
     heads = await control.elements(keys, 0)
     rows_key, seen_key, journal_key = keys
     rows, seen, journal = (_elements(control, key, blobs) for key, blobs in zip(keys, heads, strict=True))

@@ -42,6 +42,18 @@ if TYPE_CHECKING:
 PARTITIONS_AT_ONCE = 16
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
+#: Numbers in a worker's description of itself, and texts.
+FIGURES = (
+    *("pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "actions", "console"),
+    *("elapsed", "queued", "seen", "blocked", "bytes", "items", "failed", "session_limit", "pages_per_second"),
+    *("quality_gathered", "quality_queued"),
+    *(f"servers/{state}" for state in ("known", "ready", "resting", "leased", "given_up")),
+)
+TEXTS = ("host", "held_back")
+#: Values of a tally that are read, and characters of each.
+MAX_VALUES, MAX_VALUE = 100, 100
+#: Number of the operator's last actions that are shown.
+ACTIONS = 20
 
 
 @dataclass(slots=True)
@@ -186,22 +198,6 @@ async def _read_partition(control: Control, crawl: StoredCrawl, number: int) -> 
         for _ in copy.unload(number):
             pass
     raise StoreError(f"partition {number}", "changes too fast, try again")
-
-
-#: Numbers in a worker's description of itself, and texts.
-FIGURES = (
-    *("pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "actions", "console"),
-    *("elapsed", "queued", "seen", "blocked", "bytes", "items", "failed", "session_limit", "pages_per_second"),
-    *("quality_gathered", "quality_queued"),
-    *(f"servers/{state}" for state in ("known", "ready", "resting", "leased", "given_up")),
-)
-TEXTS = ("host", "held_back")
-
-#: Values of a tally that are read, and characters of each.
-MAX_VALUES, MAX_VALUE = 100, 100
-
-#: Number of the operator's last actions that are shown.
-ACTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)

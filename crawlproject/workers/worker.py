@@ -1,7 +1,7 @@
 """One worker of a crawl: three loops that run while the crawl does.
 
 The *beat* extends the worker's lease; the *watch* closes all connections when it is over.  The *tick* sends what
-changed (``writer``), reads the inboxes (``receiver``), takes and gives back partitions (``shares``), and looks whether
+changed (``writer``), reads the inboxes (``exchange``), takes and gives back partitions (``shares``), and looks whether
 the crawl has ended for all.
 """
 
@@ -202,8 +202,6 @@ class Worker:
                     records = await self.control.records(range(self._options.partitions))
                     self.totals["frontier/urls"] = float(sum(record.stored for record in records))
                     self.totals["frontier/servers"] = float(sum(record.servers for record in records))
-        with suppress(*AWAY):
-            await self.control.close()
 
     async def _leave(self) -> bool:
         """Send the remaining changes; if there are none, release all partitions and return True."""
@@ -406,7 +404,9 @@ class Worker:
         if has_start_urls and self._has_ended:
             self._has_ended = False
             await self.control.set_running(self._options.crawl)
-        await self._keep_learned()
+        if boot_time() > self._learned_at + LEARNED_EVERY:
+            self._learned_at = boot_time()
+            await self.control.set_learned(self._local.state())
         await self._look_for_hope(may_end=not has_start_urls and not self._options.keep_running)
         if not has_start_urls:
             await self._look_for_end()
@@ -429,11 +429,6 @@ class Worker:
                 if self._crawl.is_hungry() and source.partition in self.parts:
                     self._tick_soon()
         return are_waiting
-
-    async def _keep_learned(self) -> None:
-        if boot_time() > self._learned_at + LEARNED_EVERY:
-            self._learned_at = boot_time()
-            await self.control.set_learned(self._local.state())
 
     # the end
 

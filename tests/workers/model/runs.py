@@ -141,7 +141,6 @@ class Run:
 
     @property
     def errors(self) -> list[str]:
-        """What must not be."""
         return self.observer.errors
 
     def run(self) -> Run:
@@ -164,7 +163,6 @@ class Run:
 
     @property
     def interval(self) -> float:
-        """Seconds between two ticks."""
         return self._options.interval
 
     def idle(self, seconds: float) -> int:
