@@ -35,12 +35,12 @@ from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisConnector, reason_of
 from crawlproject.workers.control import AWAY, Control, Spent
-from crawlproject.workers.exchange import Outbox
+from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.lease import LimitShare
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
-from crawlproject.workers.part import Holdings, WorkerOptions
+from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.stored_crawl import read_workers
 from crawlproject.workers.worker import Worker
@@ -263,7 +263,7 @@ class RedisBackend(StoringBackend):
         assert crawl is not None  # the worker runs while the scheduler is open
         return crawl
 
-    # for the worker: see ``workers.part.Crawl``
+    # for the worker: see ``workers.ports.Crawl``
 
     def finished(self) -> list[Entry]:
         self._find_done()

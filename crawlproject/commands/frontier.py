@@ -196,9 +196,14 @@ def _in_redis(url: str, opts: Namespace, settings: BaseSettings, options: Fronti
     from crawlproject.commands import frontier_report
     from crawlproject.commands.frontier_report import UNKNOWN, FrontierReport
     from crawlproject.urls.fates import Fates
+    from crawlproject.workers.local import LocalCopy
 
     frontier, fates = options.new_frontier(), Fates()
-    with frontier_report.crawl_in_redis(url, opts.key, settings, frontier, fates, opts.url or "") as crawl:
+
+    def new_copy(partitions: Any, path: Path, label: Any, now: float) -> LocalCopy:
+        return LocalCopy(frontier, partitions, path, label, lambda: now, indexed=False, fates=fates)
+
+    with frontier_report.crawl_in_redis(url, opts.key, settings, new_copy, opts.url or "") as crawl:
         report = FrontierReport(
             frontier,
             crawl.copy.servers.rows,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
-    from crawlproject.workers.stored_crawl import StoredCrawl
+    from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl
 
 
 #: What became of a URL that is in the seen-set, and neither queued nor ended.
@@ -264,8 +264,8 @@ COLUMNS = (
 
 
 @contextmanager
-def crawl_in_redis(  # noqa: PLR0913
-    url: str, key: str | None, settings: BaseSettings, frontier: Frontier, fates: Fates, page: str = ""
+def crawl_in_redis(
+    url: str, key: str | None, settings: BaseSettings, new_copy: NewCopy, page: str = ""
 ) -> Iterator[StoredCrawl]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
@@ -282,7 +282,7 @@ def crawl_in_redis(  # noqa: PLR0913
     redis = RedisOptions.from_settings(settings)
     connector = RedisConnector({**redis.connection, "url": url}, redis.timeout)
     keys = Keys(key or redis.key_of("web"))
-    with stored_crawl(connector, keys, redis.timeout, frontier, fates, page) as crawl:
+    with stored_crawl(connector, keys, redis.timeout, new_copy, page) as crawl:
         yield crawl
 
 

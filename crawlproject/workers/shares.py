@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, boot_time, is_buried
-from crawlproject.workers.local import read_partition, write_snapshot
+from crawlproject.workers.loading import read_partition, write_snapshot
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.partitions import assign
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from crawlproject.workers.control import Beat, Record
-    from crawlproject.workers.part import Holdings
-    from crawlproject.workers.writer import Writer
+    from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.ports import Journal
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Shares:
     def __init__(
         self,
         holdings: Holdings,
-        writer: Writer,
+        writer: Journal,
         beat: Callable[[], Awaitable[Beat]],
         stays: Callable[[], set[int]] = set,
     ) -> None:

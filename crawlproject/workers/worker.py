@@ -1,7 +1,7 @@
 """One worker of a crawl: three loops that run while the crawl does.
 
 The *beat* extends the worker's lease; the *watch* closes all connections when it is over.  The *tick* sends what
-changed (``writer``), reads the inboxes (``exchange``), takes and gives back partitions (``shares``), and looks whether
+changed (``writer``), reads the inboxes (``receiver``), takes and gives back partitions (``shares``), and looks whether
 the crawl has ended for all.
 """
 
@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
 from crawlproject.workers.ending import PartitionState, Scan, has_ended
-from crawlproject.workers.exchange import Receiver
 from crawlproject.workers.lease import MAX_LAG, Lease, RedisClock, boot_time
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
+from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.workers.part import Holdings, StartUrlKey
+    from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.ports import StartUrlKey
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ import redis.asyncio
 
 from crawlproject.workers.control import Commit, Control, Spent, call
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.local import read_partition
+from crawlproject.workers.loading import read_partition
 from crawlproject.workers.part import Part
 from crawlproject.workers.scripts import JOIN, MAX_FORMERS
 from testbed.redis_server import RunningRedis
