@@ -53,6 +53,8 @@ def test_a_url_is_sent_once() -> None:
     assert box.unsent([ONE, OTHER, ONE]) == [1, 1, 0]
     assert box.unsent([ONE]) == [0]
     box.forget_sent()
+    assert box.unsent([ONE]) == [1]
+    box = Outbox(Partitions(4))
     assert [box.unsent([ONE], repeats=True)[0] for _ in range(22)] == [1, *[0] * 6, 7, *[0] * 13, 0]
 
 
