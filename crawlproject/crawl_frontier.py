@@ -180,7 +180,7 @@ class CrawlFrontier:
         #: Limit on open sessions by the settings, or by the operator: ``dispatcher.max_sessions`` may be lower while
         #: the process cannot keep up.
         self.allowed_sessions = self.dispatcher.max_sessions
-        #: What the monitor says of this worker to the others, by the names in ``workers.roster``.
+        #: What the monitor says of this worker to the others, by the names in ``workers.stored_crawl``.
         self.told: dict[str, Any] = {}
         #: Called with each measurement, after the frontier has learned from it.
         self.observers: list[Callable[[Measurement], None]] = []

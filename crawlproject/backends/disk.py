@@ -53,6 +53,26 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+#: First byte of the payload of an entry to refetch; then comes its ``FetchedPage``.
+AGAIN = b"a"
+#: Keys of ``meta`` that describe one fetch, not how to fetch the page.
+PASSING = (
+    "retry_times",
+    "redirect_times",
+    "redirect_ttl",
+    "redirect_urls",
+    "redirect_reasons",
+    RECRAWL,
+    FETCHED_BEFORE,
+    CUT,
+)
+#: Pages returned to the frontier per commit.
+CHUNK = 10_000
+#: Flags of a response whose body is not the whole page: it is fetched in full again.
+_PARTIAL = frozenset(("dataloss", "download_stopped"))
+#: An entity tag (RFC 9110, section 8.8.3), or one with blanks, which servers send as well. ``*`` would match any page:
+#: it would never be fetched again.
+_etag = re.compile(rb'(?:W/)?"[\x20\x21\x23-\x7e\x80-\xff]*"').fullmatch
 
 
 class DiskBackend(StoringBackend):
@@ -194,32 +214,6 @@ class DiskBackend(StoringBackend):
     def _downloaded(self, request: Request, response: Response) -> None:
         if request in self._handed_out:
             self._recrawl.answered(request, response)
-
-
-#: First byte of the payload of an entry to refetch; then comes its ``FetchedPage``.
-AGAIN = b"a"
-
-#: Keys of ``meta`` that describe one fetch, not how to fetch the page.
-PASSING = (
-    "retry_times",
-    "redirect_times",
-    "redirect_ttl",
-    "redirect_urls",
-    "redirect_reasons",
-    RECRAWL,
-    FETCHED_BEFORE,
-    CUT,
-)
-
-#: Pages returned to the frontier per commit.
-CHUNK = 10_000
-
-#: Flags of a response whose body is not the whole page: it is fetched in full again.
-_PARTIAL = frozenset(("dataloss", "download_stopped"))
-
-#: An entity tag (RFC 9110, section 8.8.3), or one with blanks, which servers send as well. ``*`` would match any page:
-#: it would never be fetched again.
-_etag = re.compile(rb'(?:W/)?"[\x20\x21\x23-\x7e\x80-\xff]*"').fullmatch
 
 
 class Answer(NamedTuple):

@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 #: Formats with an item on each line.
 _JSON_LINES = ("jsonlines", "jsonl", "jl")
+Text = TypeVar("Text", str, bytes)
 
 
 def overwritten_feed(crawler: Crawler) -> Path | None:
@@ -125,9 +126,6 @@ class _Parameters(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         return getattr(self._spider, name, "")
-
-
-Text = TypeVar("Text", str, bytes)
 
 
 class HeldFile(Generic[Text]):

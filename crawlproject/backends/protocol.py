@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from crawlproject.frontier.orders import SharedOrders
     from crawlproject.urls.fates import Fates, Outcome, Reason
     from crawlproject.urls.url_rows import UrlTable
+#: URLs that have ended which are remembered: about 3 MB.
+MAX_ENDED = 10_000
 
 
 class Exchange(Protocol):
@@ -201,7 +203,7 @@ class Backend:
         return False
 
     async def workers(self) -> dict[str, Any] | None:
-        """Descriptions of all workers of the crawl (``workers.roster``); None if this process crawls alone.
+        """Descriptions of all workers of the crawl (``workers.stored_crawl``); None if this process crawls alone.
 
         Instead of it ``{"workers": [], "error": ...}`` if that cannot be read.
         """
@@ -209,10 +211,6 @@ class Backend:
 
     def close(self) -> Awaitable[None] | None:
         """Release all resources at the end of the crawl; the engine waits for the result, if any."""
-
-
-#: URLs that have ended which are remembered: about 3 MB.
-MAX_ENDED = 10_000
 
 
 class MemoryUrls:
@@ -230,27 +228,25 @@ class MemoryUrls:
 
     def rows(self, query: UrlQuery, after: str = "", most: int = STEP) -> Iterator[tuple[str, float, list[UrlRow]]]:
         try:
-            skipped = [int(part) for part in after.split(".")] if after else [0, 0]
-            done, begun = skipped
+            start = int(after or 0)
         except ValueError:
             raise ValueError("next: not where a search of these URLs ended") from None
-        servers, urls = list(self._frontier.servers), list(reversed(self._ended))
-        for number in range(done, len(servers)):
-            server = servers[number]
-            if isinstance(server.urls, UrlQueue) and (query.servers is None or server.key in query.servers):
-                start = begun if number == done else 0
-                while start < len(server.urls):
-                    size = min(STEP, most)
-                    entries = map(_queued, server.urls.some(server.key, start, start + size))
-                    found = list(filter(query.wants, entries))
-                    most, start = max(1, most - len(found)), start + size
-                    yield f"{number}.{start}", number / len(servers) / 2, found
-        begun = begun if done >= len(servers) else 0
-        while begun < len(urls):
-            size = min(STEP, most)
-            found = [row for row in urls[begun : begun + size] if query.wants(row) and _is_of(row.url, query)]
-            most, begun = max(1, most - len(found)), begun + size
-            yield f"{len(servers)}.{begun}", 0.5 + begun / len(urls) / 2, found
+        servers = [server for server in self._frontier.servers if isinstance(server.urls, UrlQueue)]
+        if query.servers is not None:
+            servers = [server for server in servers if server.key in query.servers]
+        ended, at = list(reversed(self._ended)), 0
+        sizes = [*(len(server.urls) for server in servers), len(ended)]
+        for server, size in zip([*servers, None], sizes, strict=True):
+            while at <= start < at + size:
+                low, high = start - at, min(size, start - at + min(STEP, most))
+                if server is None:
+                    rows = [row for row in ended[low:high] if _is_of(row.url, query)]
+                else:
+                    rows = list(map(_queued, server.urls.some(server.key, low, high)))
+                found = list(filter(query.wants, rows))
+                most, start = max(1, most - len(found)), at + high
+                yield str(start), start / sum(sizes), found
+            at += size
 
     def history(self, url: str) -> list[UrlRow]:
         return [row for row in reversed(self._ended) if row.url == url]

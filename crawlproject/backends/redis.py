@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import time
+from contextlib import suppress
 from math import inf
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -33,12 +34,12 @@ from crawlproject.urls.server_key import suffix_list_id
 from crawlproject.workers.blobs import MAX_URL
 from crawlproject.workers.connection import RedisConnector, reason_of
 from crawlproject.workers.control import AWAY, Control, Spent
-from crawlproject.workers.exchange import Outbox
+from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
 from crawlproject.workers.lease import LimitShare
 from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.orders import SharedOrders
-from crawlproject.workers.part import Holdings, WorkerOptions
+from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.stored_crawl import read_workers
 from crawlproject.workers.worker import Worker
@@ -235,6 +236,8 @@ class RedisBackend(StoringBackend):
             if worker is not None:
                 self.report(worker.summary())
                 self.report({f"total/{name}": _rounded(count) for name, count in worker.totals.items()})
+            with suppress(*AWAY):
+                await self._connector.close()
             self._local.close()
             self._scratch.remove()
 

@@ -118,6 +118,7 @@ class Command(Described, ScrapyCommand):
         from crawlproject.commands import frontier_report
         from crawlproject.options.following import LinkOptions
         from crawlproject.options.scheduling import FrontierOptions
+        from crawlproject.urls.fates import Fates
         from crawlproject.urls.server_key import server_key, server_name
 
         assert self.settings is not None
@@ -129,7 +130,13 @@ class Command(Described, ScrapyCommand):
             server = server_key(url)
         options = FrontierOptions.from_settings(self.settings)
         if _is_url(target):
-            opened = frontier_report.in_redis(target, opts.key, self.settings, options, url)
+            from crawlproject.workers.local import LocalCopy
+
+            def new_copy(partitions: Any, path: Path, label: Any, now: float) -> LocalCopy:
+                return LocalCopy(frontier, partitions, path, label, lambda: now, indexed=False, fates=fates)
+
+            frontier, fates = options.new_frontier(), Fates()
+            opened = frontier_report.in_redis(target, opts.key, self.settings, (frontier, fates, new_copy), url)
         else:
             opened = frontier_report.on_disk(_directory(target), options)
         with opened as report:

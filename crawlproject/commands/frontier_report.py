@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from crawlproject.options.scheduling import FrontierOptions
     from crawlproject.storage.directory import StoreLabel
     from crawlproject.storage.urls import DiskUrlRows
-    from crawlproject.workers.stored_crawl import StoredCrawl
+    from crawlproject.workers.stored_crawl import NewCopy, StoredCrawl
 
 
 #: What became of a URL that is in the seen-set, and neither queued nor ended; that is in neither; that a worker has
@@ -265,12 +265,13 @@ def on_disk(path: Path, options: FrontierOptions) -> Iterator[FrontierReport]:
 
 @contextmanager
 def in_redis(
-    url: str, key: str | None, settings: BaseSettings, options: FrontierOptions, page: str
+    url: str, key: str | None, settings: BaseSettings, copy: tuple[Frontier, Fates, NewCopy], page: str
 ) -> Iterator[FrontierReport]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    ``page``: canonical URL of the only page of interest, or empty.  Other parameters of the client are those of the
-    settings.  Raises StoreError, ValueError for a wrong URL or key.
+    ``copy``: what it is read into, and how that is made.  ``page``: canonical URL of the only page of interest, or
+    empty.  Other parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or
+    key.
     """
     from crawlproject.options.extras import command_needs_extra
 
@@ -279,9 +280,9 @@ def in_redis(
         from crawlproject.workers.keys import Keys
         from crawlproject.workers.stored_crawl import stored_crawl
 
-    redis, frontier, fates = RedisOptions.from_settings(settings), options.new_frontier(), Fates()
+    redis, (frontier, fates, new_copy) = RedisOptions.from_settings(settings), copy
     connector = RedisConnector({**redis.connection, "url": url}, redis.timeout)
-    with stored_crawl(connector, Keys(key or redis.key_of("web")), redis.timeout, frontier, fates, page) as crawl:
+    with stored_crawl(connector, Keys(key or redis.key_of("web")), redis.timeout, new_copy, page) as crawl:
         fates.restore({"links": _links_refused(crawl)})
         yield FrontierReport(
             frontier,

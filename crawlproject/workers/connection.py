@@ -71,7 +71,7 @@ _NOT_PASSED = {
 }
 _version = re.compile(r"(\d{1,5})\.(\d{1,5})").match
 #: How Redis 6 begins the error of a command that a script called; Redis 7 passes the error on as it is.
-_IN_SCRIPT = re.compile("^Error running script .*: -(?=[A-Z]{1,20} )")
+_IN_SCRIPT = re.compile("^Error running script .*: -?(?=[A-Z]{1,20} )")
 #: Characters of an error that are shown.
 _MAX_REASON = 300
 #: Class of an error, how its text begins (in scripts all are of one class), and what it means; the first one counts.

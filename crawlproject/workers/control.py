@@ -185,7 +185,7 @@ class Control:
 
     def __init__(self, redis: Any, keys: Keys, timeout: float) -> None:
         self._redis = redis
-        self._keys = keys
+        self.keys = keys
         self._timeout = timeout
         self.id = new_id()
         self._is_cluster = isinstance(redis, RedisCluster)
@@ -212,7 +212,7 @@ class Control:
         under this id; ``changed``: see ``Beat``, as far as this worker noticed it.
         """
         known, members = self._members
-        keys = [*self._worker_keys(), self._keys.spent]
+        keys = [*self._worker_keys(), self.keys.spent]
         texts_ = self.id, round(lease * 1000), json.dumps(info), json.dumps(member), known
         script = call(BEAT, keys, *texts_, round(changed * 1000), *spent)
         if self._is_cluster:
@@ -246,7 +246,7 @@ class Control:
 
     async def buried_at(self, worker: str) -> float:
         """End of the lease of a worker that was buried, on Redis's clock; 0 if it was not."""
-        found = (await self.commands([("HGET", self._keys.dead, worker)]))[0]
+        found = (await self.commands([("HGET", self.keys.dead, worker)]))[0]
         return int(found or 0) / 1000
 
     async def leave(self) -> None:
@@ -259,19 +259,19 @@ class Control:
         Not to be repeated.
         """
         pairs = [text for name, number in stats.items() for text in (name, repr(number))]
-        answer = await self._one(SUM, [self._keys.workers, self._keys.stats], *pairs)
+        answer = await self._one(SUM, [self.keys.workers, self.keys.stats], *pairs)
         return {name: float(number) for name, number in texts(answer).items()}
 
     async def set_running(self, crawl: str) -> None:
-        await self._one(STATE, [self._keys.meta], crawl, "running")
+        await self._one(STATE, [self.keys.meta], crawl, "running")
 
     async def set_ended(self, crawl: str, mark: str) -> bool:
         """Say that the crawl has ended; False if the operator has acted since his action with this ``mark``."""
-        return bool(await self._one(STATE, [self._keys.meta], crawl, "ended", mark))
+        return bool(await self._one(STATE, [self.keys.meta], crawl, "ended", mark))
 
     async def order(self, crawl: str, action: Sequence[Any], changes: Mapping[str, str | None]) -> int:
         """Change the operator's orders; ``action``: see ``ORDER``. Returns its number; 0 if it is another crawl."""
-        keys = self._keys
+        keys = self.keys
         pairs = [text for name, value in changes.items() for text in (name, value or "")]
         return int(await self._one(ORDER, [keys.meta, keys.orders, keys.actions], crawl, *action, *pairs))
 
@@ -280,15 +280,15 @@ class Control:
 
         Orders after a later action would be undone for a moment when its row is applied.
         """
-        read = ("HGET", self._keys.meta, "actions")
+        read = ("HGET", self.keys.meta, "actions")
         while True:
-            before, fields, mark = await self.commands([read, ("HGETALL", self._keys.orders), read])
+            before, fields, mark = await self.commands([read, ("HGETALL", self.keys.orders), read])
             if mark == before:
                 return (mark or b"").decode("ascii", "replace"), texts(fields) if mark else {}
 
     async def learned(self) -> bytes | None:
         """The state that a worker learned from all servers. Permission to read is enough."""
-        found: bytes | None = (await self.commands([("GET", f"{self._keys.meta}:learned")]))[0]
+        found: bytes | None = (await self.commands([("GET", f"{self.keys.meta}:learned")]))[0]
         return found
 
     async def learned_in_run(self) -> tuple[bytes | None, str]:
@@ -296,24 +296,24 @@ class Control:
         if self._is_cluster:
             found, server = await self.learned(), await self._info_of_all()
         else:
-            found, server = await self.commands([("GET", f"{self._keys.meta}:learned"), ("INFO", "server")])
+            found, server = await self.commands([("GET", f"{self.keys.meta}:learned"), ("INFO", "server")])
         return found, str(server.get("run_id", ""))
 
     async def set_learned(self, state: bytes) -> None:
         """Keep it for workers that join."""
-        await self.commands([("SET", f"{self._keys.meta}:learned", state)])
+        await self.commands([("SET", f"{self.keys.meta}:learned", state)])
 
     # partitions
 
     async def records(self, partitions: Sequence[int]) -> list[Record]:
-        answers = await self.commands([("HGETALL", self._keys.m(partition)) for partition in partitions])
+        answers = await self.commands([("HGETALL", self.keys.m(partition)) for partition in partitions])
         return [self._record(*pair) for pair in zip(partitions, answers, strict=True)]
 
     def _record(self, partition: int, answer: Any) -> Record:
         try:
             return Record.of(_fields(answer))
         except (ValueError, TypeError) as error:
-            raise StoreError(self._keys.m(partition), f"damaged: {error}") from error
+            raise StoreError(self.keys.m(partition), f"damaged: {error}") from error
 
     async def scan(self, partitions: Sequence[int]) -> list[tuple[Record, int]]:
         """The fields of ``partitions`` and the lengths of their inboxes."""
@@ -323,7 +323,7 @@ class Control:
         self, partitions: Sequence[int]
     ) -> tuple[str, dict[str, dict[str, Any]], list[tuple[Record, int]]]:
         """The mark of the operator's last action; each worker's description of itself; and then ``scan``."""
-        keys = self._keys
+        keys = self.keys
         commands: list[Command] = [("HGET", keys.meta, "actions")]
         commands += [("HGETALL", key) for key in (keys.info, *map(keys.m, partitions))]
         commands += [("XLEN", keys.i(partition)) for partition in partitions]
@@ -337,7 +337,7 @@ class Control:
         """Take each partition that still has the owner and epoch of its record; returns those taken."""
         answers = await self.commands(
             [
-                call(TAKE, [self._keys.m(partition)], self.id, record.owner, record.epoch)
+                call(TAKE, [self.keys.m(partition)], self.id, record.owner, record.epoch)
                 for partition, record in expected.items()
             ]
         )
@@ -350,7 +350,7 @@ class Control:
     async def release(self, epochs: Mapping[int, int]) -> None:
         """Give partitions back; those that another took meanwhile are not touched."""
         await self.commands(
-            [call(RELEASE, [self._keys.m(partition)], self.id, epoch) for partition, epoch in epochs.items()]
+            [call(RELEASE, [self.keys.m(partition)], self.id, epoch) for partition, epoch in epochs.items()]
         )
 
     @property
@@ -369,10 +369,10 @@ class Control:
         return [each.decode() for each in chain.from_iterable(answers[ceil(len(messages) / size) : len(scripts)])]
 
     def _append(self, messages: Sequence[tuple[int, bytes]]) -> Command:
-        return call(APPEND, [self._keys.i(partition) for partition, _ in messages], *[blob for _, blob in messages])
+        return call(APPEND, [self.keys.i(partition) for partition, _ in messages], *[blob for _, blob in messages])
 
     def _commit(self, commits: Sequence[Commit]) -> Command:
-        keys = self._keys
+        keys = self.keys
         used = [key(each.partition) for each in commits for key in (keys.m, keys.j, keys.i)]
         extras = {id(each.extra): each.extra for each in commits}  # most often one for all
         encoded = {number: json.dumps(extra, separators=(",", ":")) for number, extra in extras.items()}
@@ -411,7 +411,7 @@ class Control:
         if not last:
             return []
         count = max(1, min(MESSAGES, round(self._part * ALL_MESSAGES) // len(last)))
-        keys = [self._keys.i(partition) for partition in last]
+        keys = [self.keys.i(partition) for partition in last]
         if self._is_cluster:  # one command may not read the keys of several nodes
             pairs = zip(keys, last.values(), strict=True)
             return [("XRANGE", key, b"(" + after if after else "-", "+", "COUNT", count) for key, after in pairs]
@@ -421,7 +421,7 @@ class Control:
         if self._is_cluster:
             rows = dict(zip(last, answers, strict=True))
         else:
-            partitions = {self._keys.i(partition).encode(): partition for partition in last}
+            partitions = {self.keys.i(partition).encode(): partition for partition in last}
             rows = {partitions[key]: messages for key, messages in (answers[0] if answers else None) or ()}
         return {
             partition: [(name, _fields(fields).get(b"b", b"")) for name, fields in messages]
@@ -439,19 +439,19 @@ class Control:
         ``record``: as it is now.  Like the next two calls, raises TimeoutError if a call is carried out now for which
         nobody waits any longer: begin again, with another ``gen``.
         """
-        used = [self._keys.m(partition), *self.snapshot_keys(partition, record.next)]
+        used = [self.keys.m(partition), *self.keys.snapshot(partition, record.next)]
         return await self._snapshot_step(BEGIN, used, epoch, gen, record.gen, record.next)
 
     async def add_to_snapshot(
         self, partition: int, epoch: int, gen: str, rows: Sequence[bytes], seen: Sequence[bytes]
     ) -> bool:
         """Append parts to an announced snapshot; False if the partition is another's."""
-        used = [self._keys.m(partition), *self.snapshot_keys(partition, gen)]
+        used = [self.keys.m(partition), *self.keys.snapshot(partition, gen)]
         return await self._snapshot_step(ADD, used, epoch, gen, len(rows), *rows, *seen)
 
     async def switch_snapshot(self, partition: int, epoch: int, *, old: str, gen: str, base: int) -> bool:
         """Use the announced snapshot of all commits up to ``base``; False if the partition is another's."""
-        used = [self._keys.m(partition), self._keys.j(partition), *self.snapshot_keys(partition, old)]
+        used = [self.keys.m(partition), self.keys.j(partition), *self.keys.snapshot(partition, old)]
         return await self._snapshot_step(SWITCH, used, epoch, gen, base)
 
     async def _snapshot_step(self, script: str, used: list[str], epoch: int, gen: str, *more: Any) -> bool:
@@ -460,21 +460,13 @@ class Control:
             raise TimeoutError(f"an earlier call for a snapshot was late: {used[0]}")
         return bool(answer == b"ok")
 
-    def snapshot_keys(self, partition: int, gen: str) -> tuple[str, str]:
-        """The lists of rows and of seen keys."""
-        return self._keys.s(partition, gen), self._keys.f(partition, gen)
-
-    def journal_key(self, partition: int) -> str:
-        """The list of commits."""
-        return self._keys.j(partition)
-
     async def close(self) -> None:
         await self._redis.aclose()
 
     # internal
 
     def _worker_keys(self) -> list[str]:
-        keys = self._keys
+        keys = self.keys
         return [keys.meta, keys.workers, keys.dead, keys.info, keys.members]
 
     async def _one(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:

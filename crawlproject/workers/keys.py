@@ -10,6 +10,12 @@ from __future__ import annotations
 class Keys:
     """The keys of the crawl ``name``.
 
+    Hashes: ``meta``: format, label and settings of the crawl; ``workers``: id of a live worker -> end of its lease, ms
+    of Redis's clock; ``dead``: ids of buried workers, which never come back; ``info``: id -> JSON for people: host,
+    pid, counts; ``members``: id -> JSON of what the others act on; ``spent``: id, and ``pages`` or ``bytes`` -> how
+    many of them are in the sum of all; ``stats``: sums of the stats of the workers that left; ``orders``: the
+    operator's orders in force.  List: ``actions``: his last actions, which have changed the orders.
+
     >>> Keys("web").meta, Keys("web").m(7)
     ('{web}:meta', '{web:7}:m')
 
@@ -20,24 +26,10 @@ class Keys:
         if not name or "{" in name or "}" in name:
             raise ValueError(f"{name!r}: must not be empty and must not contain braces")
         self.name = name
-        #: Hash: format, label and settings of the crawl.
-        self.meta = f"{{{name}}}:meta"
-        #: Hash: id of a live worker -> end of its lease, ms of Redis's clock.
-        self.workers = f"{{{name}}}:workers"
-        #: Hash: ids of buried workers, which never come back.
-        self.dead = f"{{{name}}}:dead"
-        #: Hash: id of a worker -> JSON for people: host, pid, counts.
-        self.info = f"{{{name}}}:info"
-        #: Hash: id of a worker -> JSON of what the others act on.
-        self.members = f"{{{name}}}:members"
-        #: Hash: id of a worker, and ``pages`` or ``bytes`` -> how many of them are in the sum of all.
-        self.spent = f"{{{name}}}:spent"
-        #: Hash: sums of the stats of the workers that left.
-        self.stats = f"{{{name}}}:stats"
-        #: Hash: the operator's orders in force.
-        self.orders = f"{{{name}}}:orders"
-        #: List: the operator's last actions, which have changed the orders.
-        self.actions = f"{{{name}}}:actions"
+        kinds = "meta", "workers", "dead", "info", "members", "spent", "stats", "orders", "actions"
+        names = [f"{{{name}}}:{key}" for key in kinds]
+        self.meta, self.workers, self.dead, self.info, self.members = names[:5]
+        self.spent, self.stats, self.orders, self.actions = names[5:]
 
     def m(self, partition: int) -> str:
         """Hash of a partition: owner, epoch, seq, and what else its scripts compare."""
@@ -51,10 +43,6 @@ class Keys:
         """Stream: the inbox."""
         return f"{{{self.name}:{partition}}}:i"
 
-    def s(self, partition: int, generation: str) -> str:
-        """List of snapshot blobs of one generation."""
-        return f"{{{self.name}:{partition}}}:s:{generation}"
-
-    def f(self, partition: int, generation: str) -> str:
-        """List of blobs of seen keys of one generation."""
-        return f"{{{self.name}:{partition}}}:f:{generation}"
+    def snapshot(self, partition: int, generation: str) -> tuple[str, str]:
+        """Lists of blobs of one generation: of rows, and of seen keys."""
+        return f"{{{self.name}:{partition}}}:s:{generation}", f"{{{self.name}:{partition}}}:f:{generation}"

@@ -15,7 +15,7 @@ from crawlproject.workers.lease import boot_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from crawlproject.workers.part import Crawl
+    from crawlproject.workers.ports import Crawl
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, may_run
 from crawlproject.workers.lease import GRACE, MAX_LAG, boot_time, is_buried
-from crawlproject.workers.local import read_partition, write_snapshot
+from crawlproject.workers.loading import read_partition, write_snapshot
 from crawlproject.workers.part import Part, PartState
 from crawlproject.workers.partitions import assign
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from crawlproject.workers.control import Beat, Record
-    from crawlproject.workers.part import Holdings
-    from crawlproject.workers.writer import Writer
+    from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.ports import Journal
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Shares:
     def __init__(
         self,
         holdings: Holdings,
-        writer: Writer,
+        writer: Journal,
         beat: Callable[[], Awaitable[Beat]],
         stays: Callable[[], set[int]] = set,
     ) -> None:
@@ -120,8 +120,11 @@ class Shares:
         worker = self._control.id
         records = dict(zip(missing, await self._control.records(missing), strict=True))
         beat = await self._beat()  # after the records: an owner that lives is in this answer
-        free = {number: record for number, record in records.items() if self._is_free(record, beat)}
-        self.is_moving |= any(record.owner in beat.members for record in records.values() if record.owner != worker)
+        # nobody else can own them, even if Redis has lost its last seconds
+        others = beat.members.keys() - {worker}
+        is_settled = self._is_settled(beat)
+        free = {number: each for number, each in records.items() if is_settled and each.owner not in others}
+        self.is_moving |= any(record.owner in others for record in records.values())
         full = [number for number, record in free.items() if record.seq or record.gen]
         later = set(full[MAX_TAKEN:])
         self.is_moving |= bool(later)
@@ -141,10 +144,6 @@ class Shares:
                 for _ in self._local.restore(number, {}):
                     pass  # it has no servers
                 self._is_loaded(part)
-
-    def _is_free(self, record: Record, beat: Beat) -> bool:
-        """Whether no other worker can own the partition, even if Redis has lost its last seconds."""
-        return (record.owner == self._control.id or record.owner not in beat.members) and self._is_settled(beat)
 
     def _is_settled(self, beat: Beat) -> bool:
         """Whether no worker owns a partition that is another's, or nobody's, in a Redis that has lost writes.

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.seen.fingerprint import KEY_BYTES
 from crawlproject.storage.directory import StoreLabel
@@ -21,20 +22,19 @@ from crawlproject.storage.errors import StoreError
 from crawlproject.workers.blobs import BlobError, decode_message
 from crawlproject.workers.connection import reason_of
 from crawlproject.workers.control import AWAY, Control, texts, worker_info
-from crawlproject.workers.local import LocalCopy, read_partition
+from crawlproject.workers.loading import read_partition
 from crawlproject.workers.orders import Action
 from crawlproject.workers.part import Part
 from crawlproject.workers.partitions import Partitions
+from crawlproject.workers.ports import Copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from crawlproject.frontier.frontier import Frontier
-    from crawlproject.urls.fates import Fates
     from crawlproject.workers.connection import RedisConnector
     from crawlproject.workers.control import Record
     from crawlproject.workers.keys import Keys
-    from crawlproject.workers.local import Rows
+    from crawlproject.workers.loading import Rows
 
 
 #: Partitions that are read at the same time: one after the other, a Redis that is far away takes minutes; all at once,
@@ -42,13 +42,37 @@ if TYPE_CHECKING:
 PARTITIONS_AT_ONCE = 16
 #: Times that a partition is read whose owner replaces the snapshot meanwhile.
 TRIES = 10
+#: Numbers in a worker's description of itself, and texts.
+FIGURES = (
+    *("pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "actions", "console"),
+    *("elapsed", "queued", "seen", "blocked", "bytes", "items", "failed", "session_limit", "pages_per_second"),
+    *("quality_gathered", "quality_queued"),
+    *(f"servers/{state}" for state in ("known", "ready", "resting", "leased", "given_up")),
+)
+TEXTS = ("host", "held_back")
+#: Values of a tally that are read, and characters of each.
+MAX_VALUES, MAX_VALUE = 100, 100
+#: Number of the operator's last actions that are shown.
+ACTIONS = 20
+
+
+class ReadableCopy(Copy, Protocol):
+    """A copy for people, not for a worker: ``local.LocalCopy``."""
+
+    servers: Any
+
+    def close(self) -> None: ...
+
+
+#: Makes a copy on a clock that stands still: of the partitions, in a path, with a label, at a time.
+NewCopy = Callable[[Partitions, Path, StoreLabel, float], ReadableCopy]
 
 
 @dataclass(slots=True)
 class StoredCrawl:
     """A crawl as Redis holds it; each partition at a moment of its own."""
 
-    copy: LocalCopy
+    copy: ReadableCopy
     label: StoreLabel
     #: Redis's clock when the reading began, seconds.
     now: float
@@ -79,10 +103,10 @@ class StoredCrawl:
 
 
 @contextmanager
-def stored_crawl(  # noqa: PLR0913
-    connector: RedisConnector, keys: Keys, timeout: float, frontier: Frontier, fates: Fates, url: str = ""
+def stored_crawl(
+    connector: RedisConnector, keys: Keys, timeout: float, new_copy: NewCopy, url: str = ""
 ) -> Iterator[StoredCrawl]:
-    """Read the crawl ``keys``, which may be running, into ``frontier`` and ``fates``; the end of the block closes both.
+    """Read the crawl ``keys``, which may be running, into a copy, which the end of the block closes.
 
     ``timeout``: seconds of a call; ``url``: a canonical URL, to read its partition only (of the others just the
     fields).  About 5 µs for each URL and 200 µs for each server, and the memory of ``PARTITIONS_AT_ONCE`` blobs, 150
@@ -91,15 +115,14 @@ def stored_crawl(  # noqa: PLR0913
     """
     with tempfile.TemporaryDirectory(prefix="crawlproject-frontier-") as folder, ExitStack() as stack:
 
-        def new_copy(partitions: Partitions, label: StoreLabel, now: float) -> LocalCopy:
-            path = Path(folder, "store")
-            copy = LocalCopy(frontier, partitions, path, label, lambda: now, indexed=False, fates=fates)
+        def made(partitions: Partitions, label: StoreLabel, now: float) -> ReadableCopy:
+            copy = new_copy(partitions, Path(folder, "store"), label, now)
             stack.callback(copy.close)
             copy.follow_clock(now, 0.0)  # so the frontier's clock is Redis's
             return copy
 
         try:
-            crawl = asyncio.run(_read(connector, keys, timeout, new_copy, url))
+            crawl = asyncio.run(_read(connector, keys, timeout, made, url))
         except AWAY as error:
             raise StoreError(connector.name, reason_of(error)) from error
         except (ValueError, KeyError, TypeError) as error:
@@ -111,7 +134,7 @@ async def _read(
     connector: RedisConnector,
     keys: Keys,
     timeout: float,
-    new_copy: Callable[[Partitions, StoreLabel, float], LocalCopy],
+    new_copy: Callable[[Partitions, StoreLabel, float], ReadableCopy],
     url: str,
 ) -> StoredCrawl:
     """Raises what a call to Redis raises, StoreError, ValueError for damaged data."""
@@ -186,22 +209,6 @@ async def _read_partition(control: Control, crawl: StoredCrawl, number: int) -> 
         for _ in copy.unload(number):
             pass
     raise StoreError(f"partition {number}", "changes too fast, try again")
-
-
-#: Numbers in a worker's description of itself, and texts.
-FIGURES = (
-    *("pid", "pages", "urls", "servers", "partitions", "sessions", "sent", "received", "lag", "actions", "console"),
-    *("elapsed", "queued", "seen", "blocked", "bytes", "items", "failed", "session_limit", "pages_per_second"),
-    *("quality_gathered", "quality_queued"),
-    *(f"servers/{state}" for state in ("known", "ready", "resting", "leased", "given_up")),
-)
-TEXTS = ("host", "held_back")
-
-#: Values of a tally that are read, and characters of each.
-MAX_VALUES, MAX_VALUE = 100, 100
-
-#: Number of the operator's last actions that are shown.
-ACTIONS = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.storage.errors import StoreError
 from crawlproject.workers.control import AWAY, NOTHING, Beat, Spent, new_id
 from crawlproject.workers.ending import PartitionState, Scan, has_ended
-from crawlproject.workers.exchange import Receiver
 from crawlproject.workers.lease import MAX_LAG, Lease, RedisClock, boot_time
 from crawlproject.workers.loops import BuriedError, GoneError, Loops
 from crawlproject.workers.orders import number_of
 from crawlproject.workers.part import PartState
+from crawlproject.workers.receiver import Receiver
 from crawlproject.workers.shares import Shares, staying
 from crawlproject.workers.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlproject.workers.part import Holdings, StartUrlKey
+    from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.ports import StartUrlKey
 
 logger = logging.getLogger(__name__)
 
@@ -202,8 +203,6 @@ class Worker:
                     records = await self.control.records(range(self._options.partitions))
                     self.totals["frontier/urls"] = float(sum(record.stored for record in records))
                     self.totals["frontier/servers"] = float(sum(record.servers for record in records))
-        with suppress(*AWAY):
-            await self.control.close()
 
     async def _leave(self) -> bool:
         """Send the remaining changes; if there are none, release all partitions and return True."""
@@ -406,7 +405,9 @@ class Worker:
         if has_start_urls and self._has_ended:
             self._has_ended = False
             await self.control.set_running(self._options.crawl)
-        await self._keep_learned()
+        if boot_time() > self._learned_at + LEARNED_EVERY:
+            self._learned_at = boot_time()
+            await self.control.set_learned(self._local.state())
         await self._look_for_hope(may_end=not has_start_urls and not self._options.keep_running)
         if not has_start_urls:
             await self._look_for_end()
@@ -429,11 +430,6 @@ class Worker:
                 if self._crawl.is_hungry() and source.partition in self.parts:
                     self._tick_soon()
         return are_waiting
-
-    async def _keep_learned(self) -> None:
-        if boot_time() > self._learned_at + LEARNED_EVERY:
-            self._learned_at = boot_time()
-            await self.control.set_learned(self._local.state())
 
     # the end
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from crawlproject.workers.blobs import BlobError, decode_journal, encode_journal
 from crawlproject.workers.control import Commit
 from crawlproject.workers.lease import boot_time
-from crawlproject.workers.local import write_snapshot
+from crawlproject.workers.loading import write_snapshot
 from crawlproject.workers.part import KEPT, PartState
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from crawlproject.frontier.entry import Entry
     from crawlproject.workers.blobs import Tables
-    from crawlproject.workers.part import Holdings, Part
+    from crawlproject.workers.holdings import Holdings
+    from crawlproject.workers.part import Part
 
 #: A partition and what is sent to its inbox.
 Message = tuple[int, bytes]

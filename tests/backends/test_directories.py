@@ -2,10 +2,8 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
-from scrapy.crawler import Crawler
 from scrapy.utils.test import get_crawler
 
 from crawlproject.middlewares.repository import RepositoryMiddleware
@@ -13,42 +11,29 @@ from crawlproject.repository import RepositoryError
 from crawlproject.scheduler import FrontierScheduler
 from crawlproject.storage.errors import StoreError
 
-ADDON = {"ADDONS": {"crawlproject.addon.FrontierAddon": 300}}
 
-
-def new_crawler(**settings: Any) -> Crawler:
-    crawler = get_crawler(settings_dict={**ADDON, **settings})
+@pytest.mark.parametrize(
+    ("kind", "setting", "place", "error", "reason"),
+    [
+        (FrontierScheduler, "FRONTIER_DIR", "frontier", StoreError, "Not a directory"),
+        (FrontierScheduler, "FRONTIER_DIR", "frontier/below", StoreError, "Not a directory"),
+        (FrontierScheduler, "JOBDIR", "", StoreError, "Not a directory"),
+        (RepositoryMiddleware, "FRONTIER_REPOSITORY_DIR", "frontier", RepositoryError, "File exists"),
+    ],
+)
+def test_a_file_in_the_way(
+    kind: type, setting: str, place: str, error: type[Exception], reason: str, tmp_path: Path
+) -> None:
+    """It is not changed."""
+    (tmp_path / "frontier").write_text("mine")
+    path = tmp_path / place
+    addon = {"crawlproject.addon.FrontierAddon": 300}
+    crawler = get_crawler(settings_dict={"ADDONS": addon, setting: str(path)})
     crawler.spider = crawler._create_spider("any")
-    return crawler
-
-
-@pytest.mark.parametrize("inside", ["", "/below"])
-def test_frontier_dir_that_is_a_file(tmp_path: Path, inside: str) -> None:
-    """Or is below one."""
-    (tmp_path / "file").touch()
-    path = f"{tmp_path}/file{inside}"
-    crawler = new_crawler(FRONTIER_DIR=path)
-    with pytest.raises(StoreError, match=f"^FRONTIER_DIR='{path}': .*Not a directory"):
-        FrontierScheduler.from_crawler(crawler)
-
-
-def test_frontier_in_a_jobdir_that_cannot_be_made(tmp_path: Path) -> None:
-    """The frontier's own folder in it is a file."""
-    (tmp_path / "frontier").touch()
-    crawler = new_crawler(JOBDIR=str(tmp_path))
-    with pytest.raises(StoreError, match=f"^JOBDIR='{tmp_path}': .*Not a directory"):
-        FrontierScheduler.from_crawler(crawler)
-
-
-def test_repository_dir_that_is_a_file(tmp_path: Path) -> None:
-    """Nothing is changed."""
-    path = tmp_path / "file"
-    path.write_text("mine")
-    crawler = new_crawler(FRONTIER_REPOSITORY_DIR=str(path))
 
     async def open_it() -> None:
-        RepositoryMiddleware.from_crawler(crawler)
+        kind.from_crawler(crawler)  # type: ignore[attr-defined]
 
-    with pytest.raises(RepositoryError, match=f"^FRONTIER_REPOSITORY_DIR='{path}': .*File exists"):
+    with pytest.raises(error, match=f"^{setting}='{path}': .*{reason}"):
         asyncio.run(open_it())
-    assert path.read_text() == "mine"
+    assert (tmp_path / "frontier").read_text() == "mine"

@@ -16,11 +16,11 @@ from scrapy.settings import Settings
 from crawlproject.frontier import Entry
 from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.storage.errors import StoreError
-from crawlproject.urls.fates import Fates
 from crawlproject.workers.blobs import encode_message
 from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control, Record
 from crawlproject.workers.keys import Keys
+from crawlproject.workers.local import LocalCopy
 from crawlproject.workers.partitions import Partitions, assign
 from crawlproject.workers.stored_crawl import stored_crawl
 from testbed.redis_server import RunningRedis
@@ -194,7 +194,14 @@ def test_snapshots_that_are_replaced_meanwhile(
     def read() -> tuple[int, int, int]:
         connector = RedisConnector({"url": url})
         frontier = FrontierOptions.from_settings(Settings()).new_frontier()
-        with stored_crawl(connector, Keys("web"), 5.0, frontier, Fates()) as crawl:
+        with stored_crawl(
+            connector,
+            Keys("web"),
+            5.0,
+            lambda partitions, path, label, now: LocalCopy(
+                frontier, partitions, path, label, lambda: now, indexed=False
+            ),
+        ) as crawl:
             counts = frontier.counts()  # by state: rests end between two reads
             return counts["urls"], counts["servers"], crawl.marks.total()
 

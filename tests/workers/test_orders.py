@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 from unittest import mock
 
@@ -71,20 +71,23 @@ def model() -> RedisModel:
     return model
 
 
-def run(model: RedisModel, test: Callable[[Callable[[], Awaitable[Worker]]], Awaitable[None]]) -> None:
-    """``test`` gets a function that makes workers which have joined."""
+Join = Callable[[], Awaitable[Worker]]
 
-    async def join() -> Worker:
-        worker = Worker(Direct(model))
-        await worker.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
-        await worker.beat()
-        await worker.begin()
-        return worker
 
-    async def inner() -> None:
-        await test(join)
+def of_workers(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """A test that gets the model of Redis, and a function that makes workers which have joined."""
 
-    asyncio.run(inner())
+    def made(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
+        async def join() -> Worker:
+            worker = Worker(Direct(model))
+            await worker.control.commands([call(JOIN, [KEYS.meta], "crawl", "c1", "state", "running")])
+            await worker.beat()
+            await worker.begin()
+            return worker
+
+        asyncio.run(test(model, join, caplog))
+
+    return made
 
 
 def test_an_order_reaches_all_workers_also_those_that_join(redis_server: RunningRedis) -> None:
@@ -123,149 +126,141 @@ def test_an_order_reaches_all_workers_also_those_that_join(redis_server: Running
     asyncio.run(test())
 
 
-def test_a_worker_that_has_missed_some_obeys_those_in_force(model: RedisModel) -> None:
+@of_workers
+async def test_a_worker_that_has_missed_some_obeys_those_in_force(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """What was ordered and undone meanwhile it never applies."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        await one.copy.give({"block a.example": "1"})
-        await other.beat()
-        await one.copy.give({"block a.example": None, "block b.example": "1"})
-        await one.copy.give({"block b.example": None})
-        await one.copy.give({"sessions": "4"})
-        await other.beat()
-        assert other.orders == one.orders == {"sessions": "4"}
-        assert other.applied == [("block a.example", "1"), ("block a.example", None), ("sessions", "4")]
-        assert other.copy.number == 4
-
-    run(model, test)
+    one, other = await join(), await join()
+    await one.copy.give({"block a.example": "1"})
+    await other.beat()
+    await one.copy.give({"block a.example": None, "block b.example": "1"})
+    await one.copy.give({"block b.example": None})
+    await one.copy.give({"sessions": "4"})
+    await other.beat()
+    assert other.orders == one.orders == {"sessions": "4"}
+    assert other.applied == [("block a.example", "1"), ("block a.example", None), ("sessions", "4")]
+    assert other.copy.number == 4
 
 
-def test_all_obey_what_redis_has_after_it_has_lost_writes(model: RedisModel) -> None:
+@of_workers
+async def test_all_obey_what_redis_has_after_it_has_lost_writes(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """Also if the numbers of what was lost are used again, and by the worker at whose console it was given."""
-    clock = model.clock  # type: ignore[attr-defined]
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        crew = [await join() for _ in range(3)]
-        await crew[0].copy.give({"sessions": "8"})
-        clock[0] = 10.0
-        await crew[0].copy.give({"block a.example": "1"})
-        for worker in crew:
-            await worker.beat()
-            assert worker.orders == {"sessions": "8", "block a.example": "1"}
-        model.restart(lost=1.0)
-        await crew[1].copy.give({"paused": "1"})
-        for worker in crew:
-            await worker.beat()
-            assert worker.orders == {"sessions": "8", "paused": "1"}
-            assert worker.copy.number == 2
-
-    run(model, test)
+    crew = [await join() for _ in range(3)]
+    await crew[0].copy.give({"sessions": "8"})
+    model.clock[0] = 10.0  # type: ignore[attr-defined]
+    await crew[0].copy.give({"block a.example": "1"})
+    for worker in crew:
+        await worker.beat()
+        assert worker.orders == {"sessions": "8", "block a.example": "1"}
+    model.restart(lost=1.0)
+    await crew[1].copy.give({"paused": "1"})
+    for worker in crew:
+        await worker.beat()
+        assert worker.orders == {"sessions": "8", "paused": "1"}
+        assert worker.copy.number == 2
 
 
-def test_without_redis_an_order_is_refused_and_a_start_waits(model: RedisModel) -> None:
+@of_workers
+async def test_without_redis_an_order_is_refused_and_a_start_waits(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """In one line; nothing may be fetched before the orders are known."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one = await join()
-        await one.copy.give({"paused": "1"})
-        late = Worker(Direct(model))
-        late.client.error = RedisConnectionError("Connection\nrefused")
-        await late.begin()
-        assert late.copy.is_waited_for
-        with pytest.raises(ConnectionError, match=r"^cannot be reached: Connection refused$"):
-            await late.copy.give({"sessions": "1"})
-        assert late.restored is None
-        late.client.error = None
-        await late.beat()
-        assert not late.copy.is_waited_for
-        assert late.restored == {"paused": "1"}
-        new = SharedOrders()
-        assert not new.is_waited_for  # nobody applies them
-        with pytest.raises(ConnectionError, match="not joined"):
-            await new.give({"paused": "1"})
-
-    run(model, test)
+    one = await join()
+    await one.copy.give({"paused": "1"})
+    late = Worker(Direct(model))
+    late.client.error = RedisConnectionError("Connection\nrefused")
+    await late.begin()
+    assert late.copy.is_waited_for
+    with pytest.raises(ConnectionError, match=r"^cannot be reached: Connection refused$"):
+        await late.copy.give({"sessions": "1"})
+    assert late.restored is None
+    late.client.error = None
+    await late.beat()
+    assert not late.copy.is_waited_for
+    assert late.restored == {"paused": "1"}
+    new = SharedOrders()
+    assert not new.is_waited_for  # nobody applies them
+    with pytest.raises(ConnectionError, match="not joined"):
+        await new.give({"paused": "1"})
 
 
-def test_an_order_that_cannot_be_applied_stops_no_other(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
+@of_workers
+async def test_an_order_that_cannot_be_applied_stops_no_other(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is logged once."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        await one.copy.give({"bad": "1"})
-        await one.copy.give({"paused": "1"})
-        await other.beat()
-        assert other.orders["paused"] == "1"
-        await other.beat()
-
-    run(model, test)
+    one, other = await join(), await join()
+    await one.copy.give({"bad": "1"})
+    await one.copy.give({"paused": "1"})
+    await other.beat()
+    assert other.orders["paused"] == "1"
+    await other.beat()
     assert caplog.text.count("cannot be applied: 'bad': bad\n") == 2  # by each worker, in one line
     assert "Traceback" not in caplog.text
 
 
-def test_nothing_starts_between_the_beat_that_tells_of_an_order_and_its_application(model: RedisModel) -> None:
+@of_workers
+async def test_nothing_starts_between_the_beat_that_tells_of_an_order_and_its_application(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """Also if Redis does not answer meanwhile; then the worker is woken."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one, other = await join(), await join()
-        woken: list[bool] = []
-        other.copy.open(other.control, "c1", lambda: woken.append(other.copy.is_waited_for))
-        await one.copy.give({"block example.org": "1"})
-        mark = (await other.control.beat(1000.0, {}, {})).actions
-        other.client.error = RedisConnectionError("Connection refused")
-        other.copy.announced(mark)
-        assert other.copy._task is not None
-        await other.copy._task
-        assert other.copy.is_waited_for
-        assert not woken
-        other.client.error = None
-        await other.beat()
-        assert woken == [False]
-        assert other.orders == {"block example.org": "1"}
-
-    run(model, test)
+    one, other = await join(), await join()
+    woken: list[bool] = []
+    other.copy.open(other.control, "c1", lambda: woken.append(other.copy.is_waited_for))
+    await one.copy.give({"block example.org": "1"})
+    mark = (await other.control.beat(1000.0, {}, {})).actions
+    other.client.error = RedisConnectionError("Connection refused")
+    other.copy.announced(mark)
+    assert other.copy._task is not None
+    await other.copy._task
+    assert other.copy.is_waited_for
+    assert not woken
+    other.client.error = None
+    await other.beat()
+    assert woken == [False]
+    assert other.orders == {"block example.org": "1"}
 
 
-def test_orders_are_read_as_they_were_at_one_moment(model: RedisModel) -> None:
+@of_workers
+async def test_orders_are_read_as_they_were_at_one_moment(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """Else an order that was undone later would be in force for a moment."""
+    one = await join()
+    await one.copy.give({"paused": "1"})
+    read, marks = model.do_hgetall, []
 
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one = await join()
-        await one.copy.give({"paused": "1"})
-        read, marks = model.do_hgetall, []
+    def slow(key: str) -> dict[bytes, bytes]:
+        if key == KEYS.orders and not marks:  # another worker's order arrives between two commands
+            marks.append(model.hash_of(KEYS.meta)[b"actions"])
+            model.hset_one(KEYS.orders, b"sessions", b"3")
+            model.hset(KEYS.meta, actions=b"2 another")
+        return read(key)
 
-        def slow(key: str) -> dict[bytes, bytes]:
-            if key == KEYS.orders and not marks:  # another worker's order arrives between two commands
-                marks.append(model.hash_of(KEYS.meta)[b"actions"])
-                model.hset_one(KEYS.orders, b"sessions", b"3")
-                model.hset(KEYS.meta, actions=b"2 another")
-            return read(key)
-
-        with mock.patch.object(model, "do_hgetall", slow):
-            assert await one.control.orders() == ("2 another", {"paused": "1", "sessions": "3"})
-
-    run(model, test)
+    with mock.patch.object(model, "do_hgetall", slow):
+        assert await one.control.orders() == ("2 another", {"paused": "1", "sessions": "3"})
 
 
-def test_a_worker_whose_restore_fails_applies_each_order(model: RedisModel, caplog: pytest.LogCaptureFixture) -> None:
+@of_workers
+async def test_a_worker_whose_restore_fails_applies_each_order(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """It did not start anything, for ever, and nothing said why."""
+    one = await join()
+    await one.copy.give({"bad": "1"})
+    await one.copy.give({"paused": "1"})
+    late = Worker(Direct(model))
 
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one = await join()
-        await one.copy.give({"bad": "1"})
-        await one.copy.give({"paused": "1"})
-        late = Worker(Direct(model))
+    async def restore(_: Mapping[str, str]) -> None:
+        raise RuntimeError("unforeseen")
 
-        async def restore(_: Mapping[str, str]) -> None:
-            raise RuntimeError("unforeseen")
-
-        await late.copy.begin(restore, late._apply)
-        assert not late.copy.is_waited_for
-        assert late.orders["paused"] == "1"
-        assert late.copy.bad == 2
-
-    run(model, test)
+    await late.copy.begin(restore, late._apply)
+    assert not late.copy.is_waited_for
+    assert late.orders["paused"] == "1"
+    assert late.copy.bad == 2
     assert "cannot be restored together" in caplog.text
 
 
@@ -293,18 +288,17 @@ def test_rows_of_actions() -> None:
     assert Action.read(f"7 id 1500 {text}".encode()) == Action(7, "id", 1.5, "w", {"paused": None, "sessions": "5"})
 
 
-def test_orders_of_an_earlier_crawl_of_the_same_name_do_not_count(model: RedisModel) -> None:
+@of_workers
+async def test_orders_of_an_earlier_crawl_of_the_same_name_do_not_count(
+    model: RedisModel, join: Join, caplog: pytest.LogCaptureFixture
+) -> None:
     """Of which somebody has deleted the rest."""
-
-    async def test(join: Callable[[], Awaitable[Worker]]) -> None:
-        one = await join()
-        await one.copy.give({"paused": "1"})
-        model.do_del(KEYS.meta)
-        again, third = await join(), await join()
-        assert again.restored == {}
-        await again.copy.give({"sessions": "3"})
-        await third.beat()
-        assert third.orders == again.orders == {"sessions": "3"}
-        assert model.data[KEYS.orders] == {b"sessions": b"3"}
-
-    run(model, test)
+    one = await join()
+    await one.copy.give({"paused": "1"})
+    model.do_del(KEYS.meta)
+    again, third = await join(), await join()
+    assert again.restored == {}
+    await again.copy.give({"sessions": "3"})
+    await third.beat()
+    assert third.orders == again.orders == {"sessions": "3"}
+    assert model.data[KEYS.orders] == {b"sessions": b"3"}

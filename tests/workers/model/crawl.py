@@ -13,7 +13,7 @@ from crawlproject.frontier.entry import Entry
 from crawlproject.urls.server_key import server_key
 from crawlproject.workers.blobs import Tables
 from crawlproject.workers.control import Spent
-from crawlproject.workers.exchange import Outbox
+from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.worker import Worker
 from tests.workers.model.operator import Obeyed, Operator

@@ -70,12 +70,10 @@ class Server:
         return 0.0 if self.rate == inf else _bytes(values) / self.rate
 
     def latency(self) -> float:
-        """Seconds that something is under way."""
         random = self.simulation.random
         return random.uniform(*(SLOW if random.random() < self.chances.slow else LATENCY))
 
     def receive(self, connection: Connection, commands: Sequence[Any]) -> None:
-        """Commands have arrived."""
         if connection.is_broken:
             return
         if self.is_down:
@@ -147,7 +145,6 @@ class Client:
         """Nothing to close."""
 
     async def call(self, commands: Sequence[Any]) -> list[Any]:
-        """Send commands, wait for the answers."""
         if self._process.is_killed:
             raise redis.ConnectionError("killed")
         random, chances, simulation = self._simulation.random, self._server.chances, self._simulation
@@ -194,7 +191,6 @@ class Pipeline:
         self._commands.append(command)
 
     async def execute(self, *, raise_on_error: bool) -> list[Any]:
-        """The answers, errors of Redis among them."""
         assert not raise_on_error
         return await self._client.call(self._commands)
 

@@ -29,11 +29,9 @@ class Operator:
         self._values = count(1)
 
     def in_force(self) -> dict[str, str]:
-        """The orders in Redis."""
         return {name.decode(): value.decode() for name, value in self._redis.hash_of(self._key).items()}
 
     def blocked(self) -> frozenset[str]:
-        """The servers that are blocked in Redis."""
         return frozenset(name.partition(" ")[2] for name in self.in_force() if name.startswith("block "))
 
     def changed(self) -> None:
@@ -85,13 +83,11 @@ class Obeyed:
         self._wake = wake
 
     async def restore(self, orders: Mapping[str, str]) -> None:
-        """See ``SharedOrders.begin``."""
         await self._take_time()
         self.orders = dict(orders)
         self._wake()
 
     async def apply(self, order: str, value: str | None) -> None:
-        """See ``SharedOrders.begin``."""
         await self._take_time()
         self._simulation.note(f"obeys {order}: {value}")
         if value is None:
@@ -106,13 +102,10 @@ class Obeyed:
         await asyncio.sleep(self._simulation.random.choice([0.0, 0.0, 0.3]))
 
     def may_start(self) -> bool:
-        """Whether a request may begin."""
         return not self.shared.is_waited_for and PAUSED not in self.orders
 
     def blocks(self, server: str) -> bool:
-        """Whether a server is blocked."""
         return f"block {server}" in self.orders
 
     def blocks_any(self) -> bool:
-        """Whether any server is blocked."""
         return any(order.startswith("block ") for order in self.orders)

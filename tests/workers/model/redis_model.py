@@ -106,7 +106,6 @@ class RedisModel:
         return answer
 
     def time_ms(self) -> int:
-        """Redis's clock."""
         return int((EPOCH + self._now() + self._ahead) * 1000)
 
     def do_time(self) -> tuple[int, int]:
@@ -117,7 +116,6 @@ class RedisModel:
 
     @property
     def run_id(self) -> str:
-        """Of the running server."""
         return f"run{self.runs}"
 
     def do_get(self, key: str) -> bytes | None:
@@ -197,23 +195,19 @@ class RedisModel:
     # parts of scripts
 
     def hash_of(self, key: str) -> dict[bytes, bytes]:
-        """The fields of a hash, to be read."""
         found: dict[bytes, bytes] = self.data.get(key, {})
         return found
 
     def hset(self, key: str, **fields: Any) -> None:
-        """Set fields of a hash."""
         self.save(key)
         rows = self.data.setdefault(key, {})
         rows.update({name.encode(): to_bytes(value) for name, value in fields.items()})
 
     def hset_one(self, key: str, name: bytes, value: Any) -> None:
-        """Set a field of a hash."""
         self.save(key)
         self.data.setdefault(key, {})[name] = to_bytes(value)
 
     def hdel(self, key: str, name: bytes) -> None:
-        """Remove a field of a hash."""
         if key in self.data:
             self.save(key)
             self.data[key].pop(name, None)
@@ -248,7 +242,6 @@ class Direct:
 
 
 def to_bytes(value: Any) -> bytes:
-    """A value as it is sent."""
     return value if isinstance(value, bytes) else str(value).encode()
 
 

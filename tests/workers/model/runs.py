@@ -11,12 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crawlproject.workers import blobs, control, exchange, lease, local, part, shares, worker, writer
+from crawlproject.workers import blobs, control, lease, loading, outbox, part, receiver, shares, worker, writer
 from crawlproject.workers.control import Control, call
-from crawlproject.workers.exchange import Outbox
+from crawlproject.workers.holdings import Holdings, WorkerOptions
 from crawlproject.workers.keys import Keys
-from crawlproject.workers.local import write_snapshot
-from crawlproject.workers.part import Holdings, WorkerOptions
+from crawlproject.workers.loading import write_snapshot
+from crawlproject.workers.outbox import Outbox
 from crawlproject.workers.partitions import Partitions
 from crawlproject.workers.scripts import JOIN
 from crawlproject.workers.worker import Worker
@@ -141,7 +141,6 @@ class Run:
 
     @property
     def errors(self) -> list[str]:
-        """What must not be."""
         return self.observer.errors
 
     def run(self) -> Run:
@@ -164,7 +163,6 @@ class Run:
 
     @property
     def interval(self) -> float:
-        """Seconds between two ticks."""
         return self._options.interval
 
     def idle(self, seconds: float) -> int:
@@ -452,19 +450,19 @@ class Run:
             (control, "ALL_BYTES", 300),
             (control, "IN_TIME", 150),
             (control, "ELEMENTS", 3),
-            (local, "ELEMENTS", 3),
+            (loading, "ELEMENTS", 3),
             (control, "MESSAGES", 6),
             (control, "AT_ONCE", 1 + self.seed % 3),
-            (exchange, "MAX_RECEIVED", 20),
-            (exchange, "RECEIVED_AT_ONCE", 5),
-            (exchange, "ENTRIES", 10),
+            (receiver, "MAX_RECEIVED", 20),
+            (receiver, "RECEIVED_AT_ONCE", 5),
+            (outbox, "ENTRIES", 10),
             (writer, "write_snapshot", self._write_snapshot),
             (writer, "MAX_ROWS", 50_000 if self.seed % 3 else 6),
             (writer, "encode_journal", blobs.encode_journal if self.seed % 3 != 1 else _of_few_rows),
             (part, "SMALL_JOURNAL", 1_000),
             (writer, "KEPT", self._kept),
-            (local, "ROWS", 6),
-            (local, "SEEN_KEYS", 8),
+            (loading, "ROWS", 6),
+            (loading, "SEEN_KEYS", 8),
         ]
         with ExitStack() as stack:
             for module, name, value in values:

@@ -35,11 +35,9 @@ class Simulation:
         heapq.heappush(self._events, (max(time, self.now), next(self._numbers), action))
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
-        """Call ``action`` in ``seconds``."""
         self.at(self.now + seconds, action)
 
     def run(self, until: float, is_over: Callable[[], bool]) -> bool:
-        """Run until ``is_over``; False if that is not so at the time ``until``."""
         while self._events and not is_over():
             time, _, action = heapq.heappop(self._events)
             if time > until:
@@ -111,7 +109,6 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs, or is paused."""
         return not self._loop.is_closed()
 
     def start(self, main: Coroutine[Any, Any, None]) -> None:
@@ -125,12 +122,10 @@ class Process:
             self.run()
 
     def give(self, task: Coroutine[Any, Any, None]) -> None:
-        """Run ``task`` in the process, which is alive."""
         self._given = self._loop.create_task(task)
         self.run()
 
     def pause(self) -> None:
-        """Stop it, as SIGSTOP does."""
         self.is_paused = True
 
     def resume(self) -> None:
@@ -154,7 +149,6 @@ class Process:
         self._loop.close()
 
     def run(self) -> None:
-        """Let its loop run until it waits."""
         if self.is_paused or not self.is_alive:
             return
         timeout = self._turn_loop()

@@ -88,12 +88,10 @@ class Observer:
         self.errors: list[str] = []
 
     def error(self, text: str) -> None:
-        """Something that must not be."""
         self._simulation.note(f"ERROR: {text}")
         self.errors.append(f"{self._simulation.now:.3f} {text}")
 
     def started(self, page: Page, worker: str) -> Fetch:
-        """A request is sent."""
         other = self._under_way.get(page.server)
         if other is not None and not other.is_over:
             self.error(f"{worker} fetches {page.url}, {other.worker} {other.page.url} since {other.at:.3f}")
@@ -114,7 +112,6 @@ class Observer:
         fetch.is_over = True
 
     def processed(self, page: Page) -> None:
-        """A page was fetched; its links were queued or sent."""
         self._simulation.note(f"processed {page.url}")
         self.fetched[page.url] = self.fetched.get(page.url, 0) + 1
 

@@ -3,9 +3,9 @@
 import pytest
 
 from crawlproject.frontier import Entry
-from crawlproject.workers import exchange
+from crawlproject.workers import outbox as module
 from crawlproject.workers.blobs import MAX_URL, decode_message
-from crawlproject.workers.exchange import BYTES, ENTRIES, Outbox
+from crawlproject.workers.outbox import BYTES, ENTRIES, Outbox
 from crawlproject.workers.partitions import Partitions
 
 ONE, OTHER = "http://a.example/", "http://b.example/"
@@ -53,12 +53,14 @@ def test_a_url_is_sent_once() -> None:
     assert box.unsent([ONE, OTHER, ONE]) == [1, 1, 0]
     assert box.unsent([ONE]) == [0]
     box.forget_sent()
+    assert box.unsent([ONE]) == [1]
+    box = Outbox(Partitions(4))
     assert [box.unsent([ONE], repeats=True)[0] for _ in range(22)] == [1, *[0] * 6, 7, *[0] * 13, 0]
 
 
 def test_the_urls_found_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bounded number of them."""
-    monkeypatch.setattr(exchange, "REMEMBERED", 4)
+    monkeypatch.setattr(module, "REMEMBERED", 4)
     box = Outbox(Partitions(4))
     box.unsent([ONE, OTHER])
     box.unsent([ONE])
