@@ -138,7 +138,6 @@ class DirectProtocol(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _end_turn(self) -> bytes:
-        """Returns what is unread."""
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
@@ -147,7 +146,6 @@ class DirectProtocol(asyncio.Protocol):
         return unread
 
     def _end(self, answer: Transfer, reader: AnswerReader) -> None:
-        """The answer is complete."""
         self._answer, head = None, reader.head
         if reader.surplus or (head is not None and (head.contradicts or head.closes)):
             self.abort()
@@ -173,7 +171,6 @@ class DirectProtocol(asyncio.Protocol):
             self._lost = [exc]
 
     def _finish(self, exc: Exception | None) -> None:
-        """No more data comes."""
         answer, reader, self._answer = self._answer, self._reader, None
         if answer is None or reader is None:
             return

@@ -296,15 +296,16 @@ class Transfer:
         self._timer = asyncio.get_running_loop().call_at(ends_at, self._timed_out)
 
     def _timed_out(self) -> None:
-        url, socket = self._request.url, self._socket
-        self.fail(DownloadTimeoutError(f"Getting {url} took longer than {self._timeout} seconds."))
-        if socket is not None:
-            socket.abort()
+        self._abort(DownloadTimeoutError(f"Getting {self._request.url} took longer than {self._timeout} seconds."))
 
     def _give_up(self) -> None:
-        self.fail(DownloadFailedError("Connection closed"))
-        if self._socket is not None:
-            self._socket.abort()
+        self._abort(DownloadFailedError("Connection closed"))
+
+    def _abort(self, error: Exception) -> None:
+        socket = self._socket
+        self.fail(error)
+        if socket is not None:
+            socket.abort()
 
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
