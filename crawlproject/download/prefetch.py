@@ -98,7 +98,7 @@ class NewcomerNames:
         self._count = count
         self._timer: asyncio.TimerHandle | None = None
         self._is_asking = False
-        self._lines = FewLines(logger)
+        self._lines, self._seed_lines = FewLines(logger), FewLines(logger)
         crawl.admit_by(self.admit)
 
     def close(self) -> None:
@@ -164,12 +164,12 @@ class NewcomerNames:
         is_seed = any(entry.depth == 0 for entry in server.urls.first(key, 1))
         wait = max(0.0, until - CLOCK())
         given_up = self._crawl.name_failed(key, error.in_words, wait, is_final=error.is_final)
-        level = logging.WARNING if is_seed else logging.INFO
+        lines, level = (self._seed_lines, logging.WARNING) if is_seed else (self._lines, logging.INFO)
         if given_up:
-            self._lines.log(level, "%s is given up: %s", key, error.in_words)
+            lines.log(level, "%s is given up: %s", key, error.in_words)
         elif server.failures == 1:
             again = max(0.0, server.ready_at - CLOCK())
-            self._lines.log(level, "%s cannot be contacted: %s; try 2 in %.0f s", key, error.in_words, again)
+            lines.log(level, "%s cannot be contacted: %s; try 2 in %.0f s", key, error.in_words, again)
 
 
 def looks_up_names(settings: BaseSettings) -> bool:
