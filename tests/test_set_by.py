@@ -22,7 +22,6 @@ EXCEPTIONS = {
     "download/body_budget.py each": "a traceback refers to bodies",
     "download/body_budget.py end": "weakref.finalize has no argument for it",
     "download/rendering/browser.py config": "scrapy-playwright reads settings only",
-    "download/transfer.py response": "made there, by the class for its media type; its constructor would copy headers",
     "download/transfer.py self._stop": "Scrapy's StopDownload, as Scrapy's handlers complete it",
     "frontier/server.py pages": "of the trap guard",
     "monitor/brief_log.py record": "a filter of logging changes the record",

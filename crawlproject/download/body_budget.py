@@ -219,7 +219,6 @@ class BodyBudget:
         return [share for share in shares if True not in held and (share.awaited or not held)]
 
     def _lead(self, leader: Share | None) -> None:
-        """Make ``leader`` the one body that is read above the limit."""
         self._leader = leader
         self._leader_size = None
 

@@ -48,13 +48,6 @@ def content_of(body: bytes, encoding: str, max_size: int) -> bytes | None:
 
     Half the time of Scrapy's decompressors, which do not say whether a body is complete.
     """
-    if encoding == "br":
-        stream = brotli.Decompressor()
-        try:
-            content = stream.process(body, output_buffer_limit=max_size)
-        except brotli.error:
-            return None
-        return content if stream.is_finished() and len(content) <= max_size else None
     make = _STREAMS.get(encoding.removeprefix("x-"))
     if make is None:
         return None
@@ -63,7 +56,7 @@ def content_of(body: bytes, encoding: str, max_size: int) -> bytes | None:
         content = decoder.decompress(body, max_size)
     except DAMAGED:
         return None
-    return content if decoder.eof and not decoder.unused_data else None
+    return content if decoder.eof and not decoder.unused_data and len(content) <= max_size else None
 
 
 def is_cut(body: bytes, encoding: str) -> bool:
@@ -73,7 +66,7 @@ def is_cut(body: bytes, encoding: str) -> bool:
     """
     try:
         check_parts(body, encoding)
-        return not (_ends_brotli(body) if encoding == "br" else _ends(body, encoding.removeprefix("x-")))
+        return not _ends(body, encoding.removeprefix("x-"))
     except DAMAGED:
         return False
 
@@ -86,7 +79,7 @@ def _ends(body: bytes, encoding: str) -> bool:
         rest = body
         while not decoder.eof:
             content = decoder.decompress(rest, _PIECE)
-            rest = getattr(decoder, "unconsumed_tail", b"")  # zstd keeps it
+            rest = getattr(decoder, "unconsumed_tail", b"")  # others keep it
             size += len(content)
             if size > MAX_SEARCHED:
                 return True
@@ -100,14 +93,21 @@ def _ends(body: bytes, encoding: str) -> bool:
     return True
 
 
-def _ends_brotli(body: bytes) -> bool:
-    stream = brotli.Decompressor()
-    content = stream.process(body, output_buffer_limit=_PIECE)
-    size = len(content)
-    while content and not stream.is_finished() and size <= MAX_SEARCHED:
-        content = stream.process(b"", output_buffer_limit=_PIECE)
-        size += len(content)
-    return stream.is_finished() or size > MAX_SEARCHED
+class _Brotli:
+    """Brotli's decompressor with the interface of the others."""
+
+    unused_data = b""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._stream.is_finished())
+
+    def decompress(self, data: bytes, max_size: int) -> bytes:
+        content: bytes = self._stream.process(data, output_buffer_limit=max_size)
+        return content
 
 
 def _inflater(body: bytes) -> Any:
@@ -119,5 +119,6 @@ def _inflater(body: bytes) -> Any:
 _STREAMS: dict[str, Callable[[bytes], Any]] = {
     "gzip": lambda _body: zlib.decompressobj(16 + zlib.MAX_WBITS),
     "deflate": _inflater,
+    "br": lambda _body: _Brotli(),
     "zstd": lambda _body: zstd.ZstdDecompressor(),
 }

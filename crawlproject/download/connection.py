@@ -79,7 +79,7 @@ class Connection:
             self._abort_unless(may_send())
             async with asyncio.timeout(timeout):
                 protocol = await self._open(transfer)
-        transfer.begin(self, protocol, ends_at, timeout)
+        transfer.begin(protocol, self.noted, self.left, ends_at, timeout)
         timing.sent = CLOCK()
         try:
             self._abort_unless(may_send())

@@ -14,9 +14,6 @@ _GROWTH = 10_000
 #: Python's own numbers, up to 3.12 and since then.
 _DEFAULT_GROWTH = (700, 2000)
 
-#: Objects, 0.05 to 0.1 s of a full search, from which they are exempt from the next one.
-_MANY = 100_000
-
 #: Servers and pages by which a crawl grows from one exemption to the next: each also exempts the requests under way,
 #: and what of them refers to itself is never freed.
 _GROWN = 10_000
@@ -38,40 +35,33 @@ class LastingObjects:
     """Exempts what a crawl keeps to its end from the search for reference cycles.
 
     A full search looks at all objects at once: 3 for each server, 16 once pages of it are known.  With 100,000 servers
-    it held the event loop for 1.1 s of CPU.  Python's own first one comes late: after 29,000 responses of 39,000
-    servers it took 0.6 s.  ``kept``: number of servers and pages, which only grows.
+    it held the event loop for 1.1 s of CPU.  ``kept``: number of servers and pages, which only grows.
     """
 
     def __init__(self, kept: Callable[[], int]) -> None:
         self._kept = kept
-        self._looked_at = 0  # ``kept`` at the last look that counted objects
-        self._has_exempted = False
+        self._exempted = 0  # ``kept`` at the last exemption
 
     def open(self) -> None:
         """Begin, with what is loaded already: no search for what refers to itself in that."""
-        self._looked_at = self._kept()
-        if self._looked_at >= _GROWN:
-            self._exempt(1)
+        self._exempt(1)
 
     def look(self) -> None:
-        """Exempt all objects if there are many. O(1); 0.1 s for each 10,000 servers and pages, while the crawl grows.
+        """Exempt all objects if the crawl has grown. O(1); 0.1 s for each 10,000 servers and pages.
 
         Call it where little is under way.
         """
-        kept = self._kept()
-        if kept - self._looked_at < _GROWN:
-            return
-        self._looked_at = kept
-        if len(gc.get_objects()) >= _MANY:
-            self._exempt(2)
+        self._exempt(2)
 
     def close(self) -> None:
         """End all exemptions: another crawl may follow in this process."""
-        if self._has_exempted:
+        if self._exempted:
             gc.unfreeze()
 
     def _exempt(self, generation: int) -> None:
         """Exempt all objects after a last search up to ``generation``; what is left in older ones is never freed."""
-        gc.collect(generation)
-        gc.freeze()
-        self._has_exempted = True
+        kept = self._kept()
+        if kept - self._exempted >= _GROWN:
+            self._exempted = kept
+            gc.collect(generation)
+            gc.freeze()

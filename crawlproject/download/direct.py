@@ -12,7 +12,7 @@ import select
 import ssl
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from weakref import WeakSet
 
 from crawlproject.compat import DownloadFailedError
@@ -22,13 +22,26 @@ from crawlproject.download.endings import BrokenOffError, ServerDisconnectedErro
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlproject.download.transfer import Transfer
+    from crawlproject.download.answer_repair import Head
 
 #: Maximum bytes that a server may send before the first request.
 MAX_EARLY = 1 << 18
 
 #: Seconds between two steps of all answers that have more chunks than are read at a time, one step of some 2 ms each.
 TURN = 0.01
+
+
+class Answer(Protocol):
+    """What ``Transfer`` does with an answer; ``head`` and ``body`` return whether more of it is wanted."""
+
+    @property
+    def has_no_body(self) -> bool: ...
+    @property
+    def is_paused(self) -> bool: ...
+    def head(self, head: Head) -> bool: ...
+    def body(self, data: bytes) -> bool: ...
+    def end(self) -> None: ...
+    def broken(self, error: Exception) -> None: ...
 
 
 class DirectProtocol(asyncio.Protocol):
@@ -44,7 +57,7 @@ class DirectProtocol(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_unsolicited: Callable[[], None]) -> None:
         self._on_unsolicited = on_unsolicited
-        self._answer: Transfer | None = None
+        self._answer: Answer | None = None
         self._reader: AnswerReader | None = None
         self._early = bytearray()
         self._unread = b""
@@ -61,7 +74,7 @@ class DirectProtocol(asyncio.Protocol):
         """Whether another request may be sent."""
         return self.transport is not None and not self.transport.is_closing()
 
-    def ask(self, request: bytes, answer: Transfer) -> None:
+    def ask(self, request: bytes, answer: Answer) -> None:
         """Send ``request``; ``answer`` receives what comes: its ``head`` and ``body`` return False to have no more."""
         assert self.transport is not None
         if self.closed.done():
@@ -138,7 +151,6 @@ class DirectProtocol(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _end_turn(self) -> bytes:
-        """Returns what is unread."""
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
@@ -146,8 +158,7 @@ class DirectProtocol(asyncio.Protocol):
         unread, self._unread = self._unread, b""
         return unread
 
-    def _end(self, answer: Transfer, reader: AnswerReader) -> None:
-        """The answer is complete."""
+    def _end(self, answer: Answer, reader: AnswerReader) -> None:
         self._answer, head = None, reader.head
         if reader.surplus or (head is not None and (head.contradicts or head.closes)):
             self.abort()
@@ -173,7 +184,6 @@ class DirectProtocol(asyncio.Protocol):
             self._lost = [exc]
 
     def _finish(self, exc: Exception | None) -> None:
-        """No more data comes."""
         answer, reader, self._answer = self._answer, self._reader, None
         if answer is None or reader is None:
             return

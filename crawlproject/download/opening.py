@@ -97,7 +97,10 @@ class Opening:
                 failure = ConnectTimeoutError(f"Connection timeout to host {first.host}")
             except (OSError, ssl_module.CertificateError) as error:
                 failure = DownloadConnectionRefusedError(f"Cannot connect to {first.host}:{first.port}: {error}")
-                failure.__cause__ = error if via is None else _of_proxy(error)
+                failure.__cause__ = error
+                if via is not None:
+                    failure.__cause__ = ProxyError(str(error))
+                    failure.__cause__.__cause__ = error
             else:
                 await self._pass(tunnel, protocol, to, via, timing)
                 return
@@ -133,22 +136,13 @@ class Opening:
         timing: Timing,
     ) -> None:
         loop = asyncio.get_running_loop()
-        if len(infos) == 1 and sockets.local is None:
-            sock = sockets(infos[0])
-            try:
-                sock.setblocking(False)
-                await loop.sock_connect(sock, infos[0][4])
-            except BaseException:
-                sock.close()
-                raise
-        else:
-            sock = await aiohappyeyeballs.start_connection(
-                infos,
-                local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(sockets.local),
-                happy_eyeballs_delay=NEXT_ADDRESS,
-                loop=loop,
-                socket_factory=sockets,
-            )
+        sock = await aiohappyeyeballs.start_connection(
+            infos,
+            local_addr_infos=aiohappyeyeballs.addr_to_addr_infos(sockets.local),
+            happy_eyeballs_delay=NEXT_ADDRESS,
+            loop=loop,
+            socket_factory=sockets,
+        )
         tls, name = (self.ssl, first.host.rstrip(".")) if first.is_https else (None, None)
         connected = CLOCK()
         try:
@@ -184,12 +178,6 @@ class Opening:
         assert through is not None
         timing.tls_time = CLOCK() - started
         protocol.connection_made(through)
-
-
-def _of_proxy(error: Exception) -> ProxyError:
-    found = ProxyError(str(error))
-    found.__cause__ = error
-    return found
 
 
 def _refusal(head: Head) -> DownloadFailedError:

@@ -219,7 +219,6 @@ class ConnectionPool:
 
 
 def _keys(server_key: str, count: int) -> tuple[str, ...]:
-    """The keys of the connections of a server."""
     return (server_key, *(f"{server_key} {number}" for number in range(2, count + 1)))
 
 

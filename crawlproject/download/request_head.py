@@ -78,7 +78,6 @@ def proxy_of(request: Request) -> Proxy | None:
 
 
 def _split(url: str) -> tuple[SplitResult, int]:
-    """The parts of a URL, and its port."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -141,7 +141,6 @@ class CachingResolver:
             await asyncio.wait(tasks)
 
     def _tell(self, name: str, failure: str | None) -> bool:
-        """Tell all; whether any explains the failure."""
         explained = [explains(name, failure) for explains in self._explanations]
         return any(explained)
 

@@ -23,7 +23,7 @@ from crawlproject.download.request_head import headers_of, request_bytes
 from crawlproject.download.timing import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from crawlproject.download.answer_repair import Head
     from crawlproject.download.body_budget import Share
-    from crawlproject.download.connection import Connection
     from crawlproject.download.direct import DirectProtocol
     from crawlproject.download.request_head import Sent
     from crawlproject.download.timing import Timing
@@ -117,14 +116,26 @@ class Transfer:
         self._flags: list[str] = []
         self._timer: asyncio.TimerHandle | None = None
         self._ends_at = 0.0
-        self._connection: Connection | None = None
+        self._noted: Callable[[Timing], tuple[str, ...]] | None = None
+        self._left: Callable[[], None] | None = None
         self._socket: DirectProtocol | None = None
         self._pause: asyncio.Task[None] | None = None
         self._timeout = 0.0
 
-    def begin(self, connection: Connection, socket: DirectProtocol, ends_at: float, timeout: float) -> None:
-        """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all."""
-        self._connection, self._socket, self._timeout = connection, socket, timeout
+    def begin(
+        self,
+        socket: DirectProtocol,
+        noted: Callable[[Timing], tuple[str, ...]],
+        left: Callable[[], None],
+        ends_at: float,
+        timeout: float,
+    ) -> None:
+        """The request is about to be sent; ``ends_at``: on the event loop's clock, ``timeout`` seconds in all.
+
+        ``noted`` is called when the head has arrived, and returns the version of TLS (see ``Exchange``); ``left`` if
+        the rest of the body is not read.
+        """
+        self._socket, self._noted, self._left, self._timeout = socket, noted, left, timeout
         self.share.reads(self._give_up)
         self._set_timer(ends_at)
 
@@ -145,8 +156,8 @@ class Transfer:
         self._head, self._headers = head, _as_headers(head.headers)
         timing, sent = self.timing, self.sent
         sent.request.meta["download_latency"] = CLOCK() - timing.started
-        assert self._connection is not None
-        asked, tls = partial(headers_of, sent), self._connection.noted(timing)
+        assert self._noted is not None
+        asked, tls = partial(headers_of, sent), self._noted(timing)
         timing.exchange = Exchange(sent.to.target, asked, head.reason, tuple(head.headers), tls)
         stated = dict.get(self._headers, b"Content-Length")
         expected = int(stated[-1]) if stated else None
@@ -235,8 +246,8 @@ class Transfer:
         length = self._head.length
         if length is not None and length <= MAX_DRAINED:
             return True  # cheaper than a new connection
-        if self._connection is not None:
-            self._connection.left()
+        if self._left is not None:
+            self._left()
         self.end()
         return False
 
@@ -296,15 +307,16 @@ class Transfer:
         self._timer = asyncio.get_running_loop().call_at(ends_at, self._timed_out)
 
     def _timed_out(self) -> None:
-        url, socket = self._request.url, self._socket
-        self.fail(DownloadTimeoutError(f"Getting {url} took longer than {self._timeout} seconds."))
-        if socket is not None:
-            socket.abort()
+        self._abort(DownloadTimeoutError(f"Getting {self._request.url} took longer than {self._timeout} seconds."))
 
     def _give_up(self) -> None:
-        self.fail(DownloadFailedError("Connection closed"))
-        if self._socket is not None:
-            self._socket.abort()
+        self._abort(DownloadFailedError("Connection closed"))
+
+    def _abort(self, error: Exception) -> None:
+        socket = self._socket
+        self.fail(error)
+        if socket is not None:
+            socket.abort()
 
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""

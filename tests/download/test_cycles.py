@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from crawlproject.download import cycles
 from crawlproject.download.cycles import LastingObjects, search_cycles_rarely
 
 
@@ -33,12 +32,11 @@ def test_a_threshold_of_ones_own_stays(own: int) -> None:
     assert gc.get_threshold()[0] == own
 
 
-def test_what_a_crawl_keeps_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_crawl_keeps_is_not_searched_again() -> None:
     """A full search of the objects of 100,000 servers took 1.1 s of CPU; exempt objects are freed as others are.
 
     Python need not search first: with its thresholds raised, it does so when there are 400,000 objects.
     """
-    monkeypatch.setattr(cycles, "_MANY", 20_000)
     gc.disable()
     gc.freeze()  # what other tests have left
     left = gc.get_freeze_count()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import ssl
 import time
 import tracemalloc
 
@@ -14,16 +13,14 @@ from scrapy import Request
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
-from crawlproject.download.connection import Connection
 from crawlproject.download.content_types import media_type
 from crawlproject.download.direct import MAX_EARLY, DirectProtocol
 from crawlproject.download.endings import BrokenOffError, ServerDisconnectedError
-from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from crawlproject.download.transfer import Transfer
 from crawlproject.middlewares.large_pages import LargePageMiddleware
-from tests.download.direct_fetch import fetch_directly, in_loop, resolved
-from tests.download.test_pool import GUARD, Slow
+from tests.download.direct_fetch import fetch_directly, in_loop, serving
+from tests.download.test_pool import Slow
 
 
 class Peer(asyncio.Transport):
@@ -129,10 +126,7 @@ async def test_long_content_types_are_not_kept() -> None:
         assert isinstance(middleware.process_response(Request(url), response), HtmlResponse)
         assert media_type(response.headers) == "text/html"
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with serving(serve) as (connection, url):
         await fetch()
         tracemalloc.start()
         try:
@@ -144,7 +138,6 @@ async def test_long_content_types_are_not_kept() -> None:
             tracemalloc.stop()
             await connection.close()
         await ended.wait()
-        await asyncio.sleep(0)  # until it is closed
     assert kept < 2_000_000
 
 
@@ -152,10 +145,7 @@ async def test_long_content_types_are_not_kept() -> None:
 async def test_cancelled_request_leaves_nothing() -> None:
     """No timer keeps it until the time-out."""
     slow = Slow(b"HTTP/1.1 200 OK\r\n")
-    server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
-    async with server:
-        connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    async with serving(slow.serve) as (connection, url):
         task = asyncio.create_task(fetch_directly(connection, url, Timing(started=0.0)))
         await slow.asked.wait()
         task.cancel()
@@ -169,29 +159,23 @@ async def test_cancelled_request_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("answers", [[False], [True, False]])
 @pytest.mark.parametrize("is_open", [False, True])
-def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], *, is_open: bool) -> None:
+@in_loop
+async def test_a_request_that_may_not_be_sent_any_more_is_not(answers: list[bool], is_open: bool) -> None:
     """Asked before the connection is opened, and again as the last act before the request is written."""
-
-    async def test() -> None:
-        slow = Slow()
-        slow.go.set()
-        server = await asyncio.start_server(slow.serve, "127.0.0.1", 0)
-        async with server:
-            connection = Connection(Opening(ssl.create_default_context(), resolved, GUARD))
-            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-            if is_open:
-                await fetch_directly(connection, url, Timing(started=0.0))
-                slow.asked.clear()
-            left = answers[is_open and len(answers) > 1 :]
-            with pytest.raises(ConnectionAbortedError):
-                await fetch_directly(connection, url, Timing(started=0.0), lambda: left.pop(0))
-            assert not left
-            assert connection.is_aborted
-            if is_open or len(answers) > 1:
-                await slow.gone.wait()
-            assert not slow.asked.is_set()
-
-    asyncio.run(test())
+    slow = Slow()
+    slow.go.set()
+    async with serving(slow.serve) as (connection, url):
+        if is_open:
+            await fetch_directly(connection, url, Timing(started=0.0))
+            slow.asked.clear()
+        left = answers[is_open and len(answers) > 1 :]
+        with pytest.raises(ConnectionAbortedError):
+            await fetch_directly(connection, url, Timing(started=0.0), lambda: left.pop(0))
+        assert not left
+        assert connection.is_aborted
+        if is_open or len(answers) > 1:
+            await slow.gone.wait()
+        assert not slow.asked.is_set()
 
 
 #: The head of an answer, and chunks of one byte: six bytes each.

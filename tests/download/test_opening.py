@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -11,13 +10,10 @@ import pytest
 
 from crawlproject.compat import CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError
 from crawlproject.download.connection import Connection
-from crawlproject.download.opening import Opening
 from crawlproject.download.request_head import Proxy
 from crawlproject.download.timing import Timing
 from crawlproject.requests.failures import in_words, is_of_proxy
-from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly, in_loop, resolved
-from tests.download.test_pool import GUARD
+from tests.download.direct_fetch import fetch_directly, in_loop, serving
 from tests.download.test_unsolicited import Peer
 
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -53,24 +49,19 @@ async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 async def through(proxy: Tunnels, lost: asyncio.Event | None = None) -> AsyncIterator[tuple[Connection, str, Proxy]]:
     """A connection, the root of an https server, and the address of the proxy."""
     peer = Peer()
-    server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context())
     front = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    lost = lost or asyncio.Event()
-    connection = Connection(Opening(trusting, resolved, GUARD), None, lambda _: lost.set())
     via = Proxy(False, "127.0.0.1", front.sockets[0].getsockname()[1], b"Basic eA==")
-    try:
-        yield connection, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", via
-    finally:
-        connection.abort()
-        for writer in (*proxy.writers, *peer.writers):
-            with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
-                writer.transport.abort()
-        for _ in range(3):  # until they are closed
-            await asyncio.sleep(0)
-        front.close()
-        server.close()
+    async with serving(peer.serve, tls=True, on_lost=lambda _: lost and lost.set()) as (connection, root):
+        try:
+            yield connection, root, via
+        finally:
+            connection.abort()
+            for writer in (*proxy.writers, *peer.writers):
+                with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
+                    writer.transport.abort()
+            for _ in range(3):  # until they are closed
+                await asyncio.sleep(0)
+            front.close()
 
 
 @in_loop

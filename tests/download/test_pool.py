@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -15,14 +14,11 @@ import pytest
 from crawlproject import crawl_frontier
 from crawlproject.compat import DownloadFailedError, ResponseDataLossError
 from crawlproject.crawl_frontier import Unrecorded
-from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.opening import Opening
 from crawlproject.download.pool import MAX_WAIT, ConnectionPool, Courtesy, SessionAbandoned, Use
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.download.direct_fetch import fetch_directly, in_loop, resolved
-
-GUARD = AddressGuard([ip_network("127.0.0.0/8")])
+from tests.download.direct_fetch import GUARD, fetch_directly, in_loop, resolved
 
 
 class Slow:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import select
-import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from ipaddress import ip_network
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from crawlproject.compat import DownloadFailedError
-from crawlproject.download.address_guard import AddressGuard
 from crawlproject.download.connection import Connection
-from crawlproject.download.opening import Opening
 from crawlproject.download.timing import Timing
 from tests.crawl.nasty_server import response
-from tests.crawl.scripted_site import tls_context
-from tests.download.direct_fetch import fetch_directly, resolved
+from tests.download.direct_fetch import fetch_directly, in_loop, serving
 
-GUARD = AddressGuard([ip_network("127.0.0.0/8")])
 EVIL = response(b"evil")
 
 
@@ -46,12 +39,14 @@ class Peer:
 
 
 class Client:
-    """A session's connection to ``root``."""
+    """A session's connection to a server."""
 
-    def __init__(self, root: str, opening: Opening, counted: list[None]) -> None:
-        self.root, self.counted = root, counted
+    connection: Connection
+    root: str
+
+    def __init__(self) -> None:
+        self.counted: list[None] = []
         self.lost = asyncio.Event()
-        self.connection = Connection(opening, None, lambda _: self.lost.set())
 
     async def get(self, path: str) -> str:
         """The body of a page."""
@@ -68,33 +63,17 @@ class Client:
 @asynccontextmanager
 async def connected(*, tls: bool) -> AsyncIterator[tuple[Peer, Client]]:
     """A server and a client of it."""
-    peer = Peer()
-    server = await asyncio.start_server(peer.serve, "127.0.0.1", 0, ssl=tls_context() if tls else None)
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    counted: list[None] = []
-    opening = Opening(trusting, resolved, GUARD, on_unsolicited=lambda: counted.append(None))
-    root = f"{'https' if tls else 'http'}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    client = Client(root, opening, counted)
-    try:
-        yield peer, client
-    finally:
-        await client.connection.close()
-        for writer in peer.writers:
-            with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
-                writer.transport.abort()
-        await asyncio.sleep(0)
-        server.close()
-
-
-def run(case: Callable[[Peer, Client], Any], *, tls: bool) -> None:
-    """Run ``case`` in an event loop of its own."""
-
-    async def main() -> None:
-        async with asyncio.timeout(60), connected(tls=tls) as (peer, client):
-            await case(peer, client)
-
-    asyncio.run(main())
+    peer, client = Peer(), Client()
+    async with serving(
+        peer.serve, tls=tls, on_lost=lambda _: client.lost.set(), on_unsolicited=lambda: client.counted.append(None)
+    ) as (client.connection, client.root):
+        try:
+            yield peer, client
+        finally:
+            await client.connection.close()
+            for writer in peer.writers:
+                with suppress(AttributeError):  # Python 3.11.2, if TLS is closed already
+                    writer.transport.abort()
 
 
 async def _while_idle(peer: Peer, client: Client) -> None:
@@ -127,36 +106,30 @@ async def _piece_behind_the_answer(peer: Peer, client: Client) -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 @pytest.mark.parametrize("case", [_while_idle, _before_the_loop_looks, _behind_the_answer, _piece_behind_the_answer])
-def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None:
+@in_loop
+async def test_it_is_no_answer(case: Callable[[Peer, Client], Any], tls: bool) -> None:
     """The second request goes over another connection, and has its own answer."""
-    seen = SimpleNamespace()
-
-    async def watched(peer: Peer, client: Client) -> None:
+    async with connected(tls=tls) as (peer, client):
         await case(peer, client)
-        seen.connections, seen.counted = len(peer.writers), len(client.counted)
-
-    run(watched, tls=tls)
-    assert seen.connections == 2
-    assert seen.counted == (case is not _before_the_loop_looks)
+        assert len(peer.writers) == 2
+        assert len(client.counted) == (case is not _before_the_loop_looks)
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_connection_is_kept_without_it(tls: bool) -> None:
+@in_loop
+async def test_connection_is_kept_without_it(tls: bool) -> None:
     """Ordinary answers follow each other on one connection."""
-
-    async def ordinary(peer: Peer, client: Client) -> None:
+    async with connected(tls=tls) as (peer, client):
         for path in ("/a", "/b", "/c"):
             assert await client.get(path) == path
         assert len(peer.writers) == 1
 
-    run(ordinary, tls=tls)
-
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
+@in_loop
+async def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
     """Also where TLS announces it.  The connection opened instead is not taken for lost."""
-
-    async def ends(peer: Peer, client: Client) -> None:
+    async with connected(tls=tls) as (peer, client):
         assert await client.get("/a") == "/a"
         lost = client.lost
         writer = peer.writers[0]  # sends at once; from here to the request the event loop does not run
@@ -169,15 +142,11 @@ def test_end_that_the_loop_has_not_seen_is_no_data(tls: bool) -> None:
         assert len(peer.writers) == 2
         assert not client.counted
 
-    run(ends, tls=tls)
 
-
-def test_head_that_is_too_long_fails() -> None:
+@in_loop
+async def test_head_that_is_too_long_fails() -> None:
     """As any broken answer does."""
-
-    async def long_head(peer: Peer, client: Client) -> None:
+    async with connected(tls=False) as (peer, client):
         peer.before = b"HTTP/1.1 200 OK\r\nX: " + b"a" * 300_000
         with pytest.raises(DownloadFailedError, match="head of more than"):
             await client.get("/a")
-
-    run(long_head, tls=False)

@@ -81,7 +81,6 @@ class Downloading:
         raise error
 
     async def _enqueue(self, request: Request) -> Response:
-        """The answer to ``request``, when its slot has room."""
         downloader = self._downloader
         key, slot = downloader._get_slot(request)
         request.meta[downloader.DOWNLOAD_SLOT] = key

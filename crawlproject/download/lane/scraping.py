@@ -108,7 +108,6 @@ class Items:
         return self._by_owner[owner]
 
     def _end(self, signal: object, values: dict[str, Any]) -> Coroutine[Any, Any, None] | None:
-        """Tell the receivers; what has to be awaited."""
         if (rest := self._receivers[signal].start(**values)) is not None:
             return self._ended_by(rest)
         self._under_way.item_ends()
@@ -199,7 +198,6 @@ class Scraping:
         await self._consume(outputs, result, request)
 
     def _log_failed(self, failure: Failure, request: Request) -> None:
-        """No errback has handled ``failure``."""
         if failure.check(IgnoreRequest):  # type: ignore[no-untyped-call]
             return
         spider = self._crawler.spider

@@ -175,7 +175,6 @@ class Renderer:
             logger.info("Step failed on %s: %s", job.url, failed)
 
     async def _ready(self) -> Browser:
-        """The browser, which need not run yet."""
         async with self._start:
             if self._browser is None:
                 await self._proxy.start()

@@ -43,10 +43,6 @@ _MAX_AGE = re.compile(rb"max-age\s*=\s*\"?(\d{1,9})").search
 #: Headers by which a browser marks requests that it only guesses will be needed: robots.txt may disallow them.
 _PURPOSES = (b"sec-purpose", b"purpose")
 
-#: Header by which a browser says that a request is for an image, ...; it is sent for https only.
-_DESTINATION = b"sec-fetch-dest"
-_OF_TYPE = {"image": (b"image",), "font": (b"font",), "media": (b"audio", b"video"), "manifest": (b"manifest",)}
-
 #: Not passed to servers: the crawl's own, or those that let a server answer what the crawl cannot read.
 _NOT_SENT = HOP_BY_HOP | {b"host", b"content-length", b"accept-encoding"}
 #: Not passed to the browser: those of the body as received; Alt-Svc leads past the proxy;
@@ -86,7 +82,6 @@ class Resources:
         self._crawler = crawler
         self._stats = stats_of(crawler)
         self._options = options
-        self._blocked = frozenset(name for kind in options.blocked for name in _OF_TYPE.get(kind, ()))
         self._cache: TLRUCache[Key, tuple[Answer, float]] = TLRUCache(
             CACHE_SIZE, lambda _key, kept, now: now + kept[1], CLOCK, lambda kept: len(kept[0].body) + 1000
         )
@@ -113,9 +108,7 @@ class Resources:
             document, job.document = job.document, None
             return document
         headers = dict(asked.headers)
-        if headers.get(_DESTINATION) in self._blocked or asked.url.endswith("/favicon.ico"):
-            return REFUSED
-        if any(b"prefetch" in headers.get(name, b"") for name in _PURPOSES):
+        if asked.url.endswith("/favicon.ico") or any(b"prefetch" in headers.get(name, b"") for name in _PURPOSES):
             return REFUSED
         if not job.may_ask():
             self._stats.inc_value("render/requests/over_limit")

@@ -6,11 +6,35 @@ import pytest
 
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Answer, Asked, Script, page, scripted_site
-from tests.download.rendering.bad_pages import SCRIPTS, bad_page
 
 pytestmark = pytest.mark.long
 
 HTML = {"Content-Type": "text/html"}
+
+#: Name -> what its script does.
+SCRIPTS = {
+    "endless": "while (true) {}",
+    "endless later": "setTimeout(() => { while (true) {} }, 50)",
+    "endless promises": "(function again() { Promise.resolve().then(again) })()",
+    "endless requests": "setInterval(() => fetch('/ping?' + Math.random()), 20)",
+    "alerts": "while (true) alert('x')",
+    "pop-ups": "for (let i = 0; i < 10000; i++) window.open('/pop?' + i)",
+    "frames": "for (let i = 0; i < 3000; i++) { f = document.createElement('iframe'); f.src = '/frame?' + i;"
+    "document.body.append(f) }",
+    "leave for nothing": "location = 'about:blank'",
+    "redirects": "location = '/redirects?' + Math.random()",
+    "redirects in a flood": "setInterval(() => { location = '/p?' + Math.random() }, 1)",
+    "download": "location = '/file.zip'",
+    "close": "window.close()",
+    "memory of buffers": "a = []; while (true) a.push(new Uint8Array(1e8).fill(1))",
+    "large text": "document.body.append('x'.repeat(5e7))",
+    "deep elements": "e = document.body; for (let i = 0; i < 1e5; i++) { n = document.createElement('div');"
+    "e.append(n); e = n }",
+    "no dom": "document.documentElement.remove()",
+    "no promises": "window.Promise = window.Symbol = window.MutationObserver = window.performance = undefined",
+    "liar": "Object.defineProperty(document, 'readyState', {get: () => 'loading'});"
+    "performance.now = () => { throw 1 }; Element.prototype.querySelectorAll = null",
+}
 
 #: Kinds of failures that a page may have; the others are rendered.
 FAILURES = {
@@ -18,25 +42,22 @@ FAILURES = {
     "endless later": {"timeout"},
     "endless promises": {"timeout"},
     "alerts": {"dialogs"},
-    "questions": {"dialogs"},
-    "alerts later": {"dialogs"},
     "pop-ups": {"timeout", "popups", ""},
-    "pop-ups of frames": {"popups", ""},
     "frames": {"timeout", "memory", ""},
-    "memory of objects": {"crashed", "memory", "timeout"},
     "memory of buffers": {"memory", "crashed", "timeout"},
-    "memory step by step": {"memory", ""},
     "large text": {"too_large", "memory", "timeout"},
-    "many elements": {"too_large", "memory", "timeout"},
     "deep elements": {"crashed", "timeout", "script", ""},
-    "history": {"timeout", ""},
     "leave for nothing": {"left"},
-    "leave for its own": {"left"},
     "close": {"crashed", ""},
 }
 
 #: Those whose page has no link afterwards, because the script removed it.
-EMPTIED = {"no dom", "write", "many elements"}
+EMPTIED = {"no dom"}
+
+
+def bad_page(name: str) -> str:
+    """The page, with a link that it has without its script."""
+    return f"<title>{name}</title><body><a href='/linked'>x</a><script>{SCRIPTS[name]}</script></body>"
 
 
 def crawled(name: str, build: str) -> tuple[Crawl, list[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.crawl.scripted_site import Answer, scripted_site
-from tests.processes import HUNG, run_python
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -47,17 +47,3 @@ def test_rules_are_checked_on_the_page_as_the_crawl_renders_it(chromium: str, tm
         command = ("-m", "scrapy", "rules", "check", f"{tmp_path}/r.toml", f"{site.origins[0]}/book")
         done = run_python(*command, "-s", "FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8", cwd=ROOT)
     assert "title  'Red'" in done.stdout, done.stderr
-
-
-@pytest.mark.long
-@pytest.mark.alone
-def test_speed_and_memory(chromium: str) -> None:
-    """CPU for at least four pages a second on two cores, and less than 1.5 GB."""
-    line = ["scripts/bench", "rendering"]
-    output = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=HUNG).stdout
-    assert "pages 40, rendered 40" in output
-    found = re.search(r"servers (\d+) ms, browser (\d+) ms: .*\n.*\n.*all (\d+) MB", output)
-    assert found is not None, output
-    crawl, browser, memory = map(int, found.groups())
-    assert crawl + browser <= 500
-    assert memory <= 1500

@@ -15,13 +15,10 @@ NEEDED = {
     "with a spinner": ('<div id="app"><span>Loading ...</span></div>' + SCRIPT, EMPTY_ROOT),
     "angular": ("<app-root></app-root>" + SCRIPT, EMPTY_ROOT),
     "angularjs": ("<div ng-app=shop><div ng-view></div></div>" + SCRIPT, EMPTY_ROOT),
-    "next": ('<div id="__next"></div><script id=__NEXT_DATA__ type=application/json>{}</script>' + SCRIPT, EMPTY_ROOT),
     "asks": ("<noscript>You need to enable JavaScript to run this app.</noscript>" + SCRIPT, NOSCRIPT),
     "scripts only": (SCRIPT + "<script>start()</script>", LITTLE),
-    "module": ("<main></main><script type=module src=/a.js></script>" + SCRIPT, LITTLE),
     "custom element": ("<shop-app>Loading ...</shop-app><script type=module src=/a.js></script>", LITTLE),
     "nothing but a script": ("<div class=page></div>" + SCRIPT, LITTLE),
-    "style and a script": ("<style>body{color:red}</style><div id=terminal></div>" + SCRIPT, LITTLE),
     "templates": ("<div v-scope><h1>{{ title }}</h1><p>{{ text.trim() }}</p></div>" + SCRIPT, LITTLE),
     "is loading": ("<div hx-get=/part hx-trigger=load>Loading ...</div>" + SCRIPT, LITTLE),
     "capitals": ("<DIV ID=ROOT></DIV><SCRIPT SRC=/a.js></SCRIPT>", EMPTY_ROOT),
@@ -33,11 +30,8 @@ NOT_NEEDED = {
     "no script": '<div id="root"></div>',
     "data only": '<div id="root"></div><script type="application/ld+json">{}</script>',
     "text": f'<div id="root">{TEXT}</div>{SCRIPT}{SCRIPT}',
-    "text beside the root": f'<div id="root"></div>{TEXT}{SCRIPT}{SCRIPT}',
     "links": "".join(f"<a href={n}>{n}</a>" for n in range(5)) + SCRIPT * 2,
     "one script": "<p>Short.</p>" + SCRIPT,
-    "one script and an image": "<p><img src=a.png></p>" + SCRIPT,
-    "custom element that shows text": f"<my-menu>{TEXT}</my-menu>" + SCRIPT,
     "custom element among others": "<p>A few words.</p><div><my-menu></my-menu></div>" + SCRIPT,
     "noscript image": "<p>A few words here, and a table of contents: " + "one, two, three, four " * 5 + "</p>"
     "<noscript><img src=/count.gif></noscript>" + SCRIPT * 3,
@@ -68,7 +62,6 @@ FILLINGS = {
     "style": "<style>" + "p > a::before{color:red}<!-- -->" * 20_000 + "</style>",
     "data": f"<SCRIPT type=application/json>{'1,' * 200_000}</SCRIPT>",
     "program": f"<script data-of='a > b' x=\"'>\">let x = '<style>'; {'f();' * 100_000}</script>",
-    "program in an attribute": f'<script src="data:text/javascript;base64,{"A" * 400_000}"></script>',
     "image": f'<img src="data:image/png;base64,{"A" * 400_000}">',
     "several": f"<style>{'a{}' * 50_000}</style><script>{'f();' * 50_000}</script>" * 6,
 }
@@ -98,19 +91,7 @@ def test_data_of_an_application_may_be_an_attribute() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    [
-        "<div>",
-        "<script>",
-        "<script></script>",
-        "<script a='<script></script>",
-        "<a href=x>",
-        "<svg>",
-        "<p id=root>",
-        "<style>",
-        "<style></style>",
-        '="' + "a" * 1000,
-        '="' + "a" * 1000 + '"',
-    ],
+    ["<div>", "<script></script>", "<script a='<script></script>", "<svg>", "<style>", '="' + "a" * 1000 + '"'],
 )
 def test_time_is_bounded(piece: str) -> None:
     """Of a page of any size, and of the longest that is looked at as a whole."""
