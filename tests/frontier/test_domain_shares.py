@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
+from crawlproject.frontier import Entry, Frontier, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.urls.server_key import domain_of_server
@@ -156,30 +156,6 @@ def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up()
     check(frontier)
     frontier.give_up("http://late.org")
     frontier.remove("http://good0.org")
-    check(frontier)
-
-
-def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
-    """Each page of the farm shows three new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
-    frontier = Frontier(QualityFirst(), NONE, max_batch=5)
-    frontier.queue.share_sessions(0.125)
-    dispatcher = Dispatcher(frontier, max_sessions=64)
-    push(frontier, [f"good{number}.org" for number in range(20)], urls=50)
-    push(frontier, farm(1), quality=9.0)
-    known, good = 1, 0
-    for now in range(50):
-        starts = []
-        while (start := dispatcher.next(float(now))) is not None:
-            starts.append(start)
-        for start in starts:
-            key = start.session.server.key
-            frontier.record(Measurement(key, now + 1.0, status=200, response_time=1.0, fetch_time=1.0))
-            if "farm" in key:
-                push(frontier, farm(3, known), quality=9.0, urls=2)
-                known += 3
-            good += "good" in key
-            dispatcher.ended(start.session)
-    assert good == 20 * 50
     check(frontier)
 
 
