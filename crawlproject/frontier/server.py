@@ -178,7 +178,7 @@ class Server(Stored):
     group: Group | None = None
     address: str = ""  # IP address at which sessions are limited; empty: none, or not known yet
     domain: str | None = None  # registered domain, once it was needed
-    crowd: Crowd[Server] | None = None  # in which it stands while it is ready
+    crowd: Crowd | None = None  # in which it stands while it is ready
     heap_item: HeapItem | None = None
     prices: Prices = field(default_factory=Prices)  # those of its frontier
 

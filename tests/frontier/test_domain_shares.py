@@ -184,7 +184,7 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
     rng = random.Random(seed)
     shares, addresses, most = new_shares(), AddressPlaces(), seed % 3
     addresses.limit(most)
-    lines = [ReadyLine[Ready](addresses, shares), ReadyLine[Ready](addresses, shares)]
+    lines = [ReadyLine(addresses, shares), ReadyLine(addresses, shares)]
     ready: list[set[Ready]] = [set(), set()]
     served: set[Ready] = set()
     suffixes = ("a.com", "b.com", "c.co.uk", "d.co.uk", "e.org")
@@ -242,7 +242,7 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def check_line(
-    line: ReadyLine[Ready], here: set[Ready], is_full: Callable[[Ready], bool], is_shut: Callable[[Ready], bool]
+    line: ReadyLine, here: set[Ready], is_full: Callable[[Ready], bool], is_shut: Callable[[Ready], bool]
 ) -> None:
     """It has the servers ``here``, and its best is that of a scan."""
     best = line.peek()
@@ -261,7 +261,7 @@ def check_line(
 def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 10,000 servers: each is set aside once, a few at a time, not each time its domain has its share again."""
     shares = new_shares()
-    line = ReadyLine[Ready](AddressPlaces(), shares)
+    line = ReadyLine(AddressPlaces(), shares)
     shares.set_places(SESSIONS)
     served = [Ready(f"http://x{number}.farm.com") for number in range(PLACES)]
     for number in range(10_000):
@@ -273,7 +273,7 @@ def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = 0
     put_aside = ReadyLine._put_aside
 
-    def counted(self: ReadyLine[Ready], *moving: Any) -> None:
+    def counted(self: ReadyLine, *moving: Any) -> None:
         nonlocal moved
         moved += 1
         put_aside(self, *moving)

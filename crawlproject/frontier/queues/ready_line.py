@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 from sys import intern
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.urls.server_key import domain_of_server, end_of_host
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 SET_ASIDE_PER_LOOK = 64
 
 
-T = TypeVar("T", bound="Server")
-
-
-class Crowd(Generic[T]):
+class Crowd:
     """Ready servers of one registered domain, or at one address, by rank, that stand in a line as one.
 
     ``heap``: that of the line in which it stands.
@@ -38,7 +35,7 @@ class Crowd(Generic[T]):
     def __init__(self, name: str, heap: LazyHeap[Any]) -> None:
         self.name = name
         self.heap = heap
-        self.servers: LazyHeap[T] = LazyHeap()
+        self.servers: LazyHeap[Server] = LazyHeap()
         self.heap_item: HeapItem | None = None
 
     def first_key(self) -> float:
@@ -89,7 +86,7 @@ class DomainShares:
         self._placed: set[Server] = set()
         self._taken: dict[str, int] = {}
         self._full: set[str] = set()
-        self.lines: list[ReadyLine[Any]] = []
+        self.lines: list[ReadyLine] = []
 
     def limit(self, share: float) -> None:
         """Give each domain this ``share`` of the places, rounded down, at least one; call before one is taken."""
@@ -162,7 +159,7 @@ class AddressPlaces:
         self._limit = self._most = 0
         self._placed: dict[Server, str] = {}
         self._taken: dict[str, int] = {}
-        self.lines: list[ReadyLine[Any]] = []
+        self.lines: list[ReadyLine] = []
 
     def limit(self, most: int) -> None:
         """Allow ``most`` sessions at each address; call before the first one."""
@@ -217,7 +214,7 @@ def crowd_at(address: str) -> str:
     return f"@{address}"
 
 
-class ReadyLine(Generic[T]):
+class ReadyLine:
     """Sorts ready servers by rank, puts the servers of full domains (by any of the ``shares``) behind all others, and
     leaves out those at full ``addresses``.
 
@@ -233,10 +230,10 @@ class ReadyLine(Generic[T]):
         self._addresses = addresses
         self._shares = shares
         self._domain = shares[0].domains.of
-        self._open: LazyHeap[T | Crowd[T]] = LazyHeap()
-        self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()  # of full domains
-        self._shut: LazyHeap[Crowd[T]] = LazyHeap()  # at full addresses
-        self._crowds: dict[str, Crowd[T]] = {}
+        self._open: LazyHeap[Server | Crowd] = LazyHeap()
+        self._set_aside: LazyHeap[Crowd] = LazyHeap()  # of full domains
+        self._shut: LazyHeap[Crowd] = LazyHeap()  # at full addresses
+        self._crowds: dict[str, Crowd] = {}
         self._count = 0
         #: Whether the last ``peek`` has not found any, and the next one may.
         self.is_unsure = False
@@ -254,7 +251,7 @@ class ReadyLine(Generic[T]):
         """Number of servers set aside because their address is full. O(largest number of full addresses so far)."""
         return sum(len(crowd.servers) for crowd in self._shut.values())
 
-    def push(self, server: T, key: float, arrival: int | None = None) -> None:
+    def push(self, server: Server, key: float, arrival: int | None = None) -> None:
         """Queue a server that is in no line; ``arrival`` as in ``LazyHeap.push``. O(log servers)."""
         self._count += 1
         crowds = self._crowds
@@ -264,7 +261,7 @@ class ReadyLine(Generic[T]):
         else:
             self._join(crowd, server, key, arrival)
 
-    def rekey(self, server: T, key: float) -> None:
+    def rekey(self, server: Server, key: float) -> None:
         """Move a server of this line to ``key``. O(log servers)."""
         crowd = server.crowd
         if crowd is None:
@@ -273,12 +270,12 @@ class ReadyLine(Generic[T]):
             crowd.servers.rekey(server, key)
             self._moved(crowd)
 
-    def remove(self, server: T) -> None:
+    def remove(self, server: Server) -> None:
         """Remove a server of this line. O(log servers)."""
         self._count -= 1
         self._take_out(server)
 
-    def _take_out(self, server: T) -> None:
+    def _take_out(self, server: Server) -> None:
         crowd = server.crowd
         if crowd is None:
             self._open.remove(server)
@@ -287,7 +284,7 @@ class ReadyLine(Generic[T]):
             crowd.servers.remove(server)
             self._moved(crowd)
 
-    def peek(self) -> T | None:
+    def peek(self) -> Server | None:
         """The best server of a domain that is not full, else the best one of a full domain, else None.
 
         After ``SET_ASIDE_PER_LOOK`` servers it is one of a full domain, or None, although others may wait.
@@ -301,7 +298,7 @@ class ReadyLine(Generic[T]):
                 heap = self._set_aside
                 if (best := heap.peek()) is None:
                     return None
-            server: T | None = best.servers.peek() if isinstance(best, Crowd) else best
+            server: Server | None = best.servers.peek() if isinstance(best, Crowd) else best
             assert server is not None
             if server.address and addresses.is_full(server.address):
                 self._put_aside(best, server, crowd_at(server.address), self._shut)
@@ -330,9 +327,9 @@ class ReadyLine(Generic[T]):
         for crowd in self._shut.values():
             self._put(crowd, self._open)
 
-    def about_first(self, count: int) -> list[T]:
+    def about_first(self, count: int) -> list[Server]:
         """Roughly the best ``count`` servers, roughly in order; none at a full address that was set aside. O(count)."""
-        found: list[T] = []
+        found: list[Server] = []
         for heap in (self._open, self._set_aside):
             for one in heap.about_first(count):
                 found += one.servers.about_first(count - len(found)) if isinstance(one, Crowd) else [one]
@@ -340,12 +337,12 @@ class ReadyLine(Generic[T]):
                     return found
         return found
 
-    def values(self) -> list[T]:
+    def values(self) -> list[Server]:
         """The servers in no order. O(largest size so far)."""
         servers = [one for one in self._open.values() if not isinstance(one, Crowd)]
         return servers + [server for crowd in self._crowds.values() for server in crowd.servers.values()]
 
-    def _put_aside(self, one: T | Crowd[T], server: T, name: str, heap: LazyHeap[Any]) -> None:
+    def _put_aside(self, one: Server | Crowd, server: Server, name: str, heap: LazyHeap[Any]) -> None:
         """Move ``one``, of which ``server`` is the best, into the crowd ``name``, and that into ``heap``."""
         if isinstance(one, Crowd) and one.name == name:
             self._put(one, heap)
@@ -359,17 +356,17 @@ class ReadyLine(Generic[T]):
             heap.push(crowd, key)
         self._join(crowd, server, key, arrival)
 
-    def _put(self, crowd: Crowd[T], heap: LazyHeap[Any]) -> None:
+    def _put(self, crowd: Crowd, heap: LazyHeap[Any]) -> None:
         crowd.heap.remove(crowd)
         crowd.heap = heap
         heap.push(crowd, crowd.first_key())
 
-    def _join(self, crowd: Crowd[T], server: T, key: float, arrival: int | None) -> None:
+    def _join(self, crowd: Crowd, server: Server, key: float, arrival: int | None) -> None:
         server.crowd = crowd
         crowd.servers.push(server, key, arrival)
         self._moved(crowd)
 
-    def _moved(self, crowd: Crowd[T]) -> None:
+    def _moved(self, crowd: Crowd) -> None:
         if len(crowd.servers):
             crowd.heap.rekey(crowd, crowd.first_key())
         else:
