@@ -69,8 +69,8 @@ class ServerQueue:
         self.domains = Domains()
         self.shares, self.look_ups = DomainShares(self.domains), DomainShares(self.domains)
         self.addresses = AddressPlaces()
-        self.ready, self.admitted, self.asked = [ReadyLine(self.addresses, self.shares) for _ in range(3)]
-        self.newcomers = ReadyLine(self.addresses, self.shares, self.look_ups)
+        self.ready, self.admitted, self.asked = [ReadyLine[Server](self.addresses, self.shares) for _ in range(3)]
+        self.newcomers = ReadyLine[Server](self.addresses, self.shares, self.look_ups)
         self.lines = (self.ready, self.admitted, self.newcomers, self.asked)
         self._guests = 0  # leased newcomers
         self.limit: float = inf  # sessions that may be open
@@ -408,7 +408,9 @@ class ServerQueue:
         server.rerank_above = self._rerank_above(server, rank)
         return -rank
 
-    def _heap(self, server: Server, state: ServerState) -> ReadyLine | LazyHeap[Server] | LazyHeap[Server | Group]:
+    def _heap(
+        self, server: Server, state: ServerState
+    ) -> ReadyLine[Server] | LazyHeap[Server] | LazyHeap[Server | Group]:
         if state is READY:
             return self.lines[server.line]
         if state is WAITING:

@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
-    from crawlproject.frontier.server_queue import ServerQueue
 
 #: Servers compared with the name of an order in one step, and of those, servers changed: a few ms.
 ORDER_STEP, CHANGE_STEP = 2_000, 200
+
+
+class Places(Protocol):
+    """Where servers stand: the part of ``ServerQueue`` that is needed here."""
+
+    def tick(self, now: float) -> None: ...
+    def place(self, server: Server) -> None: ...
+    def find_group(self, server: Server) -> None: ...
 
 
 class FrontierStore(Protocol):
@@ -47,7 +54,7 @@ class ServerTable:
 
     def __init__(  # noqa: PLR0913
         self,
-        queue: ServerQueue,
+        queue: Places,
         expectations: Expectations,
         politeness: Politeness,
         max_batch: int,

@@ -11,20 +11,32 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 from sys import intern
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
     from crawlproject.frontier.queues.heap import HeapItem
-    from crawlproject.frontier.server import Server
 
 #: Servers of full domains and addresses that one look at a line sets aside, about 10 µs each: causes no pause.
 SET_ASIDE_PER_LOOK = 64
 
 
-class Crowd:
+class InDomain(Protocol):
+    """A ready server, as far as it is known here."""
+
+    key: str
+    address: str  # IP address; empty: not known
+    domain: str | None  # registered, once it was needed
+    crowd: Any  # in which it stands: a ``Crowd``
+    heap_item: HeapItem | None
+
+
+T = TypeVar("T", bound=InDomain)
+
+
+class Crowd(Generic[T]):
     """Ready servers of one registered domain, or at one address, by rank, that stand in a line as one.
 
     ``heap``: that of the line in which it stands.
@@ -35,7 +47,7 @@ class Crowd:
     def __init__(self, name: str, heap: LazyHeap[Any]) -> None:
         self.name = name
         self.heap = heap
-        self.servers: LazyHeap[Server] = LazyHeap()
+        self.servers: LazyHeap[T] = LazyHeap()
         self.heap_item: HeapItem | None = None
 
     def first_key(self) -> float:
@@ -56,7 +68,7 @@ class Domains:
         self.are_exact = False
         self.shares: list[DomainShares] = []
 
-    def of(self, server: Server) -> str:
+    def of(self, server: InDomain) -> str:
         """The registered domain of ``server``; the end of its host while that is enough."""
         if not self.are_exact:
             return end_of_host(server.key)
@@ -83,10 +95,10 @@ class DomainShares:
         self.domains = domains
         self._share = 1.0
         self._most: float = inf  # places of a domain
-        self._placed: set[Server] = set()
+        self._placed: set[InDomain] = set()
         self._taken: dict[str, int] = {}
         self._full: set[str] = set()
-        self.lines: list[ReadyLine] = []
+        self.lines: list[ReadyLine[Any]] = []
 
     def limit(self, share: float) -> None:
         """Give each domain this ``share`` of the places, rounded down, at least one; call before one is taken."""
@@ -99,15 +111,15 @@ class DomainShares:
             self._most = most
             self._count()
 
-    def is_full(self, server: Server) -> bool:
+    def is_full(self, server: InDomain) -> bool:
         """Whether the server's domain has its share of the places, or more."""
         return bool(self._full) and self.domains.of(server) in self._full
 
-    def has_more(self, server: Server) -> bool:
+    def has_more(self, server: InDomain) -> bool:
         """Whether the server's domain has more than its share of the places."""
         return bool(self._full) and self._taken.get(self.domains.of(server), 0) > self._most
 
-    def take(self, server: Server) -> None:
+    def take(self, server: InDomain) -> None:
         """Count a place for ``server``."""
         if self._share < 1:
             self._placed.add(server)
@@ -116,7 +128,7 @@ class DomainShares:
             if count >= self._most and domain not in self._full:
                 self._count()
 
-    def leave(self, server: Server) -> None:
+    def leave(self, server: InDomain) -> None:
         """Count the server's place as free."""
         if self._share < 1:
             self._placed.remove(server)
@@ -157,9 +169,9 @@ class AddressPlaces:
 
     def __init__(self) -> None:
         self._limit = self._most = 0
-        self._placed: dict[Server, str] = {}
+        self._placed: dict[InDomain, str] = {}
         self._taken: dict[str, int] = {}
-        self.lines: list[ReadyLine] = []
+        self.lines: list[ReadyLine[Any]] = []
 
     def limit(self, most: int) -> None:
         """Allow ``most`` sessions at each address; call before the first one."""
@@ -176,13 +188,13 @@ class AddressPlaces:
         """Whether no further session may be opened at ``address``."""
         return bool(self._most) and self._taken.get(address, 0) >= self._most
 
-    def take(self, server: Server) -> None:
+    def take(self, server: InDomain) -> None:
         """Count a session of ``server``, if its address is known."""
         if self._most and server.address:
             self._placed[server] = server.address
             self._taken[server.address] = self._taken.get(server.address, 0) + 1
 
-    def leave(self, server: Server) -> None:
+    def leave(self, server: InDomain) -> None:
         """The session of ``server`` has ended, or is at another address."""
         address = self._placed.pop(server, "")
         if address:
@@ -194,7 +206,7 @@ class AddressPlaces:
                 for line in self.lines:
                     line.reopen(crowd_at(address))
 
-    def move(self, server: Server, address: str) -> bool:
+    def move(self, server: InDomain, address: str) -> bool:
         """The session of ``server`` is about to connect to ``address``; empty: to a proxy. False: that is full."""
         if self._placed.get(server, "") != address or server.address != address:
             if self.is_full(address):
@@ -203,7 +215,7 @@ class AddressPlaces:
             self.take(server)
         return True
 
-    def wait_at(self, server: Server, address: str) -> None:
+    def wait_at(self, server: InDomain, address: str) -> None:
         """``server``, which is in no line, is at ``address``; its session, if it has one, is not counted any more."""
         self.leave(server)
         server.address = address
@@ -214,7 +226,7 @@ def crowd_at(address: str) -> str:
     return f"@{address}"
 
 
-class ReadyLine:
+class ReadyLine(Generic[T]):
     """Sorts ready servers by rank, puts the servers of full domains (by any of the ``shares``) behind all others, and
     leaves out those at full ``addresses``.
 
@@ -230,10 +242,10 @@ class ReadyLine:
         self._addresses = addresses
         self._shares = shares
         self._domain = shares[0].domains.of
-        self._open: LazyHeap[Server | Crowd] = LazyHeap()
-        self._set_aside: LazyHeap[Crowd] = LazyHeap()  # of full domains
-        self._shut: LazyHeap[Crowd] = LazyHeap()  # at full addresses
-        self._crowds: dict[str, Crowd] = {}
+        self._open: LazyHeap[T | Crowd[T]] = LazyHeap()
+        self._set_aside: LazyHeap[Crowd[T]] = LazyHeap()  # of full domains
+        self._shut: LazyHeap[Crowd[T]] = LazyHeap()  # at full addresses
+        self._crowds: dict[str, Crowd[T]] = {}
         self._count = 0
         #: Whether the last ``peek`` has not found any, and the next one may.
         self.is_unsure = False
@@ -251,7 +263,7 @@ class ReadyLine:
         """Number of servers set aside because their address is full. O(largest number of full addresses so far)."""
         return sum(len(crowd.servers) for crowd in self._shut.values())
 
-    def push(self, server: Server, key: float, arrival: int | None = None) -> None:
+    def push(self, server: T, key: float, arrival: int | None = None) -> None:
         """Queue a server that is in no line; ``arrival`` as in ``LazyHeap.push``. O(log servers)."""
         self._count += 1
         crowds = self._crowds
@@ -261,7 +273,7 @@ class ReadyLine:
         else:
             self._join(crowd, server, key, arrival)
 
-    def rekey(self, server: Server, key: float) -> None:
+    def rekey(self, server: T, key: float) -> None:
         """Move a server of this line to ``key``. O(log servers)."""
         crowd = server.crowd
         if crowd is None:
@@ -270,12 +282,12 @@ class ReadyLine:
             crowd.servers.rekey(server, key)
             self._moved(crowd)
 
-    def remove(self, server: Server) -> None:
+    def remove(self, server: T) -> None:
         """Remove a server of this line. O(log servers)."""
         self._count -= 1
         self._take_out(server)
 
-    def _take_out(self, server: Server) -> None:
+    def _take_out(self, server: T) -> None:
         crowd = server.crowd
         if crowd is None:
             self._open.remove(server)
@@ -284,7 +296,7 @@ class ReadyLine:
             crowd.servers.remove(server)
             self._moved(crowd)
 
-    def peek(self) -> Server | None:
+    def peek(self) -> T | None:
         """The best server of a domain that is not full, else the best one of a full domain, else None.
 
         After ``SET_ASIDE_PER_LOOK`` servers it is one of a full domain, or None, although others may wait.
@@ -298,7 +310,7 @@ class ReadyLine:
                 heap = self._set_aside
                 if (best := heap.peek()) is None:
                     return None
-            server: Server | None = best.servers.peek() if isinstance(best, Crowd) else best
+            server: T | None = best.servers.peek() if isinstance(best, Crowd) else best
             assert server is not None
             if server.address and addresses.is_full(server.address):
                 self._put_aside(best, server, crowd_at(server.address), self._shut)
@@ -327,9 +339,9 @@ class ReadyLine:
         for crowd in self._shut.values():
             self._put(crowd, self._open)
 
-    def about_first(self, count: int) -> list[Server]:
+    def about_first(self, count: int) -> list[T]:
         """Roughly the best ``count`` servers, roughly in order; none at a full address that was set aside. O(count)."""
-        found: list[Server] = []
+        found: list[T] = []
         for heap in (self._open, self._set_aside):
             for one in heap.about_first(count):
                 found += one.servers.about_first(count - len(found)) if isinstance(one, Crowd) else [one]
@@ -337,12 +349,12 @@ class ReadyLine:
                     return found
         return found
 
-    def values(self) -> list[Server]:
+    def values(self) -> list[T]:
         """The servers in no order. O(largest size so far)."""
         servers = [one for one in self._open.values() if not isinstance(one, Crowd)]
         return servers + [server for crowd in self._crowds.values() for server in crowd.servers.values()]
 
-    def _put_aside(self, one: Server | Crowd, server: Server, name: str, heap: LazyHeap[Any]) -> None:
+    def _put_aside(self, one: T | Crowd[T], server: T, name: str, heap: LazyHeap[Any]) -> None:
         """Move ``one``, of which ``server`` is the best, into the crowd ``name``, and that into ``heap``."""
         if isinstance(one, Crowd) and one.name == name:
             self._put(one, heap)
@@ -356,17 +368,17 @@ class ReadyLine:
             heap.push(crowd, key)
         self._join(crowd, server, key, arrival)
 
-    def _put(self, crowd: Crowd, heap: LazyHeap[Any]) -> None:
+    def _put(self, crowd: Crowd[T], heap: LazyHeap[Any]) -> None:
         crowd.heap.remove(crowd)
         crowd.heap = heap
         heap.push(crowd, crowd.first_key())
 
-    def _join(self, crowd: Crowd, server: Server, key: float, arrival: int | None) -> None:
+    def _join(self, crowd: Crowd[T], server: T, key: float, arrival: int | None) -> None:
         server.crowd = crowd
         crowd.servers.push(server, key, arrival)
         self._moved(crowd)
 
-    def _moved(self, crowd: Crowd) -> None:
+    def _moved(self, crowd: Crowd[T]) -> None:
         if len(crowd.servers):
             crowd.heap.rekey(crowd, crowd.first_key())
         else:
