@@ -37,11 +37,9 @@ from crawlproject.frontier.policy import (
     QualityFirst,
 )
 from crawlproject.frontier.politeness import Politeness, retry_after_seconds
-from crawlproject.frontier.queues.protocols import ServerUrls, UrlRows
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.frontier.server import Group, Server, Session
-from crawlproject.frontier.server_table import FrontierStore
+from crawlproject.frontier.server import Server, Session
 from crawlproject.frontier.states import IllegalStepError, ServerState, SessionState
 
 __all__ = [
@@ -52,8 +50,6 @@ __all__ = [
     "Dispatcher",
     "Entry",
     "Frontier",
-    "FrontierStore",
-    "Group",
     "IllegalStepError",
     "Measurement",
     "PerformanceFirst",
@@ -63,12 +59,10 @@ __all__ = [
     "QueueRows",
     "Server",
     "ServerState",
-    "ServerUrls",
     "Session",
     "SessionState",
     "Start",
     "StoredUrlQueue",
     "UrlQueue",
-    "UrlRows",
     "retry_after_seconds",
 ]

@@ -100,10 +100,8 @@ class Budgets:
 
     def left(self, now: float) -> Limits:
         """What is left of each budget. O(1)."""
-        seconds = self.limits.seconds - (0.0 if self.began is None else now - self.began)
-        return Limits(
-            max(0.0, self.limits.pages - self.pages), max(0.0, seconds), max(0.0, self.limits.size - self.size)
-        )
+        spent = self.pages, 0.0 if self.began is None else now - self.began, self.size
+        return Limits(*(max(0.0, limit - each) for limit, each in zip(self.limits, spent, strict=True)))
 
     def may_start(self, in_flight: int) -> bool:
         """Whether another request may start beside those ``in_flight``, which may all bring a page. O(1)."""

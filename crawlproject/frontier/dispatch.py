@@ -171,10 +171,7 @@ class Dispatcher:
             self._unpark(server.parked, now)
 
     def give_back(self, start: Start) -> None:
-        """Return the URL of a request that was not started to the queue; the caller must still call ``ended``.
-
-        O(log n).
-        """
+        """Requeue the URL of a request that was not started; the caller must still call ``ended``. O(log n)."""
         self.frontier.give_back(start.session, start.entry)
 
     def end(self, session: Session) -> None:
@@ -182,9 +179,9 @@ class Dispatcher:
         session.ending = True
 
     def hold(self, key: str, now: float) -> None:
-        """Give the known server ``key`` no further session, and end its session, open or parked.
+        """Give the known server ``key`` no further session, and end its session now, or with its request in flight.
 
-        It is closed now, or when its request in flight is over. O(log servers).
+        O(log servers).
         """
         self.frontier.hold(key)
         server = self.frontier.servers[key]
@@ -195,8 +192,7 @@ class Dispatcher:
     def abandon(self, session: Session, now: float) -> None:
         """Close an open or parked session now, even with a request in flight. O(log servers).
 
-        ``take_closed`` returns it; the caller closes the connection without waiting for the answer, and still calls
-        ``ended`` for the request.
+        The caller closes its connection (``take_closed``), and still calls ``ended`` for the request.
         """
         if session.heap_item is not None:
             (self._parked if session.state is SessionState.PARKED else self._held).remove(session)
@@ -341,9 +337,8 @@ class LastWait:
         return now >= self.ends_at or (due is not None and due >= self.ends_at)
 
     def leave_some(self, now: float) -> tuple[int, list[str]]:
-        """Leave up to ``LEFT`` servers.
+        """Leave up to ``LEFT`` servers; their number, and the keys of those whose requests the caller must abort.
 
-        Returns their number and the keys of those that had a session: the caller must abort their requests.
         O(COMPARED + LEFT log servers); with the first call O(servers).
         """
         frontier = self._dispatcher.frontier

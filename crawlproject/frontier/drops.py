@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 class Drops:
-    """Dropped entries, until the caller takes them. A store keeps them: after a restart, they are dropped again.
-
-    ``is_known``: whether a server was not removed.
-    """
+    """Dropped entries, until the caller takes them. A store keeps them: after a restart, they are dropped again."""
 
     def __init__(self, is_known: Callable[[Server], bool]) -> None:
         self._is_known = is_known
@@ -38,10 +35,7 @@ class Drops:
         return bool(self._queues)
 
     def take(self, limit: int | None = None) -> list[Entry]:
-        """Entries dropped since the last call. O(log n) each.
-
-        ``limit``: of those that were queued when they were dropped, take at most that many.
-        """
+        """Entries dropped since the last call; of those that were queued then, at most ``limit``. O(log n) each."""
         dropped, self._entries = self._entries, []
         return dropped + list(islice(self._next(), limit))
 

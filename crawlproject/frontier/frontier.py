@@ -44,9 +44,8 @@ LINGERING = SessionState.LINGERING  # an enum look-up for each URL would take lo
 class Frontier:
     """Holds all discovered, unfetched URLs and decides which server gets the next connection.
 
-    The caller passes the time: ``now`` in seconds, on any monotonic clock.  Nothing here scans: ``push``,
-    ``open_session``, ``next_url``, ``record`` and ``close_session`` are O(log n) amortised per URL or server
-    moved (``record`` also O(batch) when a server's number of requests per connection changes).
+    Nothing here scans: ``push``, ``open_session``, ``next_url``, ``record``, ``close_session`` are O(log n) amortised
+    per URL or server moved (``record`` also O(batch) when a server's number of requests per connection changes).
     Memory grows with the number of queued URLs and known servers.
 
     ``servers``: all known servers, and what was learned about each.  ``queue``: their order, to be asked who is next.
@@ -199,8 +198,7 @@ class Frontier:
     def acknowledge(self, entry: Entry) -> None:
         """Delete from the store an entry that ``next_url`` or ``drops`` returned: the caller has processed it.
 
-        An unacknowledged entry is handed out again after a restart.  Does nothing without a store, or if the server was
-        removed. O(log n).
+        An unacknowledged entry is handed out again after a restart.  O(log n).
         """
         server = None if entry.place is None else self.servers.get(server_key(entry.url))
         if server is not None:
@@ -211,8 +209,7 @@ class Frontier:
     def open_session(self, now: float, sessions: float = inf) -> Session | None:
         """Lease the best-ranked server that may be requested now; None if there is none. O(log servers).
 
-        ``sessions``: maximum number of open ones; while most newcomers fail, they get half of them.  Sets aside servers
-        of busy politeness groups on the way: O(log servers) for each, once.
+        ``sessions``: maximum number of open ones; see ``ServerQueue.lease``.
         """
         if self._learns:
             self.queue.rank_best(now, self.servers.expect)
@@ -331,19 +328,15 @@ class Frontier:
     # Newcomers: servers that have never answered
 
     def ask_newcomer(self, now: float, admitted: int) -> str | None:
-        """Key of the best newcomer that should be admitted; None if there is none. O(log servers).
+        """Key of the best newcomer that should be admitted by ``admit`` or refused by ``name_failed``; None: of none.
 
-        While ``admitted`` newcomers wait for an answer to this question, or for a session, only one that ranks above
-        all servers that may have a session.  Answer by ``admit`` or ``name_failed``.
+        See ``ServerQueue.ask_newcomer``.  O(log servers).
         """
         server = self.queue.ask_newcomer(now, admitted)
         return None if server is None else server.key
 
     def admit(self, key: str, address: str = "") -> bool:
-        """Let the newcomer ``key`` get a session; False if it no longer waits for that. O(log servers).
-
-        ``address``: at which sessions are limited; empty: at none.
-        """
+        """``ServerQueue.admit``, by key; False if it no longer waits for that. O(log servers)."""
         server = self.servers.get(key)
         return server is not None and self.queue.admit(server, address)
 
@@ -411,8 +404,7 @@ class Frontier:
     def page_fetched(self, key: str, limit: int, quality: float = 0.0) -> int:
         """Count a fetched page of the server ``key`` and return its count; at ``limit`` (0: none) the server is full.
 
-        ``quality``: of its entry.  A full server's URLs are dropped, queued ones and future ones.  The count persists,
-        ``full`` does not.  O(log servers), and ``fill`` once.
+        ``quality``: of its entry.  The count persists, ``full`` does not.  O(log servers).
         """
         server = self.servers.get_or_add(key)
         server.fetched += 1
@@ -425,7 +417,7 @@ class Frontier:
         return server.fetched
 
     def fill(self, key: str) -> None:
-        """Mark the server ``key`` as full and drop its URLs. O(log servers)."""
+        """Mark the server ``key`` as full and drop its URLs, queued and future ones. O(log servers)."""
         server = self.servers.get_or_add(key)
         if not server.full:
             server.full = True
@@ -528,8 +520,7 @@ class Frontier:
     def raise_arrivals(self, arrivals: int, returns: int) -> None:
         """Number new URLs after ``arrivals`` and returned ones before ``returns``, those of another frontier.
 
-        Call it before ``restore_server`` with URLs that the other frontier has numbered.  Raises ValueError for numbers
-        that do not fit into a sort key.
+        Call it before its servers are restored.  Raises ValueError for numbers that do not fit into a sort key.
         """
         if not 0 <= returns <= FIRST_ARRIVAL <= arrivals < 2 * FIRST_ARRIVAL:
             raise ValueError(f"arrivals={arrivals}, returns={returns}: not the arrival numbers of a frontier")
@@ -571,13 +562,13 @@ class Frontier:
     def _rank_again(self) -> None:
         """Apply what was learned from all servers: raise sitemaps, rerank the best ready servers, a few per call."""
         queue, sitemaps = self.queue, self._expectations.sitemaps
-        if not (queue.is_reranking or sitemaps.is_raising):
+        if not (queue.outdated or sitemaps.outdated):
             is_outdated = self._expectations.is_outdated(len(queue.ready) + len(queue.admitted))
             if not (self.budgets.are_outdated() or is_outdated):
                 return
             sitemaps.raise_again()
             queue.rank_again()
-        if sitemaps.is_raising:
+        if sitemaps.outdated:
             self.raise_quality(sitemaps.raised(self._page_price()))
         queue.rank_some(self.servers.expect)
 

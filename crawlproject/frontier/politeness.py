@@ -66,9 +66,8 @@ class Politeness:
     @property
     def longest_wait(self) -> float:
         """Upper bound of all waits."""
-        return max(
-            self.max_delay, self.request_delay, self.max_backoff, self.max_crawl_delay, *self.host_delays.values()
-        )
+        waits = self.max_delay, self.request_delay, self.max_backoff, self.max_crawl_delay
+        return max(*waits, *self.host_delays.values())
 
     def by_host(self) -> dict[str, Politeness]:
         """The rules of the hosts that have some of their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from enum import IntEnum
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlproject.frontier.budgets import Prices
 from crawlproject.frontier.guard.server_guard import ServerGuard
@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.heap import HeapItem
     from crawlproject.frontier.queues.protocols import ServerUrls
-    from crawlproject.frontier.queues.ready_line import Crowd
     from crawlproject.frontier.states import ServerEvent
 
 
 #: Lower bound of a session's time (seconds): ranks divide by it, and a clock may measure 0.
 MIN_SESSION_TIME = 1e-6
-
 
 #: Maximum length of ``last_error`` in characters: it may quote what a server sent.
 MAX_ERROR = 200
@@ -178,7 +176,7 @@ class Server(Stored):
     group: Group | None = None
     address: str = ""  # IP address at which sessions are limited; empty: none, or not known yet
     domain: str | None = None  # registered domain, once it was needed
-    crowd: Crowd[Server] | None = None  # in which it stands while it is ready
+    crowd: Any = None  # the ``ready_line.Crowd`` in which it stands while it is ready
     heap_item: HeapItem | None = None
     prices: Prices = field(default_factory=Prices)  # those of its frontier
 
@@ -194,10 +192,7 @@ class Server(Stored):
 
     @property
     def page_cost(self) -> float:
-        """What one more page on an open connection costs, in seconds: its time, and the prices of a page and its bytes.
-
-        ``page_time`` itself while nothing but time is limited.  O(1).
-        """
+        """What one more page on an open connection costs, in seconds: its time, the prices of a page and its bytes."""
         cost = self.page_time + self.prices.page
         return cost + self.byte_cost if self.prices.byte else cost
 
@@ -318,7 +313,6 @@ class Server(Stored):
             session.ending = session.ending or (m.server_closed and not session.wide) or self.failures > 0
 
     def note_error(self, error: str) -> None:
-        """Keep the error message of a failure."""
         self.last_error = error[:MAX_ERROR]
 
     def unfetched(self, quality: float) -> None:
@@ -329,8 +323,8 @@ class Server(Stored):
     def update_worth(self) -> None:
         """Set ``worth``: the smoothed share of pages with distinct content.
 
-        Pages seen elsewhere are worth nothing, and a server that showed copies will show more.  Where a page or a byte
-        has a price, the same holds for pages of a type that is not read.
+        A server that showed copies will show more.  Where a page or a byte has a price, the same holds for pages of a
+        type that is not read.
         """
         pages, vain, prior = self.pages, self.copies, PRIOR_PAGES
         if self.prices.page or self.prices.byte:

@@ -81,7 +81,7 @@ class ServerQueue:
         self._awaited = [0, 0, 0]  # servers, by ``Server.awaited``; of the first only the changes
         self.held = 0
         self._to_hold: set[Server] = set()  # leased servers that will be held
-        self._outdated: list[Server] = []  # to be reranked, best last
+        self.outdated: list[Server] = []  # to be reranked by ``rank_some``, best last
         self.now = 0.0  # the latest time seen
         self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
 
@@ -99,10 +99,7 @@ class ServerQueue:
             self.now = now
 
     def place(self, server: Server) -> None:
-        """Move a server, unless it is leased or held, to the heap and position of its URLs, time and rank.
-
-        O(log servers).
-        """
+        """Move a server, unless it is leased or held, to its heap and position. O(log servers)."""
         state = server.state
         if state is LEASED or state is HELD:
             return
@@ -116,29 +113,20 @@ class ServerQueue:
             event = RECALL  # it may now rank better than the recalled server
         self._step(server, event)
 
-    @property
-    def is_reranking(self) -> bool:
-        """Whether a round of ``rank_some`` is under way."""
-        return bool(self._outdated)
-
     def rank_again(self) -> None:
         """Start a round of ``rank_some`` over the best ready servers. O(MAX_RANKED)."""
-        self._outdated = self.ready.about_first(MAX_RANKED)[::-1]
+        self.outdated = self.ready.about_first(MAX_RANKED)[::-1]
 
     def rank_some(self, expect: Callable[[Server], None]) -> None:
         """Rank the next ``RANKED_PER_PAGE`` servers of the round, each after ``expect``. O(log servers)."""
-        if self._outdated:
-            for server in self._outdated[-RANKED_PER_PAGE:]:
-                if server.state is not HELD:  # it may have been removed since
-                    expect(server)
-                    self.place(server)
-            del self._outdated[-RANKED_PER_PAGE:]
+        for server in self.outdated[-RANKED_PER_PAGE:]:
+            if server.state is not HELD:  # it may have been removed since
+                expect(server)
+                self.place(server)
+        del self.outdated[-RANKED_PER_PAGE:]
 
     def rank_best(self, now: float, expect: Callable[[Server], None]) -> None:
-        """Rerank the best ready server until it stays the best, ``RANKED_PER_PAGE`` times at most. O(log servers).
-
-        The expectations of a server that was added or ranked long ago may have dropped since.
-        """
+        """Rerank the best ready server, which may have been ranked long ago, until it stays best. O(log servers)."""
         best = self.best(now)
         for _ in range(RANKED_PER_PAGE):
             if best is None:
@@ -152,8 +140,8 @@ class ServerQueue:
     def lease(self, now: float, sessions: float = inf) -> Server | None:
         """Take the best server that may be requested now; None if there is none. O(log servers).
 
-        ``sessions``: all that may be open, of which newcomers and domains may have a part.  Sets aside servers of busy
-        groups on the way: O(log servers) for each, once.
+        ``sessions``: all that may be open; domains, and newcomers while most of them fail, may have a part of them.
+        Sets aside servers of busy groups on the way: O(log servers) for each, once.
         """
         self.limit = sessions
         self.shares.set_places(sessions)
@@ -175,17 +163,15 @@ class ServerQueue:
         return None
 
     def best(self, now: float) -> Server | None:
-        """The ready server that gets the next session; None if there is none.
-
-        One of a full domain only if no other is ready.  O(log servers) for each server that becomes due.
-        """
+        """The ready server that gets the next session; None if there is none. O(log servers) for each that is due."""
         self.tick(now)
         self._wake_due(now)
         return self._best()
 
     def _best(self) -> Server | None:
         known = self.ready.peek()
-        new = self.admitted.peek() if len(self.admitted) and self._may_invite() else None
+        invites = not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
+        new = self.admitted.peek() if len(self.admitted) and invites else None
         if known is None or new is None:
             return known or new
         return min(known, new, key=lambda server: (self._turn(server), server.heap_item))
@@ -198,9 +184,6 @@ class ServerQueue:
     def newcomers_fail(self) -> bool:
         """Whether most of the latest newcomers did not answer in their sessions."""
         return self._answering < MANY_ANSWER
-
-    def _may_invite(self) -> bool:
-        return not self.newcomers_fail or 2 * (self._guests + 1) <= max(2, self.limit)
 
     def someone_waits(self, now: float, *, is_full: bool) -> bool:
         """Whether a ready server would get the place of a newcomer whose session ended. O(log servers) amortised.
@@ -241,7 +224,7 @@ class ServerQueue:
     def admit(self, server: Server, address: str = "") -> bool:
         """Let a newcomer that was asked for get a session; False if it is no longer ready. O(log servers).
 
-        ``address``: at which sessions are limited; empty: at none.
+        ``address``: its IP address, at which sessions are limited; empty: at none.
         """
         if server.state is not READY or server.line != ASKED:
             return False

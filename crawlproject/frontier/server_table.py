@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from crawlproject.frontier.measurement import Measurement
     from crawlproject.frontier.politeness import Politeness
     from crawlproject.frontier.queues.protocols import ServerUrls
-    from crawlproject.frontier.server_queue import ServerQueue
 
 #: Servers compared with the name of an order in one step, and of those, servers changed: a few ms.
 ORDER_STEP, CHANGE_STEP = 2_000, 200
+
+
+class Places(Protocol):
+    """Where servers stand: the part of ``ServerQueue`` that is needed here."""
+
+    def tick(self, now: float) -> None: ...
+    def place(self, server: Server) -> None: ...
+    def find_group(self, server: Server) -> None: ...
 
 
 class FrontierStore(Protocol):
@@ -47,7 +54,7 @@ class ServerTable:
 
     def __init__(  # noqa: PLR0913
         self,
-        queue: ServerQueue,
+        queue: Places,
         expectations: Expectations,
         politeness: Politeness,
         max_batch: int,
@@ -72,15 +79,12 @@ class ServerTable:
     # Servers by key
 
     def __len__(self) -> int:
-        """Number of known servers. O(1)."""
         return len(self._by_key)
 
     def __iter__(self) -> Iterator[Server]:
-        """All known servers."""
         return iter(self._by_key.values())
 
     def __getitem__(self, key: str) -> Server:
-        """The server ``key``. O(1). Raises KeyError if it is unknown."""
         return self._by_key[key]
 
     def get(self, key: str) -> Server | None:
@@ -165,10 +169,7 @@ class ServerTable:
         self._expectations.update(server)
 
     def expect(self, server: Server) -> None:
-        """Predict times and next session of a server never contacted from all others; the caller must then place it.
-
-        O(1), or O(batch).
-        """
+        """Predict times and next session of a server never contacted; the caller must then place it. O(batch)."""
         if self._expectations.meet(server):
             self._predict_session(server)
             self._expectations.update(server)
@@ -240,10 +241,7 @@ class ServerTable:
         self.move(server)
 
     def learn(self, measurement: Measurement) -> Server:
-        """Learn from a finished request: estimates, polite wait, back-off. O(batch).
-
-        The caller must then move the server.
-        """
+        """Learn from a finished request; the caller must then move the server. O(batch)."""
         self._queue.tick(measurement.now)
         server = self.get_or_add(measurement.server_key)
         politeness = self.politeness_of(server)
@@ -264,8 +262,7 @@ class ServerTable:
     def robots_failed(self, key: str, now: float, retry_after: float | None = None, error: str = "") -> Server:
         """Learn that the robots.txt of the server ``key`` is unavailable: end its session, let it rest.
 
-        The rest is as long as after as many consecutive failures of any other kind.  ``error``: message of the failure.
-        O(log servers).
+        The rest is as long as after as many consecutive failures of any other kind.  O(log servers).
         """
         server = self.get_or_add(key)
         server.robots_failures += 1

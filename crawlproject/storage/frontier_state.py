@@ -1,7 +1,7 @@
 """Servers on disk: the frontier's state of each, and its number of stored URLs.
 
 Tables ``servers`` (number -> JSON), ``lengths`` (number -> URLs stored) and ``state`` (``frontier`` -> state learned
-from all servers; ``frontier.state``).  Times are on the wall clock.
+from all servers; ``frontier.snapshot``).  Times are on the wall clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crawlproject.frontier.politeness import MAX_FIRST_REST
 from crawlproject.frontier.queues.sort_key import decode_row, url_digest
 from crawlproject.frontier.queues.stored_queue import QueueRows, StoredUrlQueue
 from crawlproject.frontier.queues.url_queue import UrlQueue
-from crawlproject.frontier.state import frontier_state, restore_frontier, restore_server, server_state
+from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
 from crawlproject.storage.errors import StoreError
 from crawlproject.storage.fates import DiskEndedUrls
 from crawlproject.storage.rocks import number_key, number_range
@@ -50,7 +50,7 @@ class ServerRecord(NamedTuple):
 
     number: int
     key: str
-    #: See ``frontier.state``; ``ready_at`` is on the wall clock.
+    #: See ``frontier.snapshot``; ``ready_at`` is on the wall clock.
     state: dict[str, Any]
 
     @staticmethod

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.entry import Entry, url_of
 from crawlproject.frontier.queues.sort_key import SORT_KEY_BYTES, decode_row, decode_sort_key
-from crawlproject.frontier.state import frontier_state, restore_frontier
+from crawlproject.frontier.snapshot import frontier_state, restore_frontier
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.frontier_state import DiskFrontierStore
 from crawlproject.storage.rocks import Changes, number_range

@@ -44,7 +44,7 @@ def test_item_of_a_copy_has_all_fields_and_is_marked() -> None:
     copy = page("/target", "/a", title="copied")
     with scripted_site() as site:
         site.script = {"1/": page("/a", "/b"), "1/a": copy, "1/b": copy, "1/target": page(title="end")}
-        runs = [crawl_web(site, "1/", FRONTIER_DUPLICATES_FOLLOW=follow) for follow in ("near", "none")]
+        runs = [crawl_web(site, "1/", FRONTIER_DUPLICATES_FOLLOW=follow) for follow in ("all", "none")]
         assert marks(runs[0], site)["1/b"] == ("1/a", None)
         assert sorted(site.places()) == sorted(2 * ["1/", "1/a", "1/b", "1/target"])
     for result, followed in zip(runs, (True, False), strict=True):
@@ -70,9 +70,9 @@ def test_relative_links_of_a_copy_are_followed() -> None:
 
 
 def test_near_copies_are_marked_and_followed() -> None:
-    """By default; ``none`` also drops their links, ``all`` keeps also the links of exact copies."""
+    """By default; ``none`` drops their links."""
     fetched = {}
-    for follow in ("near", "none", "all"):
+    for follow in ("none", "all"):
         with scripted_site() as site:
             site.script = {
                 "1/": page("/a", "/b", "/c"),
@@ -86,8 +86,8 @@ def test_near_copies_are_marked_and_followed() -> None:
             fetched[follow] = "1/y" in site.places()
         assert (found["1/b"], found["1/c"]) == ((None, "1/a"), ("1/a", None))
         assert (result.stat("duplicates/near"), result.stat("duplicates/exact")) == (1, 1)
-        assert result.stat("duplicates/not_followed") == {"near": 0, "none": 2, "all": 0}[follow]
-    assert fetched == {"near": True, "none": False, "all": True}
+        assert result.stat("duplicates/not_followed") == {"none": 2, "all": 0}[follow]
+    assert fetched == {"none": False, "all": True}
 
 
 def trap(*words: str) -> Answer:

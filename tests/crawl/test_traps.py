@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from crawlproject.frontier.guard.idle_parts import IdleParts
-from crawlproject.frontier.guard.judge import CrawlShare
+from crawlproject.frontier.guard.judge import LEAST_VAIN
 from crawlproject.frontier.guard.patterns import GuardLimits
 from testbed.web import WebSpec, into_traps, running_web
 from tests.crawl.crawling import IMPOLITE, crawl
@@ -36,7 +36,7 @@ def test_few_requests_go_into_traps() -> None:
     requests = [record for record in web.records() if record.kind == "request"]
     assert {server.trap for server in web.web.servers} == {"", "calendar", "session", "repeat"}
     traps = sum(server.trap != "" for server in web.web.servers)
-    assert 0 < len(into_traps(web.records())) <= CrawlShare.LEAST + 12 * traps
+    assert 0 < len(into_traps(web.records())) <= LEAST_VAIN + 12 * traps
     fetched = {(record.server, record.page) for record in requests if record.status == 200 and record.page}
     assert len(fetched) == len(web.web.expected) == 600
     assert result.stat("finish_reason") == "finished"

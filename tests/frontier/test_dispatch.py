@@ -9,7 +9,6 @@ from crawlproject.frontier import (
     Dispatcher,
     Entry,
     Frontier,
-    IllegalStepError,
     Measurement,
     Politeness,
     QualityFirst,
@@ -88,21 +87,6 @@ def test_request_given_back_waits_for_its_server() -> None:
     assert dispatcher.next(5.2).entry == start.entry
 
 
-def test_an_abandoned_session_is_closed_with_its_request_in_flight() -> None:
-    """Its server rests and gets another session; the old request ends later, and is not given back to the new one."""
-    dispatcher = dispatcher_of(politeness=Politeness(request_delay=1.0, factor=0, min_delay=0))
-    push(dispatcher, f"{A}/1", f"{A}/2")
-    start = dispatcher.next(0.0)
-    dispatcher.abandon(start.session, 0.1)
-    assert dispatcher.take_closed() == [start.session]
-    assert dispatcher.open_sessions == 0
-    second = dispatcher.next(2.0)
-    assert second.session is not start.session
-    dispatcher.ended(start.session)
-    assert dispatcher.next(2.0) is None
-    check(dispatcher.frontier)
-
-
 @pytest.mark.parametrize(
     ("politeness", "rest"),
     [
@@ -156,20 +140,6 @@ def test_a_held_server_gets_no_request() -> None:
     assert dispatcher.connected([A, B, C]) == []
     assert len(dispatcher.frontier) == 3
     check(dispatcher.frontier)
-
-
-@pytest.mark.parametrize("delay", [0.0, 0.15])
-def test_the_session_of_a_held_server_does_not_wait(delay: float) -> None:
-    """Neither for links nor politely between two requests: it is closed at once."""
-    dispatcher = dispatcher_of(politeness=Politeness(request_delay=delay, factor=0, min_delay=0))
-    push(dispatcher, f"{A}/1", *([f"{A}/2"] if delay else []))
-    answer(dispatcher, dispatcher.next(0.0), 0.1)
-    assert dispatcher.next(0.1) is None
-    dispatcher.hold(A, 0.11)
-    assert dispatcher.wake_at() is None
-    assert len(dispatcher.take_closed()) == 1
-    push(dispatcher, f"{A}/3")
-    assert dispatcher.next(10.0) is None
 
 
 def test_a_removed_server_is_forgotten_whatever_is_reported_later() -> None:
@@ -272,18 +242,6 @@ def test_nothing_is_parked_that_could_not_be_used() -> None:
         assert dispatcher.take_closed() == [start.session], (delay, measured, kwargs)
 
 
-def test_no_more_are_parked_than_allowed() -> None:
-    """The third session is closed."""
-    dispatcher = parking_dispatcher(1.0, max_parked=2)
-    push(dispatcher, *(f"{server}/{page}" for server in (A, B, C) for page in (1, 2)))
-    starts = [fetch(dispatcher, now) for now in (0.0, 0.1, 0.2)]
-    assert dispatcher.next(0.3) is None
-    assert dispatcher.take_closed() == [starts[2].session]
-    dispatcher.close_all(0.4)
-    check(dispatcher.frontier)
-    assert set(dispatcher.take_closed()) == {start.session for start in starts[:2]}
-
-
 def test_parked_connection_that_the_server_closes_is_forgotten() -> None:
     """Closed after 1.5 s: that is learned, the next session opens a new connection, and no failure is counted."""
     dispatcher = parking_dispatcher(2.0)
@@ -347,22 +305,6 @@ def test_every_url_comes_in_time_whatever_is_parked(
             dispatcher.connection_lost(parked[0].server.key, now + 0.1)
         now = max(now + 0.1, dispatcher.wake_at() or now)
     assert sorted(fetched) == sorted(f"{key}/{page}" for key in keys for page in range(4))
-
-
-def test_a_parked_connection_of_a_held_server_is_closed() -> None:
-    """At once: the server can then be removed."""
-    dispatcher = parking_dispatcher(1.0)
-    push(dispatcher, f"{A}/1", f"{A}/2")
-    fetch(dispatcher, 0.0)
-    assert dispatcher.next(0.1) is None
-    assert dispatcher.connected([A]) == [A]
-    with pytest.raises(IllegalStepError, match="it has a session"):
-        dispatcher.frontier.remove(A)
-    dispatcher.hold(A, 0.2)
-    assert [session.server.key for session in dispatcher.take_closed()] == [A]
-    assert dispatcher.wake_at() is None
-    dispatcher.frontier.remove(A)
-    check(dispatcher.frontier)
 
 
 def shows(dispatcher, key: str, *urls: str) -> None:

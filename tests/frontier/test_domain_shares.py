@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst, Session
+from crawlproject.frontier import Entry, Frontier, Politeness, QualityFirst, Session
 from crawlproject.frontier.queues import ready_line
 from crawlproject.frontier.queues.ready_line import AddressPlaces, Domains, DomainShares, ReadyLine
 from crawlproject.urls.server_key import domain_of_server
@@ -159,30 +159,6 @@ def test_names_that_nobody_answers_for_do_not_keep_others_from_being_looked_up()
     check(frontier)
 
 
-def test_a_crawl_of_a_farm_finishes_the_others_first() -> None:
-    """Each page of the farm shows three new subdomains, and their ranks are higher: 64 sessions, a page takes 1 s."""
-    frontier = Frontier(QualityFirst(), NONE, max_batch=5)
-    frontier.queue.share_sessions(0.125)
-    dispatcher = Dispatcher(frontier, max_sessions=64)
-    push(frontier, [f"good{number}.org" for number in range(20)], urls=50)
-    push(frontier, farm(1), quality=9.0)
-    known, good = 1, 0
-    for now in range(50):
-        starts = []
-        while (start := dispatcher.next(float(now))) is not None:
-            starts.append(start)
-        for start in starts:
-            key = start.session.server.key
-            frontier.record(Measurement(key, now + 1.0, status=200, response_time=1.0, fetch_time=1.0))
-            if "farm" in key:
-                push(frontier, farm(3, known), quality=9.0, urls=2)
-                known += 3
-            good += "good" in key
-            dispatcher.ended(start.session)
-    assert good == 20 * 50
-    check(frontier)
-
-
 class Ready:
     """A ready server."""
 
@@ -208,7 +184,7 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
     rng = random.Random(seed)
     shares, addresses, most = new_shares(), AddressPlaces(), seed % 3
     addresses.limit(most)
-    lines = [ReadyLine[Ready](addresses, shares), ReadyLine[Ready](addresses, shares)]
+    lines = [ReadyLine(addresses, shares), ReadyLine(addresses, shares)]
     ready: list[set[Ready]] = [set(), set()]
     served: set[Ready] = set()
     suffixes = ("a.com", "b.com", "c.co.uk", "d.co.uk", "e.org")
@@ -266,7 +242,7 @@ def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def check_line(
-    line: ReadyLine[Ready], here: set[Ready], is_full: Callable[[Ready], bool], is_shut: Callable[[Ready], bool]
+    line: ReadyLine, here: set[Ready], is_full: Callable[[Ready], bool], is_shut: Callable[[Ready], bool]
 ) -> None:
     """It has the servers ``here``, and its best is that of a scan."""
     best = line.peek()
@@ -285,7 +261,7 @@ def check_line(
 def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With 10,000 servers: each is set aside once, a few at a time, not each time its domain has its share again."""
     shares = new_shares()
-    line = ReadyLine[Ready](AddressPlaces(), shares)
+    line = ReadyLine(AddressPlaces(), shares)
     shares.set_places(SESSIONS)
     served = [Ready(f"http://x{number}.farm.com") for number in range(PLACES)]
     for number in range(10_000):
@@ -297,7 +273,7 @@ def test_a_domain_moves_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = 0
     put_aside = ReadyLine._put_aside
 
-    def counted(self: ReadyLine[Ready], *moving: Any) -> None:
+    def counted(self: ReadyLine, *moving: Any) -> None:
         nonlocal moved
         moved += 1
         put_aside(self, *moving)

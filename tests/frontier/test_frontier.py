@@ -47,19 +47,6 @@ def fetch(frontier: Frontier, session: object, now: float, **measured: object) -
     return entry.url
 
 
-def test_best_server_gets_the_first_session_and_its_best_url() -> None:
-    """b's best URL is better than a's; within b the better one goes first."""
-    frontier = frontier_of()
-    push(frontier, f"{A}/1", quality=0.5)
-    push(frontier, f"{B}/1", quality=0.2)
-    push(frontier, f"{B}/2", quality=0.9)
-    session = frontier.open_session(0.0)
-    assert fetch(frontier, session, 0.0) == f"{B}/2"
-    assert frontier.open_session(0.1).server.key == A
-    assert frontier.open_session(0.1) is None
-    assert len(frontier) == 2
-
-
 def test_breadth_first_serves_servers_in_turn() -> None:
     """FIFO over servers: after its session a server moves to the end."""
     frontier = frontier_of(BreadthFirst())
@@ -118,18 +105,6 @@ def test_request_mode_rests_between_requests() -> None:
     assert frontier.open_session(1.1 + 1e-9) is not None
 
 
-def test_session_mode_rests_after_the_burst() -> None:
-    """Busy from 0.0 to 0.3 s, factor 5: no request before 0.3 + 1.5 = 1.8 s."""
-    frontier = frontier_of(politeness=Politeness(mode="session", factor=5, min_delay=0, max_delay=60))
-    push(frontier, *(f"{A}/{i}" for i in range(5)))
-    session = frontier.open_session(0.0)
-    for now in (0.0, 0.1, 0.2):
-        fetch(frontier, session, now)
-    frontier.close_session(session, 0.35)
-    check(frontier)
-    assert frontier.queue.first_due() == pytest.approx(1.8)
-
-
 def test_crawl_delay_holds_after_a_request_without_a_session() -> None:
     """Its robots.txt was fetched after another server's redirect: its first page waits as well."""
     frontier = frontier_of()
@@ -166,18 +141,6 @@ def test_busy_server_is_left_alone_as_long_as_it_asks(status: int) -> None:
     fetch(frontier, session, 40.0, status=status)
     frontier.close_session(session, 40.1)
     assert frontier.queue.first_due() == pytest.approx(40.1 + 10.0)
-
-
-def test_given_back_url_is_the_first_again() -> None:
-    """A URL that could not be sent keeps its position and does not count as a request."""
-    frontier = frontier_of(BreadthFirst())
-    push(frontier, f"{A}/1", f"{A}/2")
-    session = frontier.open_session(0.0)
-    entry = frontier.next_url(session, 0.0)
-    frontier.give_back(session, entry)
-    check(frontier)
-    assert (len(frontier), session.requests) == (2, 0)
-    assert frontier.next_url(session, 0.0) == entry
 
 
 def test_server_found_to_share_a_busy_address_goes_back() -> None:
@@ -489,15 +452,3 @@ def test_links_do_not_raise_a_demoted_url_above_others() -> None:
     session = frontier.open_session(0.0)
     order = [frontier.next_url(session, 0.0).url for _ in range(4)]
     assert order == [f"{A}/1", f"{A}/trap1", f"{A}/trap0", f"{A}/trap2"]
-
-
-def test_raised_url_brings_its_server_forward() -> None:
-    """b's page gains worth while it waits, and b overtakes a."""
-    frontier = frontier_of(BestPrefix())
-    push(frontier, f"{A}/1", quality=2.0)
-    push(frontier, f"{B}/1", quality=1.0)
-    frontier.raise_quality([(f"{B}/1", 1.5), (f"{B}/fetched", 9.0), ("http://never.example/", 1.0)])
-    check(frontier)
-    session = frontier.open_session(0.0)
-    assert session.server.key == B
-    assert frontier.next_url(session, 0.0).quality == 2.5

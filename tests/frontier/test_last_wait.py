@@ -1,7 +1,5 @@
 """The end of a crawl that waits for nothing but servers that have never answered."""
 
-from math import inf
-
 import pytest
 
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
@@ -121,15 +119,3 @@ def test_nothing_is_left_while_another_server_may_answer(other: str) -> None:
     frontier.fill(B)
     assert frontier.only_failing
     assert frontier.server(A).awaited is Awaited.VAINLY
-
-
-def test_an_answer_ends_the_wait() -> None:
-    """The next one begins anew."""
-    dispatcher = dispatcher_of(A)
-    wait = LastWait(dispatcher)
-    fail(dispatcher, 0.0)
-    assert not wait.is_over(0.0)
-    dispatcher.frontier.record(Measurement(A, 9.0, status=404))
-    assert not dispatcher.frontier.only_failing
-    wait.reset()
-    assert wait.ends_at == inf

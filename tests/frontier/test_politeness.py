@@ -3,7 +3,6 @@
 import pytest
 
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness, retry_after_seconds
-from crawlproject.frontier.learning.estimate import Estimates
 from crawlproject.frontier.measurement import Measurement
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
@@ -37,41 +36,12 @@ def test_crawl_delay_wins_when_longer_in_both_modes(mode: str) -> None:
     assert rules.session_rest(4.0, crawl_delay=2) == (4.0 if mode == "session" else 2)
 
 
-def test_projects_own_delay_is_a_floor() -> None:
-    """DOWNLOAD_DELAY applies between any two requests."""
-    assert Politeness(mode="session", request_delay=2.0).request_wait(0.1) == 2.0
-
-
-def test_no_politeness_means_no_wait() -> None:
-    """Factor and bounds of 0 switch waiting off."""
-    rules = Politeness(mode="request", factor=0, min_delay=0, max_delay=0)
-    assert rules.request_wait(3.0) == 0.0
-
-
 def test_backoff_doubles_up_to_its_bound() -> None:
     """5, 10, 20, 40 s ..., never above the maximum after any number of failures."""
     rules = Politeness(min_backoff=5, max_backoff=300)
     assert [rules.backoff(n) for n in (1, 2, 3, 4)] == [5, 10, 20, 40]
     assert rules.backoff(7) == 300
     assert rules.backoff(10_000) == 300
-
-
-def test_retry_after_wins_when_longer_within_the_bound() -> None:
-    """A server that asks for 2 minutes gets them; one that asks for a year gets the maximum."""
-    rules = Politeness(min_backoff=5, max_backoff=300)
-    assert rules.backoff(1, retry_after=120) == 120
-    assert rules.backoff(1, retry_after=1) == 5
-    assert rules.backoff(1, retry_after=3e7) == 300
-
-
-def test_connection_is_held_only_while_that_is_cheaper() -> None:
-    """Hold up to 2 x connect time (0.4 s), and never longer than the server keeps it."""
-    estimates = Estimates()
-    estimates.connect_time, estimates.keep_alive_time = 0.2, 5.0
-    assert estimates.is_worth_holding(0.4)
-    assert not estimates.is_worth_holding(0.41)
-    estimates.keep_alive_time = 0.1
-    assert not estimates.is_worth_holding(0.2)
 
 
 @pytest.mark.parametrize(

@@ -58,23 +58,6 @@ def test_worth_is_the_mean_of_what_sitemaps_brought() -> None:
     assert sut.worth == pytest.approx((2 * 15 + 0.97 * 40 + 10) / 3.97)
 
 
-def test_waiting_sitemaps_rise_with_the_worth() -> None:
-    """From 15 to (30 + 60) / 3 = 30, once; not by less than a tenth, and not if handed out."""
-    sut = sitemaps(0.5)
-    sut.handed_out(sut.priced(Entry(f"{B}/sitemap.xml")))
-    assert sut.priced(Entry(SITEMAP)).quality == pytest.approx(15.0)
-    sut.learn(16.0)
-    sut.raise_again()
-    assert sut.raised() == []
-    sut = sitemaps(0.5)
-    sut.priced(Entry(SITEMAP))
-    sut.learn(60.0)
-    sut.raise_again()
-    assert sut.raised() == [(SITEMAP, pytest.approx(15.0))]
-    sut.raise_again()
-    assert sut.raised() == []
-
-
 def test_many_waiting_sitemaps_rise_a_few_at_a_time() -> None:
     """20,000 in a store took 0.2 s; the event loop waited for all of them."""
     frontier = Frontier(BestPrefix(), NO_WAIT)

@@ -67,17 +67,6 @@ def test_requests_start_a_delay_apart_whatever_they_take() -> None:
     assert len(started(crawl, 8.5)) == 1
 
 
-def test_one_request_at_once_waits_from_start_to_start() -> None:
-    """A server that answers slowly has no wait in addition."""
-    crawl = dispatcher(request_delay=2.0)
-    [first] = started(crawl, 2.0)
-    end(crawl, first, 2.5, fetch_time=0.5)
-    assert started(crawl, 3.9) == []
-    [second] = started(crawl, 4.0)
-    end(crawl, second, 7.0, fetch_time=3.0)
-    assert len(started(crawl, 7.0)) == 1
-
-
 @pytest.mark.parametrize("reason", ["crawl delay", "failure", "no answer"])
 def test_one_request_at_a_time_where_more_may_do_harm(reason: str) -> None:
     """Until a server has answered, with a Crawl-delay, and after a failure."""

@@ -1,11 +1,9 @@
 """States and steps of servers and sessions: the tables, the terms, and illegal steps."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from itertools import product
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -14,7 +12,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from crawlproject.commands.frontier import STATES as SHOWN
 from crawlproject.frontier import (
     Dispatcher,
     Entry,
@@ -31,10 +28,8 @@ from crawlproject.frontier import (
     UrlQueue,
 )
 from crawlproject.frontier.states import SERVER_STEPS, SESSION_STEPS, ServerEvent, SessionEvent
-from crawlproject.monitor.load import LINE, STATES
 from tests.frontier.invariants import check
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 MACHINES = {"server": (ServerState, ServerEvent, SERVER_STEPS), "session": (SessionState, SessionEvent, SESSION_STEPS)}
 
 
@@ -90,24 +85,6 @@ def test_a_session_is_closed_and_parked_once() -> None:
     with pytest.raises(IllegalStepError, match="closed"):
         frontier.unpark(session, 0.2)
     check(frontier)
-
-
-def test_all_use_the_same_words() -> None:
-    """Glossary, monitor with its line and its stats, ``scrapy frontier`` (no stored server is leased or held)."""
-    words = {state.value for state in ServerState}
-    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    row = re.search(r"^\| ((?:[\w ]+, )+\w+) \| states of a server", glossary, re.MULTILINE)
-    assert row is not None
-    assert set(row[1].replace("in use", "leased").split(", ")) == words
-    row = re.search(r"^\| ((?:\w+, )+\w+) \| states of a session", glossary, re.MULTILINE)
-    assert row is not None
-    assert set(row[1].split(", ")) == {state.value for state in SessionState}
-    assert set(STATES) == words == set(re.findall(r"%\(servers/(\w+)\)d \1", LINE))
-    assert set(SHOWN) == words - {"leased", "held"} | {"given up"}
-    stats = (DOCS / "stats.md").read_text(encoding="utf-8")
-    row = re.search(r"^- `monitor/urls`, (.*?): ", stats, re.MULTILINE)
-    assert row is not None
-    assert set(re.findall(r"/(\w+)`", row[1])) == words
 
 
 class DispatcherModel(RuleBasedStateMachine):

@@ -107,17 +107,6 @@ def test_queue_behaves_like_a_sorted_list(by_quality: bool, window: int, steps: 
         assert queue.window_sum == pytest.approx(expected, rel=1e-9, abs=1e-6)
 
 
-def test_queue_of_many_times_the_sorted_items() -> None:
-    """Spilling to the heap and refilling from it keep the order, at sizes the property test does not reach."""
-    queue = UrlQueue(by_quality=True, window=5)
-    qualities = [(i * 7919) % 4093 / 4093 for i in range(20 * SORTED_ITEMS)]
-    fill(queue, [entry(i, q) for i, q in enumerate(qualities)])
-    check(queue)
-    popped = [queue.pop(SERVER).quality for _ in range(15 * SORTED_ITEMS)]
-    assert popped == sorted(qualities, reverse=True)[: len(popped)]
-    check(queue)
-
-
 def test_raised_qualities_of_many_urls() -> None:
     """URLs deep in the queue rise to the top, are handed out once, and leave nothing behind."""
     queue = UrlQueue(by_quality=True, window=5)

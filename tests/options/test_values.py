@@ -77,7 +77,7 @@ def test_wrong_age_is_refused(value: object) -> None:
         *[(name, "soon", "a number >= ") for name, default in DEFAULTS.items() if isinstance(default, float)],
         *[(name, 5, "a path") for name in DEFAULTS if name.endswith(("_FILE", "_DIR", "_CACHE_URLS"))],
         ("FRONTIER_LOG_FAILURES", "all", "one of lines, counts"),
-        ("FRONTIER_DUPLICATES_FOLLOW", "exact", "one of none, near, all"),
+        ("FRONTIER_DUPLICATES_FOLLOW", "exact", "one of none, all"),
         ("FRONTIER_RECRAWL_AGE", "soon", "an age"),
         ("FRONTIER_DUPLICATES_THRESHOLD", 95, "above 0 and at most 1"),
         ("FRONTIER_LINKS_TYPES", "html", "media types such as text/html, text/* or */*+xml"),

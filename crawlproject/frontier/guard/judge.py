@@ -145,8 +145,7 @@ class Guard:
     ) -> GuardedPage | None:
         """The page at the canonical ``url``, to judge its links; None if the server is new or exempt. O(length).
 
-        ``content``: returns the page's content, given the addresses on it; None if it is unknown; called only if its
-        pattern is watched.
+        ``content``: the page's content, given the addresses on it; called only if its pattern is watched.
         """
         server = self.judged(url)
         if server is None:
@@ -157,10 +156,7 @@ class Guard:
         return GuardedPage(self, server, url, content, visit)
 
     def answered(self, server: Server, question: Question, answer: Answer | None) -> Question | None:
-        """Learn from the ``answer`` to a question, None if there was none; returns the next question, if there is one.
-
-        O(links).
-        """
+        """Learn from the ``answer`` to a question, None if there was none; returns the next question. O(links)."""
         pattern = None if server.guard is None else server.guard.patterns.get(question.name)
         if pattern is None or server.guard is None:
             return None
@@ -190,8 +186,7 @@ class Guard:
         return pattern is not None and pattern.end is End.ENDLESS and pattern.combines
 
     def closed_page(self, url: str) -> tuple[Server, str] | None:
-        """Count the page at the canonical ``url``, which asks robots neither to index it nor to follow its links, or
-        asks for a login.
+        """Count the page at the canonical ``url``, closed to robots (``noindex,nofollow``), or asking for a login.
 
         Returns its server and pattern if the URLs of that pattern, found anywhere, wait from now on.  O(length).
         """
@@ -208,11 +203,7 @@ class Guard:
             server.guard.count_open(self.name_of(url))
 
     def learn_part(self, url: str, first: str | None, *, is_page: bool, shown: Callable[[], int]) -> Server | None:
-        """Learn from the answer at the canonical ``url`` which parts of the server's addresses are idle.
-
-        ``first``: the earlier page that it is a copy of.  ``is_page``: it is HTML.  ``shown``: returns a hash of all
-        that it shows.  Returns its server if a part has become idle.  O(length).
-        """
+        """``IdleParts.learn`` from the answer at the canonical ``url``; its server, if a part has become idle."""
         server = self.judged(url)
         if server is None or (server.guard is None and first is None and not may_have_parts(url)):
             return None
@@ -289,10 +280,7 @@ class Guard:
         return known.waits(name) if known is not None else is_doubted(name)
 
     def is_dropped(self, server: Server, entry: Entry, spent: str) -> bool:
-        """Whether a waiting ``entry`` is dropped with the pattern ``spent``, or with all of its server if that is "".
-
-        O(length).
-        """
+        """Whether a waiting ``entry`` is dropped with the pattern ``spent``; "": with all that waits. O(length)."""
         if entry.priority not in WAITING or server.guard is None:
             return False
         if spent == VERSION:
@@ -452,10 +440,7 @@ class GuardedPage:
             known.idle_parts.are_linked = True
 
     def _returns(self, url: str, name: str) -> bool:
-        """Whether the link ``url`` of the pattern ``name`` leads back to this page, and such pages showed no new text.
-
-        The pattern is watched from now on.
-        """
+        """Whether the link ``url`` of the pattern ``name`` leads back here, and such pages showed no new text."""
         if name == self._name or not leads_back(url, self._url):
             return False
         known = self.server.guard = self.server.guard or ServerGuard()

@@ -11,7 +11,7 @@ same politeness group, such as an IP address, are not counted.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crawlproject.frontier.learning.estimate import NEW_CONNECT_TIME, NEW_RESPONSE_TIME, Prior
 from crawlproject.frontier.learning.file_kinds import FileSizes
@@ -19,13 +19,30 @@ from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead, Site
 from crawlproject.frontier.state import Stored
 
 if TYPE_CHECKING:
+    from collections.abc import Sized
+
     from crawlproject.frontier.entry import Entry
-    from crawlproject.frontier.server import Server
+    from crawlproject.frontier.learning.estimate import Estimates
 
 #: Mean quality of a server's URLs, as a share of the best. Values from .15 to .6 perform about equally well.
 MEAN_TO_BEST = 0.3
 #: Weight of the past in the mean time between two URLs handed out.
 DECAY = 0.99
+
+
+class ExpectedServer(Protocol):
+    """The attributes of a server that predictions read and set."""
+
+    bonus: float
+    found: LinkYield | None
+    urgency: float
+
+    @property
+    def away_wait(self) -> float: ...
+    @property
+    def estimates(self) -> Estimates: ...
+    @property
+    def urls(self) -> Sized: ...
 
 
 class Backlog(Stored):
@@ -91,7 +108,7 @@ class Expectations:
             self._parts[key].restore(state[key])
         self._unused = {key: state[key] for key in ("prior", "look_ahead") if key in state and key not in self._parts}
 
-    def meet(self, server: Server) -> bool:
+    def meet(self, server: ExpectedServer) -> bool:
         """Predict the times of a server never contacted from all others; returns whether they changed. O(1)."""
         self.update(server)
         estimates, prior = server.estimates, self.prior
@@ -101,7 +118,7 @@ class Expectations:
         estimates.connect_time, estimates.response_time = prior.unmet
         return before != prior.unmet
 
-    def update(self, server: Server) -> None:
+    def update(self, server: ExpectedServer) -> None:
         """Set the bonus and the urgency of ``server``. O(1)."""
         if self.look_ahead is not None:
             server.bonus = self.look_ahead.bonus(server.found)
@@ -112,7 +129,7 @@ class Expectations:
         self.sitemaps.handed_out(entry)
         self.backlog.handed_out(now, waiting)
 
-    def learn_source(self, server: Server, new: float, sitemap_gain: float | None) -> None:
+    def learn_source(self, server: ExpectedServer, new: float, sitemap_gain: float | None) -> None:
         """Learn that a page of ``server`` showed ``new`` new URLs, or a sitemap URLs of ``sitemap_gain``. O(1)."""
         if sitemap_gain is not None:
             self.sitemaps.learn(sitemap_gain)

@@ -135,7 +135,7 @@ class Sitemaps(Stored):
         self._gain = 0.0  # decayed sum
         self._weight = 0.0
         self._waiting: dict[str, float] = {}  # URL -> the quality it waits with
-        self._outdated: list[str] = []  # those of ``_waiting`` that the present round has not reached
+        self.outdated: list[str] = []  # those of ``_waiting`` that the present round has not reached
 
     def __len__(self) -> int:
         """Number of waiting sitemaps. O(1)."""
@@ -163,20 +163,15 @@ class Sitemaps(Stored):
         """Note that ``entry``, a sitemap or not, no longer waits. O(1)."""
         self._waiting.pop(entry.url, None)
 
-    @property
-    def is_raising(self) -> bool:
-        """Whether a round of ``raised`` is under way."""
-        return bool(self._outdated)
-
     def raise_again(self) -> None:
         """Start a round of ``raised`` over all waiting sitemaps. O(waiting), 10 ms for a million."""
-        self._outdated = list(self._waiting)
+        self.outdated = list(self._waiting)
 
     def raised(self, refund: float = 0.0) -> list[tuple[str, float]]:
         """The next sitemaps whose worth has risen by more than ``DRIFT``, with the gain to add to each quality."""
         worth, waiting = self.worth + refund, self._waiting
-        found = [(url, waiting[url]) for url in self._outdated[-RAISED_AT_ONCE:] if url in waiting]
-        del self._outdated[-RAISED_AT_ONCE:]
+        found = [(url, waiting[url]) for url in self.outdated[-RAISED_AT_ONCE:] if url in waiting]
+        del self.outdated[-RAISED_AT_ONCE:]
         gains = [(url, worth - quality) for url, quality in found if worth > quality * DRIFT]
         for url, _ in gains:
             waiting[url] = worth

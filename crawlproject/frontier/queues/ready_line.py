@@ -11,20 +11,29 @@ from __future__ import annotations
 from collections import Counter
 from math import inf
 from sys import intern
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from crawlproject.frontier.queues.heap import LazyHeap
 from crawlproject.urls.server_key import domain_of_server, end_of_host
 
 if TYPE_CHECKING:
     from crawlproject.frontier.queues.heap import HeapItem
-    from crawlproject.frontier.server import Server
 
 #: Servers of full domains and addresses that one look at a line sets aside, about 10 µs each: causes no pause.
 SET_ASIDE_PER_LOOK = 64
 
 
-T = TypeVar("T", bound="Server")
+class InDomain(Protocol):
+    """A ready server, as far as it is known here."""
+
+    key: str
+    address: str  # IP address; empty: not known
+    domain: str | None  # registered, once it was needed
+    crowd: Any  # in which it stands: a ``Crowd``
+    heap_item: HeapItem | None
+
+
+T = TypeVar("T", bound=InDomain)
 
 
 class Crowd(Generic[T]):
@@ -59,7 +68,7 @@ class Domains:
         self.are_exact = False
         self.shares: list[DomainShares] = []
 
-    def of(self, server: Server) -> str:
+    def of(self, server: InDomain) -> str:
         """The registered domain of ``server``; the end of its host while that is enough."""
         if not self.are_exact:
             return end_of_host(server.key)
@@ -86,7 +95,7 @@ class DomainShares:
         self.domains = domains
         self._share = 1.0
         self._most: float = inf  # places of a domain
-        self._placed: set[Server] = set()
+        self._placed: set[InDomain] = set()
         self._taken: dict[str, int] = {}
         self._full: set[str] = set()
         self.lines: list[ReadyLine[Any]] = []
@@ -102,15 +111,15 @@ class DomainShares:
             self._most = most
             self._count()
 
-    def is_full(self, server: Server) -> bool:
+    def is_full(self, server: InDomain) -> bool:
         """Whether the server's domain has its share of the places, or more."""
         return bool(self._full) and self.domains.of(server) in self._full
 
-    def has_more(self, server: Server) -> bool:
+    def has_more(self, server: InDomain) -> bool:
         """Whether the server's domain has more than its share of the places."""
         return bool(self._full) and self._taken.get(self.domains.of(server), 0) > self._most
 
-    def take(self, server: Server) -> None:
+    def take(self, server: InDomain) -> None:
         """Count a place for ``server``."""
         if self._share < 1:
             self._placed.add(server)
@@ -119,7 +128,7 @@ class DomainShares:
             if count >= self._most and domain not in self._full:
                 self._count()
 
-    def leave(self, server: Server) -> None:
+    def leave(self, server: InDomain) -> None:
         """Count the server's place as free."""
         if self._share < 1:
             self._placed.remove(server)
@@ -160,7 +169,7 @@ class AddressPlaces:
 
     def __init__(self) -> None:
         self._limit = self._most = 0
-        self._placed: dict[Server, str] = {}
+        self._placed: dict[InDomain, str] = {}
         self._taken: dict[str, int] = {}
         self.lines: list[ReadyLine[Any]] = []
 
@@ -179,13 +188,13 @@ class AddressPlaces:
         """Whether no further session may be opened at ``address``."""
         return bool(self._most) and self._taken.get(address, 0) >= self._most
 
-    def take(self, server: Server) -> None:
+    def take(self, server: InDomain) -> None:
         """Count a session of ``server``, if its address is known."""
         if self._most and server.address:
             self._placed[server] = server.address
             self._taken[server.address] = self._taken.get(server.address, 0) + 1
 
-    def leave(self, server: Server) -> None:
+    def leave(self, server: InDomain) -> None:
         """The session of ``server`` has ended, or is at another address."""
         address = self._placed.pop(server, "")
         if address:
@@ -197,7 +206,7 @@ class AddressPlaces:
                 for line in self.lines:
                     line.reopen(crowd_at(address))
 
-    def move(self, server: Server, address: str) -> bool:
+    def move(self, server: InDomain, address: str) -> bool:
         """The session of ``server`` is about to connect to ``address``; empty: to a proxy. False: that is full."""
         if self._placed.get(server, "") != address or server.address != address:
             if self.is_full(address):
@@ -206,7 +215,7 @@ class AddressPlaces:
             self.take(server)
         return True
 
-    def wait_at(self, server: Server, address: str) -> None:
+    def wait_at(self, server: InDomain, address: str) -> None:
         """``server``, which is in no line, is at ``address``; its session, if it has one, is not counted any more."""
         self.leave(server)
         server.address = address

@@ -81,7 +81,6 @@ class StoredUrlQueue:
 
     @property
     def window_sum(self) -> float:
-        """See ``ServerUrls``. O(window)."""
         return sum(qualities(self._head[: self._window * SIZE], by_quality=self._of.by_quality))
 
     @property
@@ -89,7 +88,6 @@ class StoredUrlQueue:
         return next(qualities(self._head[:SIZE], by_quality=self._of.by_quality), 0.0)
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
-        """See ``ServerUrls``. O(k)."""
         found = qualities(self._head[: self._window * SIZE], by_quality=self._of.by_quality)
         return best_rate(map(neg, found), setup, page_time, bonus)
 
@@ -109,8 +107,7 @@ class StoredUrlQueue:
             data = encode_path(path)
             rows.put(self.number, sort_key, encode_row(data, depth, payload), path_digest(data) if indexed else None)
         else:
-            if self._volatile is _NONE_VOLATILE:
-                self._volatile = {}
+            self._volatile = self._volatile or {}
             self._volatile[sort_key] = (path, depth, payload)
         self._insert(sort_key)
         self._length += 1
@@ -126,8 +123,7 @@ class StoredUrlQueue:
             raise IndexError("the queue is empty")
         entry = self._entry(sort_key, prefix, sort_key)
         self._head = head[SIZE:]
-        if self._leased is _NONE_LEASED:
-            self._leased = set()
+        self._leased = self._leased or set()
         self._leased.add(sort_key)
         self._length -= 1
         self._refill(head[-SIZE:])
@@ -143,8 +139,7 @@ class StoredUrlQueue:
         sort_key = entry.place
         if sort_key in self._leased:
             self._leased.discard(sort_key)
-            if not self._leased:
-                self._leased = _NONE_LEASED
+            self._leased = self._leased or _NONE_LEASED
         elif sort_key is not None and self._abandoned and self._of.rows.get(self.number, sort_key) is not None:
             self._abandoned -= 1
         else:

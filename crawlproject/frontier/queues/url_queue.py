@@ -45,7 +45,7 @@ _NONE: Extras = {}
 
 
 class UrlQueue:
-    """Priority queue of one server's URLs, by quality or in order of arrival.
+    """``ServerUrls`` in memory, by quality or in order of arrival.
 
     ``push``, ``pop`` and ``raise_quality`` are O(log n) amortised (plus a memory move of at most a few hundred
     pointers); ``best_quality`` and ``len`` are O(1), ``window_sum`` and ``best_rate`` O(window).  Ties go to the higher
@@ -72,19 +72,13 @@ class UrlQueue:
 
     @property
     def window_sum(self) -> float:
-        """Summed quality of the best ``window`` URLs. O(window)."""
         return -sum(self._losses[: self._window])
 
     @property
     def best_quality(self) -> float:
-        """Quality of the URL that ``pop`` would return; 0.0 when empty. O(1)."""
         return -self._losses[0] if self._losses else 0.0
 
     def best_rate(self, setup: float, page_time: float, bonus: float) -> float:
-        """Maximum worth per second over k ≤ window best URLs: max of Σ (quality + bonus) / (setup + k · page_time).
-
-        O(k).
-        """
         losses, window = self._losses, self._window
         return best_rate(losses if len(losses) <= window else islice(losses, window), setup, page_time, bonus)
 
@@ -183,10 +177,7 @@ class UrlQueue:
         return bisect_left(self._top, item, first, bisect_right(losses, loss, first))
 
     def pop(self, prefix: str) -> Entry:
-        """Remove and return the best entry, its URL starting with ``prefix``. O(log n) amortised.
-
-        Raises IndexError when the queue is empty.
-        """
+        """Raises IndexError when the queue is empty. O(log n) amortised."""
         entry = self._entry(0, prefix, remove=True)
         self._remove_first()
         return entry
