@@ -148,6 +148,7 @@ NO_CHARSET = counted(
     linked=True,
     charset_undefined=html(HTML, "Content-Type: text/html; charset=undefined"),
     charset_in_page=html(b"<meta charset=base64>" + HTML),
+    charset_of_no_type=html(HTML, "Content-Type: \xe9\xff/;;charset=\xff"),
     charset_slow=html(HTML + b"9" * 200_000, "Content-Type: text/html; charset=punycode"),  # 8 s of Python
 )
 
@@ -155,6 +156,7 @@ NO_CHARSET = counted(
 EMPTY = counted(
     png_as_html=html(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9),
     robots_delay=robots(response("User-agent: *\nCrawl-delay: inf\nCrawl-delay: nan\nCrawl-delay: -1e999\n")),
+    robots_redirect_ipv6={"/robots.txt": redirect("http://[::1")},
     robots_redirect_to_file={"/robots.txt": redirect("file:///etc/passwd")},
     redirect_latin1=to("/caf\xe9"),
 )
