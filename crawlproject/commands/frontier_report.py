@@ -270,8 +270,8 @@ def in_redis(
 ) -> Iterator[FrontierReport]:
     """The crawl ``key`` (None: FRONTIER_REDIS_KEY, or ``web``) in the Redis at ``url``; see ``stored_crawl``.
 
-    ``new_copy``: also takes ``fates``.  ``page``: canonical URL of the only page of interest, or empty.  Other parameters of the client are those of the
-    settings.  Raises StoreError, ValueError for a wrong URL or key.
+    ``new_copy``: also takes ``fates``.  ``page``: canonical URL of the only page of interest, or empty.  Other
+    parameters of the client are those of the settings.  Raises StoreError, ValueError for a wrong URL or key.
     """
     from crawlproject.options.extras import command_needs_extra
 
@@ -283,9 +283,8 @@ def in_redis(
     redis, fates = RedisOptions.from_settings(settings), Fates()
     connector = RedisConnector(RedisAddress(params={**redis.connection, "url": url}, timeout=redis.timeout))
 
-    with stored_crawl(
-        connector, Keys(key or redis.key_of("web")), redis.timeout, partial(new_copy, fates=fates), page
-    ) as crawl:
+    keys = Keys(key or redis.key_of("web"))
+    with stored_crawl(connector, keys, redis.timeout, partial(new_copy, fates=fates), page) as crawl:
         fates.restore({"links": _links_refused(crawl)})
         yield FrontierReport(
             crawl.frontier,
