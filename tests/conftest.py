@@ -83,8 +83,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spread(items)
 
 
-#: Folders whose tests mostly wait, for processes and servers that they start.
-WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
 #: Modules that take longest, 4 to 30 s of CPU each: first, or one process would still run one of them at the end.
 LONGEST = (
     "crawl/test_lane_kinds.py",
@@ -103,37 +101,25 @@ LONGEST = (
     "frontier/test_guard_sites.py",
     "test_regular_expressions.py",
     "crawl/test_fast_lane.py",
-    "simulation/test_synthetic.py",
-    "simulation/test_budgets.py",
-    "crawl/test_start_urls.py",
-    "middlewares/test_robots_rules.py",
-    "crawl/test_local_web.py",
-    "crawl/test_recrawl.py",
-    "commands/test_commands.py",
     "commands/test_frontier_redis.py",
     "commands/test_workers.py",
-    "workers/test_late_orders.py",
-    "urls/test_parse_budget.py",
 )
+#: Folders whose tests mostly wait, for processes and servers that they start: early, the others fill the end.
+WAITING = {"tests", "commands", "crawl", "rendering", "scripts", "scrapy_suite", "workers"}
 
 
 def spread(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The longest modules first, then modules that mostly wait evenly among the others, so that all CPUs are busy.
-
-    At the end only others. Scrapy's own tests are one module; they are spread one by one.
-    """
-    placed: list[tuple[float, list[pytest.Item]]] = []
+    """The longest modules first, then every second one of those that mostly wait, so that all CPUs are busy."""
     modules = [list(module) for _, module in groupby(items, key=lambda item: item.path)]
-    names = {Path(__file__).parent / name: place - len(LONGEST) for place, name in enumerate(LONGEST)}
-    placed += [(names[tests[0].path], tests) for tests in modules if tests[0].path in names]
-    modules = [tests for tests in modules if tests[0].path not in names]
-    waiting = [tests for tests in modules if tests[0].path.parent.name in WAITING]
-    single = [[test] for tests in waiting if tests[0].path.parent.name == "scrapy_suite" for test in tests]
-    waiting = [tests for tests in waiting if tests[0].path.parent.name != "scrapy_suite"]
-    others = [tests for tests in modules if tests[0].path.parent.name not in WAITING]
-    for group, end in ((waiting, 0.8), (single, 0.9), (others, 1.0)):
-        placed += [(end * number / len(group), tests) for number, tests in enumerate(group)]
-    return [test for _, tests in sorted(placed, key=lambda each: each[0]) for test in tests]
+    places = {Path(__file__).parent / name: place - len(LONGEST) for place, name in enumerate(LONGEST)}
+    counts: dict[bool, int] = {True: 0, False: 0}
+
+    def place(module: list[pytest.Item]) -> float:
+        path, waits = module[0].path, module[0].path.parent.name in WAITING
+        counts[waits] += path not in places
+        return places.get(path, counts[waits])
+
+    return [test for module in sorted(modules, key=place) for test in module]
 
 
 @pytest.hookimpl(wrapper=True)

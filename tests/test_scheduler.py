@@ -120,46 +120,30 @@ def test_a_request_without_a_server_belongs_to_nobody() -> None:
     assert one.sent == []
 
 
-def test_nothing_starts_while_the_backend_says_so() -> None:
-    """Not even what fails unsent; then it goes on."""
+@pytest.mark.parametrize("cause", ["the backend", "an outage"])
+def test_nothing_starts_while_something_holds_it_back(cause: str) -> None:
+    """Not even what fails unsent, and what was handed out before is not sent, but returns; then it goes on."""
     one = Worker()
-    one.enqueue(Request(OWN), Request("http:?x"))
-    one.backend.is_allowed = False
-    assert one.take() == []
-    assert one.scheduler.has_pending_requests()
-    one.backend.is_allowed = True
-    assert len(one.take()) == 2
 
+    def hold_back(*, on: bool) -> None:
+        if cause == "an outage":
+            crawl.hold_back("the network: no server can be reached" if on else None)
+        else:
+            one.backend.is_allowed = not on
 
-def test_nothing_starts_during_an_outage() -> None:
-    """The crawl does not end, and what was handed out before is not sent."""
-    one = Worker()
     one.enqueue(Request(OWN))
     crawl, request = one.scheduler.crawl, one.scheduler.next_request()
     assert request is not None
+    assert crawl.may_start(request)
     one.enqueue(Request("http:?x"))
-    crawl.hold_back("the network: no server can be reached")
+    hold_back(on=True)
     assert not crawl.may_start(request)
-    assert one.take() == []
-    assert one.scheduler.has_pending_requests()
-    crawl.hold_back(None)
-    assert len(one.take()) == 1
-
-
-def test_what_was_handed_out_before_is_not_sent_either() -> None:
-    """It returns to the frontier, and starts later."""
-    one = Worker()
-    one.enqueue(Request(OWN))
-    request = one.scheduler.next_request()
-    assert request is not None
-    assert one.scheduler.crawl.may_start(request)
-    one.backend.is_allowed = False
-    assert not one.scheduler.crawl.may_start(request)
     request.meta[UNSENT] = True
     assert one.enqueue(request) == [True]
     assert one.take() == []
-    one.backend.is_allowed = True
-    assert len(one.scheduler) == 1
+    assert one.scheduler.has_pending_requests()
+    hold_back(on=False)
+    assert len(one.take()) == 2
 
 
 def test_the_crawl_goes_on_while_others_work() -> None:

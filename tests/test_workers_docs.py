@@ -1,6 +1,5 @@
 """docs/workers.md and docs/from-scrapy-redis.md, command by command."""
 
-import importlib.util
 import json
 import os
 import re
@@ -26,9 +25,7 @@ URL = "redis://localhost:6379/0"
 WEB = WebSpec(servers=4, pages=40, time_scale=0)
 #: Without cookies, pages take the fast lane.
 ON_LOOPBACK = "-s FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 -s FRONTIER_MIN_DELAY=0 -s COOKIES_ENABLED=False"
-HAS_BACKEND = importlib.util.find_spec("crawlproject.backends.redis") is not None
 needs_cli = pytest.mark.skipif(shutil.which("redis-cli") is None, reason="no redis-cli on PATH")
-needs_backend = pytest.mark.skipif(not HAS_BACKEND, reason="no backend over Redis")
 
 
 def settings_of_scrapy_redis() -> set[str]:
@@ -71,8 +68,6 @@ def project(tmp_path: Path, server: PrivateRedis) -> Path:
     assert done.returncode == 0, done.stderr
     settings, spider = blocks(MOVING, "python")
     settings = settings.replace(URL, server.url)
-    if not HAS_BACKEND:
-        settings = settings.replace('"redis"\n', '"memory"\n')
     pipeline = 'ITEM_PIPELINES = {"scrapy_redis.pipelines.RedisPipeline": 300}\nDOWNLOAD_DELAY = 0\n'
     with (project / "mine" / "settings.py").open("a", encoding="utf-8") as file:
         file.write(f"\n{settings}{pipeline}")
@@ -131,7 +126,6 @@ def test_a_crawl_is_deleted_without_others(server: PrivateRedis, tmp_path: Path)
     assert left == others
 
 
-@needs_backend
 def test_workers_of_the_page_share_a_crawl(tmp_path: Path, server: PrivateRedis) -> None:
     """One machine, then many: every page once in the files of the workers."""
     shutil.copy(ROOT / "scrapy.cfg", tmp_path)

@@ -13,10 +13,6 @@ from crawlproject.commands.described import Described
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
-
-    from crawlproject.monitor.report.page import Made
-
 
 #: Name of a comparison, in the working directory.
 COMPARISON = "comparison.html"
@@ -42,35 +38,24 @@ class Command(Described, ScrapyCommand):
     def run(self, args: list[str], opts: Namespace) -> None:
         from crawlproject.monitor.report.compare import write_comparison
         from crawlproject.monitor.report.page import write_report
+        from crawlproject.storage.errors import plain_message
 
         if len(args) not in (1, 2):
             raise UsageError("expected one directory, the crawl's JOBDIR or FRONTIER_REPORT_DIR, or two to compare")
-        directory = Path(args[0])
-        if refusal := next(filter(None, (_refusal(Path(each), opts.output or "") for each in args)), ""):
-            self.fail(refusal)
-            return
-        if len(args) == 2:
-            self._write(lambda: write_comparison([*map(Path, args)], Path(opts.output or COMPARISON)))
-            return
-        self._write(lambda: write_report(directory, Path(opts.output) if opts.output else None))
-
-    def _write(self, write: Callable[[], Made]) -> None:
-        from crawlproject.storage.errors import plain_message
-
+        directories, output = [*map(Path, args)], Path(opts.output) if opts.output else None
         try:
-            made = write()
+            for directory in directories:
+                if not directory.is_dir():
+                    raise ValueError(f"{directory}: {'not a' if directory.exists() else 'no such'} directory")
+            if output is not None and not output.parent.is_dir():
+                raise ValueError(f"--output {output}: there is no folder {output.parent}")
+            if len(directories) == 2:
+                made = write_comparison(directories, output or Path(COMPARISON))
+            else:
+                made = write_report(directories[0], output)
         except (OSError, ValueError) as error:
             self.fail(plain_message(error))
             return
-        for problem in made.problems:
-            sys.stderr.write(f"{problem}\n")
+        sys.stderr.writelines(f"{problem}\n" for problem in made.problems)
         if made.path.is_file() and not made.path.is_symlink():  # else it may be /dev/stdout itself
             sys.stdout.write(f"{made.path}\n")
-
-
-def _refusal(directory: Path, output: str) -> str:
-    """Why there cannot be a report of ``directory`` in the file ``output``; empty if nothing is known against it."""
-    if not directory.is_dir():
-        return f"{directory}: {'not a' if directory.exists() else 'no such'} directory"
-    folder = output if output.endswith("/") else str(Path(output).parent)
-    return "" if Path(folder).is_dir() else f"--output {output}: there is no folder {folder}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from crawlproject.options.scheduling import FrontierOptions
 from crawlproject.options.values import Options, Reader, setting
 from crawlproject.urls import DEFAULT_DROP_PARAMS
 
@@ -175,12 +174,11 @@ class WorkerSettings(Options):
 
 def common_settings(crawler: Crawler) -> dict[str, str]:
     """The settings that decide who owns a URL and which URLs are equal: the same in all workers. Name -> value."""
-    options = RedisOptions.of(crawler)
-    dropped = Reader(crawler.settings).strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS)
+    options, reader = RedisOptions.of(crawler), Reader(crawler.settings)
     values = {
         "FRONTIER_PARTITIONS": options.partitions,
         "FRONTIER_LEASE": options.lease,
-        "FRONTIER_POLITENESS_GROUP": FrontierOptions.of(crawler).group,
-        "FRONTIER_DROP_PARAMETERS": sorted(set(dropped)),
+        "FRONTIER_POLITENESS_GROUP": reader.value("FRONTIER_POLITENESS_GROUP", "server"),
+        "FRONTIER_DROP_PARAMETERS": sorted(set(reader.strings("FRONTIER_DROP_PARAMETERS", unset=DEFAULT_DROP_PARAMS))),
     }
     return {name: repr(value) for name, value in values.items()}

@@ -103,11 +103,6 @@ def test_it_counts_what_became_of_urls(job: Path) -> None:
     assert lines[robots + 1].strip() == "http://c.example/refused"
 
 
-def test_a_url_that_is_none_is_a_wrong_argument(job: Path) -> None:
-    """So is one of a crawl in Redis."""
-    assert "--url='nothing'" in scrapy(str(job), "--url", "nothing").stderr
-
-
 def test_it_tells_what_waits_and_why(job: Path) -> None:
     """While the crawl holds the store: counts, servers by rank with each term, the next allowed time."""
     done = scrapy(str(job), "--json")
@@ -176,6 +171,7 @@ def test_urls_of_one_server(job: Path, host: str) -> None:
     [
         ((), 2, "exactly one directory"),
         (("{job}", "-s", "FRONTIER_POLICY=fastest"), 2, "FRONTIER_POLICY='fastest': must be one of"),
+        (("{job}", "--url", "nothing"), 2, "--url='nothing'"),
         (("{job}/none",), 1, "no frontier is stored here"),
         (("{job}", "--server", "x.example"), 1, "no URL of 'x.example' is known"),
     ],

@@ -47,7 +47,7 @@ def test_ls_lists_pages(repository: Path) -> None:
     ]
     assert scrapy("ls", repository, "--server", "http://b.example/").stdout.decode().splitlines() == lines[3:]
     assert scrapy("ls", repository, "--server", "a.example").stdout.decode().splitlines() == lines[:3]
-    assert scrapy("ls", repository, "--server", "A.example:80").stdout == b""
+    assert scrapy("ls", repository, "--server", "A.example:81").stdout == b""
     asked = (repository, "--status", 200, "--limit", 2)
     assert scrapy("ls", *asked).stdout.decode().splitlines() == lines[1:3]
 
