@@ -377,7 +377,8 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
     """At whichever console it is given, also one that joins later; a page tells how many have applied it. Without Redis
     an action is refused, and the rest answers."""
     token, ports = "t" * 20, [free_port() for _ in range(3)]
-    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=60, FRONTIER_MIN_DELAY=0.5)
+    slow = {"FRONTIER_MIN_DELAY": 0.5, "FRONTIER_MAX_DELAY": 0.5}
+    settings = redis_settings(redis_server.url, FRONTIER_CONSOLE_TOKEN=token, FRONTIER_LEASE=60, **slow)
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.05)
     with running_web(spec) as web, workers(tmp_path, web, **settings) as crew:
         web.limit(1_000)  # for each worker: the crawl does not end
