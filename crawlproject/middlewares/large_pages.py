@@ -77,10 +77,12 @@ class LargePageMiddleware(CrawlerMiddleware):
         has_class = isinstance(response, HtmlResponse | XmlResponse) or parser_of(response) not in OF_PAGES
         if has_class and len(response.body) <= LARGE:
             return response
-        return self._replace(request, response) if not has_class or is_html(response) else self._read_links(response)
+        if has_class and not is_html(response):
+            return self._read_links(request, response)
+        return self._replace(request, response)
 
-    async def _read_links(self, response: Response) -> Response:
-        if 200 <= response.status < 300 and response.meta.get(BY_TYPE):
+    async def _read_links(self, request: Request, response: Response) -> Response:
+        if 200 <= response.status < 300 and request.meta.get(BY_TYPE):
             await off_loop(links_of, response, self._readers)
         return response
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.data import vector
 
-PROPERTY = settings(deadline=None, max_examples=200)  # for @given: a busy machine is no failure
+PROPERTY = settings(deadline=None, max_examples=100)  # for @given: a busy machine is no failure
 
 _TOKENS = [
     *("http://", "https://", "HTTP:", "//", "/", "\\", "mailto:", "ftp://h/", "file:///x", "data:,", "javascript:"),
