@@ -19,6 +19,8 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 from scrapy.utils.misc import load_object
+from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
+from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.engine import Crawl
@@ -167,6 +169,7 @@ class FrontierAddon:
         for scheme, handler in (("http", HANDLER), ("https", HANDLER), ("ftp", None)):
             _set_in(settings, "DOWNLOAD_HANDLERS", scheme, handler)
         _check_handlers(settings)
+        _check_reactor(settings)
         downloader = DOWNLOADER_MIDDLEWARES | (REPOSITORY_MIDDLEWARE if has_repository else {})
         spider = SPIDER_MIDDLEWARES | (PAGE_OBJECTS_MIDDLEWARE if options[RecordOptions].pages else {})
         if self._crawler is not None and len(Crawl.of(self._crawler).part(Owners)) > 0:  # several spiders, made by now
@@ -191,6 +194,19 @@ class FrontierAddon:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
             settings.set("STATS_DUMP", False, priority="addon")
+
+
+def _check_reactor(settings: BaseSettings) -> None:
+    """Raise ValueError if the download handler cannot work: each request would fail."""
+    if HANDLER not in settings.getdict("DOWNLOAD_HANDLERS").values() or not settings.getbool("TWISTED_REACTOR_ENABLED"):
+        return
+    name = settings["TWISTED_REACTOR"]
+    if is_reactor_installed():
+        works = is_asyncio_reactor_installed()
+    else:
+        works = bool(name) and issubclass(load_object(name), AsyncioSelectorReactor)
+    if not works:
+        raise ValueError(f"TWISTED_REACTOR={name!r}: must be Scrapy's default, the reactor on asyncio")
 
 
 def _replace(settings: BaseSettings) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +17,9 @@ from testbed.workers import environment
 from tests.processes import run_python
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from subprocess import CompletedProcess
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SEED = ["crawl", "web", "-a", "seeds=http://127.0.0.1:9/"]
 
@@ -110,3 +114,24 @@ def test_only_expected_errors_raised_at_the_start_lose_their_traceback(caplog: p
     for error, within in ((ZeroDivisionError(), True), (ValueError("later"), False)):
         (message,) = reported(error, caplog, within=within)
         assert "Task exception was never retrieved" in message
+
+
+def test_reactor_without_asyncio_is_refused() -> None:
+    """Each request would fail. In another process: the tests have a reactor."""
+    code = """
+from scrapy.settings import Settings
+from crawlproject.addon import FrontierAddon
+for name in ("twisted.internet.selectreactor.SelectReactor", None):
+    for more in ({}, {"TWISTED_REACTOR_ENABLED": False}, {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}):
+        try:
+            FrontierAddon().update_settings(Settings({"TWISTED_REACTOR": name, **more}))
+        except ValueError as error:
+            print(more, error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    told = "must be Scrapy's default, the reactor on asyncio"
+    assert lines == [
+        f"{{}} TWISTED_REACTOR='twisted.internet.selectreactor.SelectReactor': {told}",
+        f"{{}} TWISTED_REACTOR=None: {told}",
+    ]
