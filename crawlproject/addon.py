@@ -26,7 +26,7 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.engine import Crawl
-from crawlproject.monitor.brief_log import shorten_lists
+from crawlproject.monitor.logs import shorten_lists, use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.extras import PARQUET_EXPORTER, MissingExtraError, install_command
 from crawlproject.options.monitor import MonitorOptions
@@ -111,8 +111,8 @@ PAGE_OBJECTS_MIDDLEWARE = {
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
-    "crawlproject.monitor.brief_log.StatsFile": 0,
-    "crawlproject.monitor.brief_log.BriefStats": 0,
+    "crawlproject.monitor.logs.StatsFile": 0,
+    "crawlproject.monitor.logs.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.page_types.PageTypes": 0,
@@ -147,7 +147,7 @@ class FrontierAddon:
         with suppress(ValueError):  # reported when the crawl starts, in one line
             options = MonitorOptions.from_settings(settings)
             if options.log_json:
-                _log_json(settings, options)
+                use_json(settings, options)
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -200,7 +200,7 @@ class FrontierAddon:
         if options[MonitorOptions].counts_failures:
             _count_failures(settings)
         if options[MonitorOptions].log_json:
-            _log_json(settings, options[MonitorOptions])
+            use_json(settings, options[MonitorOptions])
         if options[MonitorOptions].log_brief:
             shorten_lists()
         if options[MonitorOptions].sorts_stats:
@@ -239,12 +239,6 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
     for each in (name, f"{name}_BASE"):
         with suppress(KeyError):  # it is in the other, or in neither
             settings.replace_in_component_priority_dict(each, old, load_object(new))
-
-
-def _log_json(settings: BaseSettings, options: MonitorOptions) -> None:
-    from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
-
-    use_json(settings, options)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

@@ -35,7 +35,6 @@ ACTIONS = {
     "pause": ("", "start no further request"),
     "resume": ("", "end the pause"),
     "stop": ("", "end the crawl as Ctrl-C does"),
-    "sessions": ("N", "open at most N sessions"),
     "limit": ("NAME VALUE", "another limit (sessions, pages, time, depth, server, domain); 0: none; -: the setting"),
     "exclude": ("PATTERN", "delete the queued URLs of a pattern, and fetch none that is found later"),
     "include": ("PATTERN", "follow links to URLs of such patterns only"),
@@ -176,8 +175,6 @@ def _request(action: str, rest: list[str], opts: Namespace) -> tuple[str, list[d
         return ("state" if action == "status" else action), [None]
     if action == "seeds":
         return action, [{"urls": urls} for urls in _portions(_seeds(rest))]
-    if action == "sessions":
-        return action, [{"limit": _number(action, rest[0], int)}]
     if action == "delay":
         return action, [{"name": rest[0], "seconds": _number(action, rest[1], float)}]
     return action, [{"url" if action == "fetch" else "name": rest[0]} if rest else {}]

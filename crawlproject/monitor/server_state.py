@@ -28,6 +28,10 @@ STATES = {
 }
 
 
+#: Trap patterns of a server that are shown.
+MAX_TRAPS = 100
+
+
 def shown_state(server: Server) -> str:
     """Its state, one of ``STATES``. O(1)."""
     if server.given_up:
@@ -89,6 +93,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "rank": policy.rank(server) if urls else 0.0,
         "last_error": server.last_error,
         "fetched": server.fetched,
+        "gathered": server.gathered,
         "measured": server.answered,
         "wait": wait_of(server, now),
         "urls": len(urls),
@@ -109,5 +114,5 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "guarded": server.demoted_because,
         "doubted": server.guard.waiting if server.guard else 0,
         "refused": server.guard.refused if server.guard else 0,
-        "traps": server.guard.spent if server.guard else [],
+        "traps": server.guard.spent[:MAX_TRAPS] if server.guard else [],
     }

@@ -92,7 +92,7 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
                 "malformed": 4,
             }
             client.post("block", name=one)
-            client.post("sessions", limit=2)
+            client.post("limit", name="sessions", value=2)
             commits = _commits(client)
             host_and_port = two.removeprefix("http://")  # what people type
             client.post("delay", name=host_and_port, seconds=0.5)
@@ -152,7 +152,7 @@ def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
 def _refusals(client: Client) -> None:
     """Nothing that is wrong changes anything."""
     for path, body in (
-        ("sessions", {"limit": 0}),
+        ("limit", {"name": "sessions", "value": 0}),
         ("delay", {"name": "a b", "seconds": 1}),
         ("delay", {"name": "a.example", "seconds": "x"}),
         ("block", {"name": 5}),
@@ -377,9 +377,9 @@ def test_scrapy_console(tmp_path: Path) -> None:
             answers = console(link, "seeds", *seeds)[1].split("\n}\n")  # more than one request takes
             counts = [json.loads(f"{answer}}}") for answer in answers if answer]
             assert (len(counts), sum(each["new"] for each in counts)) == (2, 1_000)
-            assert console(link, "sessions", "0")[::2] == (
+            assert console(link, "limit", "sessions", "0")[::2] == (
                 1,
-                "scrapy console: limit: must be a whole number from 1 to 10000\n",
+                "scrapy console: value: must be a whole number from 1 to 10000\n",
             )
             assert console(link, "delay", "a.example")[0] == 2
             assert console(link, "dance")[0] == 2
@@ -442,7 +442,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
             return json.loads(done.stdout)
 
         assert list(console("pause")) == ["worker-1"]
-        clients[1].post("sessions", limit=3)
+        clients[1].post("limit", name="sessions", value=3)
         clients[0].post("delay", name="a.example", seconds=30)
         assert list(console("status")) == ["worker-1", "worker-2"]
         until(lambda: applied(5, 2))
@@ -463,8 +463,8 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
             assert [orders[name] for name in names] == [True, 3, {"a.example": 30}, []]
         assert clients[2].get("state")["figures"]["pages"] == 0, "a page was fetched in a pause"
         assert len(console("seeds", "https://a.example/")) == 1
-        wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "sessions", "0", timeout=TIMEOUT)
-        assert wrong.stderr == "scrapy console: worker-1: limit: must be a whole number from 1 to 10000\n"
+        wrong = run_python("-m", "scrapy", "console", str(tmp_path / "job"), "limit", "sessions", "0", timeout=TIMEOUT)
+        assert wrong.stderr == "scrapy console: worker-1: value: must be a whole number from 1 to 10000\n"
         clients[2].post("resume")
         web.limit(1_100)  # what the first two have in progress ends, so that they hand servers over
         until(lambda: applied(6, 3))
@@ -501,7 +501,7 @@ def test_orders_survive_the_hand_over(tmp_path: Path, redis_program: Path) -> No
                 if not is_open(other):
                     return []
                 rows = other.get("servers?state=with%20URLs&sort=pages&limit=200")["rows"]
-                return [row["server"] for row in rows if row["pages"] > 1]
+                return [row["server"] for row in rows if row["fetched"] > 1]
 
             blocked, delayed = until(lambda: len(crawled()) >= 2 and crawled()[:2])
             one.post("block", name=blocked)

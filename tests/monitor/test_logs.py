@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.monitor.json_log import json_formatter
+from crawlproject.monitor.logs import json_formatter
 from tests.crawl.crawling import crawl
 from tests.crawl.differential import QUICK, run
 from tests.crawl.scripted_site import Answer, page, scripted_site

@@ -34,5 +34,4 @@ def test_stats_of_the_monitor_and_of_a_worker_have_gauges_of_their_own() -> None
         ("scrapy_stat", "workers/total/web/pages"): 9,
         ("scrapy_stat", "web/pages"): 5,
         ("scrapy_stat", "workers"): 1,
-        ("crawlproject_stats_left_out", ""): 0,
     }

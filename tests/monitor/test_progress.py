@@ -14,6 +14,7 @@ import tempfile
 import termios
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -24,9 +25,9 @@ import pytest
 from rich.cells import cell_len
 
 from crawlproject.frontier.budgets import Outlook
-from crawlproject.monitor.figures import Figures, ServerCounts
+from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.forecast import Forecast
-from crawlproject.monitor.progress.extension import _is_same_terminal, _is_terminal
+from crawlproject.monitor.progress.extension import _terminal
 from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
 from crawlproject.monitor.progress.words import lines, one_line
 from crawlproject.monitor.quantities import size
@@ -44,7 +45,7 @@ FIGURES = Figures(
     bytes_per_second=1_300_000.0,
     sessions=37,
     session_limit=64,
-    servers=ServerCounts(known=1204, ready=12, resting=40, leased=37, given_up=3),
+    servers=Counter(known=1204, ready=12, resting=40, leased=37, given_up=3),
     queued=45_000,
     seen=812_004,
     failures={"not found": 12, "timeout": 3},
@@ -311,16 +312,14 @@ def test_wide_characters_take_two_columns() -> None:
 def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output on another terminal, closed, or None stays as it is; TERM=dumb is no terminal at all."""
     with terminal() as one, terminal() as other:
-        assert _is_same_terminal(one.file, one.file)
-        assert not _is_same_terminal(other.file, one.file)
-        assert not _is_same_terminal(io.StringIO(), one.file)
-        assert not _is_same_terminal(None, one.file)
+        assert _terminal(one.file) is not None
+        assert _terminal(other.file) != _terminal(one.file)
+        assert _terminal(io.StringIO()) is _terminal(None) is None
         monkeypatch.setenv("TERM", "dumb")
-        assert not _is_terminal(one.file)
+        assert _terminal(one.file) is None
         monkeypatch.setenv("TERM", "xterm")
-        assert _is_terminal(one.file)
         other.file.close()
-        assert not _is_terminal(other.file)
+        assert _terminal(other.file) is None
 
 
 def test_lines_written_together_stand_above_the_panel() -> None:

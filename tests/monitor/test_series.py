@@ -14,12 +14,10 @@ from scrapy.utils.test import get_crawler
 
 from crawlproject.frontier.quality import MAX_QUALITY
 from crawlproject.monitor.figures import Figures
-from crawlproject.monitor.report.facts import REASONS
 from crawlproject.monitor.series import recording
-from crawlproject.monitor.series.recording import Series
+from crawlproject.monitor.series.recording import Series, sample_of
 from crawlproject.monitor.series.samples import (
     COLUMNS,
-    HELD_BACK,
     MAX_INTERVAL,
     MAX_RUNS,
     MAX_SAMPLES,
@@ -27,10 +25,10 @@ from crawlproject.monitor.series.samples import (
     SeriesWriter,
     head,
     read_series,
+    read_snapshot,
     row,
 )
-from crawlproject.monitor.series.snapshot import changed_settings, sample_of
-from crawlproject.monitor.series.snapshot_file import read_snapshot
+from crawlproject.monitor.series.snapshot import changed_settings
 
 
 def sample(elapsed: float, **values: float) -> Sample:
@@ -55,7 +53,7 @@ def test_samples_of_all_runs_come_back(tmp_path: Path) -> None:
 def test_sums_of_the_greatest_qualities_come_back(tmp_path: Path) -> None:
     """Above 1e18 all samples were damaged lines: the report had no curves."""
     path = tmp_path / "series.jsonl"
-    written = sample(1.0, gathered=1e6 * MAX_QUALITY, waiting=1e20)
+    written = sample(1.0, quality_gathered=1e6 * MAX_QUALITY, quality_queued=1e20)
     SeriesWriter(path, 1000.0).add(written)
     series = read_series(path)
     assert (series.damaged, series.runs[0].samples) == (0, [written])
@@ -141,7 +139,7 @@ def test_versions_that_are_not_known(tmp_path: Path) -> None:
 
 def test_a_sample_has_every_column() -> None:
     """And only numbers."""
-    found = sample_of(Figures(at=0.0, elapsed=1.0, held_back="politeness: 3 of 4 servers rest"))
+    found = sample_of(Figures(at=0.0, elapsed=1.0, held_kind="politeness"))
     assert set(found) == set(COLUMNS)
     assert json.loads(row(found))[-1] == 2
 
@@ -214,22 +212,3 @@ def test_a_young_crawl_has_snapshots(tmp_path: Path) -> None:
             clock.return_value = float(second)
             series._look()
     assert saved == [4, 12, 28, 60, 120, 180]
-
-
-@pytest.mark.parametrize(
-    ("said", "wanted"),
-    [
-        ("the operator: the crawl is paused", "paused"),
-        ("the store: requests wait until it can be reached again", "store"),
-        ("the process cannot keep up: 8 of 64 connections allowed for now", "keep up"),
-        ("the network: no server can be reached", "network"),
-        ("the crawl is ending: 5 requests in progress", "ending"),
-        ("the event loop lags by 0.70 s, with 2% of a CPU in use", "event loop"),
-        ("politeness: 3 of 4 servers rest", "rest"),
-        ("something new", "unknown"),
-    ],
-)
-def test_the_series_tells_reasons_apart(said: str, wanted: str) -> None:
-    """Also those that begin with the same word: a pause is not an overloaded process."""
-    sample = sample_of(Figures(at=0.0, elapsed=1.0, held_back=said))
-    assert wanted in REASONS[HELD_BACK[int(sample["held_back"])]]

@@ -12,7 +12,6 @@ from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
-from crawlproject.monitor.series.snapshot import server_row
 from crawlproject.monitor.server_state import IN_USE, STATES, shown_state, state_reason
 
 if TYPE_CHECKING:
@@ -47,8 +46,6 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
     expected = ["ready", "resting", "in use", "idle", "given up", "blocked", "full"]
     servers = [frontier.servers[key] for key in KEYS]
     assert [shown_state(server) for server in servers] == expected
-    assert [row(server, 0.0)["state"] for server in servers] == expected
-    assert [server_row(server, frontier)["state"] for server in servers] == expected
     for server, state in zip(servers, expected, strict=True):
         assert found(frontier, state) == [server]
 
@@ -76,8 +73,8 @@ def found(frontier: Frontier, state: str) -> list[Server]:
 def test_a_server_that_gets_no_request_has_no_time_for_it(frontier: Frontier) -> None:
     """Given up, blocked and full ones, in the console's table, whatever their back-off was; they sort last."""
     *asked, failing, blocked, full = KEYS
-    assert [row(frontier.servers[key], 0.0)["next"] for key in (failing, blocked, full)] == [None] * 3
-    assert all(row(frontier.servers[key], 0.0)["next"] is not None for key in asked)
+    assert [row(frontier, frontier.servers[key], 0.0)["wait"] for key in (failing, blocked, full)] == [None] * 3
+    assert all(row(frontier, frontier.servers[key], 0.0)["wait"] is not None for key in asked)
     assert all(SORTS["next"](frontier.servers[key]) == inf for key in (failing, blocked, full))
 
 

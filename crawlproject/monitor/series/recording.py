@@ -17,10 +17,8 @@ from scrapy.utils.asyncio import create_looping_call
 from crawlproject.clock import CLOCK
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.series.samples import FILE_NAME, SeriesWriter
-from crawlproject.monitor.series.snapshot import changed_settings, run_part, sample_of, snapshot_of
-from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
-from crawlproject.monitor.series.snapshot_file import write_snapshot
+from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, KINDS, SNAPSHOT_NAME, SeriesWriter, write_snapshot
+from crawlproject.monitor.series.snapshot import changed_settings, run_part, snapshot_of
 from crawlproject.options.monitor import ReportOptions
 from crawlproject.signals import frontier_closing
 from crawlproject.storage.errors import plain_message
@@ -33,6 +31,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.utils.asyncio import AsyncioLoopingCall
     from twisted.internet.task import LoopingCall
+
+    from crawlproject.monitor.figures import Figures
+    from crawlproject.monitor.series.samples import Sample
 
 logger = logging.getLogger(__name__)
 
@@ -89,16 +90,17 @@ class Series:
 
     def _look(self) -> None:
         now = CLOCK()
-        figures = figures_of(self._crawler).now()
-        if self._writer is None:
-            return
-        with self._failing_once():
-            if now - self._sampled >= self._writer.interval - LOOK / 2:
-                self._sampled = now
-                self._writer.add(sample_of(figures))
-            if now - self._saved >= self._interval:
-                self._saved, self._interval = now, min(SNAPSHOT_INTERVAL, 2 * self._interval)
-                self._save()
+        if self._writer is not None and now - self._sampled >= self._writer.interval - LOOK / 2:
+            self._sampled = now
+            self._sample()
+        if now - self._saved >= self._interval:
+            self._saved, self._interval = now, min(SNAPSHOT_INTERVAL, 2 * self._interval)
+            self._save()
+
+    def _sample(self) -> None:
+        if self._writer is not None:
+            with self._failing_once():
+                self._writer.add(sample_of(figures_of(self._crawler).now()))
 
     def _save(self) -> None:
         snapshot, crawl = self._snapshot, frontier_of(self._crawler)
@@ -106,13 +108,14 @@ class Series:
             snapshot = snapshot_of(crawl, figures_of(self._crawler).survey)
         if snapshot is not None:
             run = run_part(self._crawler, self._settings)
-            write_snapshot(self._directory / SNAPSHOT_NAME, snapshot | run)
+            with self._failing_once():
+                write_snapshot(self._directory / SNAPSHOT_NAME, snapshot | run)
 
     def _closing(self) -> None:
         """What the run leaves, before the frontier is closed: a worker then hands its servers over."""
         figures, crawl = figures_of(self._crawler), frontier_of(self._crawler)
         figures.finish()
-        self._add_last(handed_over=False)
+        self._sample()
         if crawl is not None:
             self._snapshot = snapshot_of(crawl, figures.survey)
 
@@ -120,15 +123,7 @@ class Series:
         if self._task is not None and self._task.running:
             self._task.stop()
         if self._snapshot is None:  # another scheduler
-            self._add_last(handed_over=False)
-        elif figures_of(self._crawler).now().is_worker:
-            self._add_last(handed_over=True)
-
-    def _add_last(self, *, handed_over: bool) -> None:
-        if self._writer is not None:
-            with self._failing_once():
-                sample = sample_of(figures_of(self._crawler).now(fresh=0.0))
-                self._writer.add(sample | {"handed_over": int(handed_over)})
+            self._sample()
 
     async def _stopped(self) -> None:
         """All stats are there now."""
@@ -136,8 +131,7 @@ class Series:
             return
         from crawlproject.monitor.report.page import REPORT_NAME, write_report  # only now: 0.6 MB
 
-        with self._failing_once():
-            self._save()
+        self._save()
         try:
             made = await asyncio.to_thread(write_report, self._directory)
         except (OSError, ValueError) as error:
@@ -157,3 +151,10 @@ class Series:
                 self._has_failed = True
                 reason: Any = getattr(error, "strerror", None) or error
                 logger.error("FRONTIER_REPORT_DIR=%r: the report will be incomplete: %s", str(self._directory), reason)
+
+
+def sample_of(figures: Figures) -> Sample:
+    found = figures.flat()
+    unknown = -1 if figures.quality_queued is None else figures.quality_queued
+    found |= {"quality_queued": unknown, "held_back": tuple(KINDS).index(figures.held_kind)}
+    return {name: found.get(name, 0) for name in COLUMNS}
