@@ -18,7 +18,7 @@ from crawlproject.monitor.figures import FRESH, Figures
 from crawlproject.monitor.forecast import Counts, Forecaster, Limits, Surveyor, progress
 from crawlproject.monitor.held_back import held_back
 from crawlproject.monitor.quantities import Rate, counted
-from crawlproject.monitor.spider_rows import spiders_in_words
+from crawlproject.monitor.server_state import spiders_in_words
 from crawlproject.options.limits import LimitOptions, RobotsOptions
 from crawlproject.signals import frontier_closing
 

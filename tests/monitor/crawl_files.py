@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
+from crawlproject.monitor.series.recording import plain
 from crawlproject.monitor.series.samples import (
     COLUMNS,
     FILE_NAME,
@@ -23,7 +24,6 @@ from crawlproject.monitor.series.samples import (
     row,
     write_snapshot,
 )
-from crawlproject.monitor.series.snapshot import plain
 
 #: What strangers may send: markup, quotes, marks of direction, control characters, a megabyte.
 HOSTILE = (

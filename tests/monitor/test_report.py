@@ -43,20 +43,10 @@ def test_a_finished_crawl() -> None:
     told = " ".join(summary(facts))
     assert "In 1 h it fetched 1,000 pages (0.3 per second, 20.0 MB)" in told
     assert "found 4,000 URLs on 100,000 servers" in told
-    assert "It gathered 91% of the quality of all URLs known; 80% of it after 40 min 48 s." in told
+    assert "It gathered 91% of the quality of all URLs known; 80% of it after 40 min." in told
     assert "most often the limit was: politeness: servers rest (100% of the time)" in told
     assert "Failed, refused or dropped, most often: not found (90,000), timeout (10,000)." in told
     assert "It ended with the reason “finished”; still queued: 600 URLs." in told
-
-
-def test_runs_are_joined() -> None:
-    """Counts go on; quality is counted over all runs already."""
-    series = series_of(samples(10, 100.0, 50))
-    series.runs += series_of(samples(10, 100.0, 50)).runs
-    facts = Facts.of(series, {})
-    assert (facts.end["pages"], facts.end["elapsed"], facts.end["quality_gathered"]) == (100, 200.0, 50.0)
-    assert "and ran 2 times" in summary(facts)[0]
-    assert "is running, or was interrupted" in summary(facts)[-1]
 
 
 def test_a_snapshot_of_a_running_crawl_says_when() -> None:
@@ -149,11 +139,6 @@ def test_a_crawl_leaves_a_report(tmp_path: Path) -> None:
     assert kept["settings"]["JOBDIR"] == repr(str(tmp_path))
 
 
-def test_no_report_without_a_directory() -> None:
-    """Nothing is written."""
-    assert "Report:" not in run("StartUrlsSpider", {"1/": scripted_page()}, start="1/").crawl.log
-
-
 def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
     """As on a full disk: it says that there is none, and how to get it; the snapshot is kept."""
     (tmp_path / "report.html.new").mkdir()
@@ -165,15 +150,6 @@ def test_a_report_that_cannot_be_written_costs_a_line(tmp_path: Path) -> None:
     assert read_snapshot(tmp_path / "snapshot.json")["stats"]["finish_reason"] == "finished"
     done = run_python("-m", "scrapy", "report", str(tmp_path))
     assert (done.returncode, done.stderr) == (1, f"{problem}\n")
-
-
-def test_a_series_of_another_version_is_kept(tmp_path: Path) -> None:
-    """Under another name; one line tells it."""
-    (tmp_path / "series.jsonl").write_text('{"version": 99, "at": 1}\n')
-    ours = run("StartUrlsSpider", {"1/": scripted_page()}, settings={"FRONTIER_REPORT_DIR": str(tmp_path)}, start="1/")
-    assert ours.reason == "finished"
-    assert ours.crawl.log.count("series of version 99") == 1
-    assert len([*tmp_path.glob("series.jsonl.*")]) == 1
 
 
 def test_the_command_of_a_running_and_of_a_killed_crawl(tmp_path: Path) -> None:

@@ -112,18 +112,6 @@ def test_two_runs_with_a_blocked_server(tmp_path: Path) -> None:
     assert re.search(rf"all 2 {whole} {requests + first['stats']['downloader/request_count']} ", report)
 
 
-def test_a_crawl_of_one_run_needs_no_labels(tmp_path: Path) -> None:
-    """All of it is that run's."""
-    with scripted_site(1) as site:
-        site.script = {"1/": page("/a"), "1/a": page()}
-        run_on(site, "StartUrlsSpider", settings={**QUICK, "JOBDIR": str(tmp_path / "job")}, start="1/")
-    report = text_of((tmp_path / "job" / "report" / "report.html").read_text(encoding="utf-8"))
-    assert "it fetched 2 pages" in report
-    assert "(last run)" not in report
-    assert "(all runs)" not in report
-    assert stored(tmp_path / "job")["pages"] == 2
-
-
 def test_workers_that_are_stopped_while_servers_fail(tmp_path: Path, redis_server: RunningRedis) -> None:
     """Two runs of ``scrapy workers``: pages of the crawl and of the last run; what waits is not called nothing."""
     failing = [f"http://127.0.0.{host}:{free_port()}/{path}" for host in range(1, 4) for path in range(22)]

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
-from crawlproject.monitor.server_state import IN_USE, STATES, shown_state, state_reason
+from crawlproject.monitor.console.server_list import SORTS, Query, row, select
+from crawlproject.monitor.server_state import shown_state, state_reason
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
@@ -87,12 +85,3 @@ def test_the_reason_of_a_state(frontier: Frontier) -> None:
         failing: "connection refused, 3 times in a row",
         blocked: "blocked by the operator",
     }
-
-
-def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
-    """And of the console's filters, and ``scrapy frontier --state``."""
-    assert STATES.keys() >= set(ServerState) - {ServerState.LEASED} | {IN_USE}
-    terms = {word for line in GLOSSARY.read_text().splitlines() for word in line.split("|")[1:2]}
-    words = {word.strip() for term in terms for word in term.split(",")}
-    assert words >= STATES.keys()
-    assert set(FILTERS) >= STATES.keys() >= set(command.STATES)

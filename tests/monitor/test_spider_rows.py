@@ -7,7 +7,7 @@ from crawlproject.engine import Crawl
 from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.progress.words import topics
 from crawlproject.monitor.report.facts import spider_rows
-from crawlproject.monitor.spider_rows import spiders_in_words
+from crawlproject.monitor.server_state import spiders_in_words
 from crawlproject.requests.owners import Owner, Owners
 
 

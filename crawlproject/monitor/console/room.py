@@ -19,7 +19,7 @@ from crawlproject.monitor.console.server_list import FILTERS, Query, find, serve
 from crawlproject.monitor.console.url_query import REASONS, chosen_by, number_in, parse
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.quantities import Rate, crawl_folder, crawl_name, share_gathered
-from crawlproject.monitor.spider_rows import spider_names, spider_of, spider_rows
+from crawlproject.monitor.server_state import spider_names, spider_of, spider_rows
 from crawlproject.options.console import ConsoleOptions
 from crawlproject.requests.owners import Owners
 from crawlproject.urls.fates import STATS, Stage

@@ -33,9 +33,6 @@ MAX_RUNS = 500
 #: Seconds between two samples, until there are too many.
 INTERVAL = 1.0
 
-#: Longest interval that is believed: it is reached after three months.
-MAX_INTERVAL = 2.0**12
-
 #: Longest line that is read: a longer one is damage.
 MAX_LINE = 10_000
 
@@ -136,8 +133,8 @@ def read_series(path: Path) -> Series:
                     raise ValueError(f"{path}: series of version {found.get('version')!r:.20}, not {VERSION}")
                 names = found.get("columns")
                 columns = tuple(map(str, names)) if isinstance(names, list) else COLUMNS
-                interval = found.get("interval", 0.0)
-                series.interval = min(MAX_INTERVAL, max(INTERVAL, float(interval))) if is_number(interval) else INTERVAL
+                interval = found.get("interval")
+                series.interval = max(INTERVAL, interval) if is_number(interval) else INTERVAL
                 series.runs.append(Run(float(found["at"])))
             elif isinstance(found, list) and len(found) == len(columns) and all(map(is_number, found)):
                 if not series.runs:
