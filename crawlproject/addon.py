@@ -24,7 +24,7 @@ from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from crawlproject.compat import USED, job_dir, missing_names
 from crawlproject.engine import Crawl
-from crawlproject.monitor.brief_log import shorten_lists
+from crawlproject.monitor.logs import shorten_lists, use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.options.project_rules import take_over_rules
@@ -108,8 +108,8 @@ PAGE_OBJECTS_MIDDLEWARE = {
 EXTENSIONS = {
     "crawlproject.monitor.load.LoadMonitor": 0,
     "crawlproject.monitor.console.extension.Console": 0,
-    "crawlproject.monitor.brief_log.StatsFile": 0,
-    "crawlproject.monitor.brief_log.BriefStats": 0,
+    "crawlproject.monitor.logs.StatsFile": 0,
+    "crawlproject.monitor.logs.BriefStats": 0,
     "crawlproject.monitor.progress.extension.Progress": 0,
     "crawlproject.monitor.series.recording.Series": 0,
     "crawlproject.middlewares.limits.PageTypes": 0,
@@ -141,7 +141,9 @@ class FrontierAddon:
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         """Called by Scrapy before it configures the log."""
         with suppress(ValueError):  # reported when the crawl starts, in one line
-            _log_json(settings, MonitorOptions.from_settings(settings))
+            options = MonitorOptions.from_settings(settings)
+            if options.log_json:
+                use_json(settings, options)
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
@@ -187,13 +189,7 @@ class FrontierAddon:
         _replace(settings)
         # a refresh for readers without frames replaced the whole page; its frames were lost
         settings.set("METAREFRESH_IGNORE_TAGS", ["noscript", "noframes"], priority="addon")
-        if options[MonitorOptions].counts_failures:
-            _count_failures(settings)
-        _log_json(settings, options[MonitorOptions])
-        if options[MonitorOptions].log_brief:
-            shorten_lists()
-        if options[MonitorOptions].sorts_stats:
-            settings.set("STATS_DUMP", False, priority="addon")
+        _set_log(settings, options[MonitorOptions])
 
 
 def _check_reactor(settings: BaseSettings) -> None:
@@ -226,6 +222,17 @@ def _replace(settings: BaseSettings) -> None:
         _replace_in(settings, "DOWNLOADER_MIDDLEWARES", old, new)
 
 
+def _set_log(settings: BaseSettings, options: MonitorOptions) -> None:
+    if options.counts_failures:
+        _count_failures(settings)
+    if options.log_json:
+        use_json(settings, options)
+    if options.log_brief:
+        shorten_lists()
+    if options.sorts_stats:
+        settings.set("STATS_DUMP", False, priority="addon")
+
+
 def _count_failures(settings: BaseSettings) -> None:
     """Apply ``FRONTIER_LOG_FAILURES = "counts"``, unless the project has chosen other components."""
     settings.set("RETRY_GIVE_UP_LOG_LEVEL", "DEBUG", priority="addon")
@@ -237,13 +244,6 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
     for each in (name, f"{name}_BASE"):
         with suppress(KeyError):  # it is in the other, or in neither
             settings.replace_in_component_priority_dict(each, old, load_object(new))
-
-
-def _log_json(settings: BaseSettings, options: MonitorOptions) -> None:
-    if options.log_json:
-        from crawlproject.monitor.json_log import use_json  # rarely wanted, and takes 0.03 s
-
-        use_json(settings, options)
 
 
 def _check_job_dir(settings: BaseSettings) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from crawlproject.frontier.entry import path_of, url_of
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, decode_row, decode_sort_key
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.console.url_view import chosen_by, parse
+from crawlproject.monitor.console.url_query import chosen_by, parse
 from crawlproject.monitor.server_state import server_terms, shown_state
 from crawlproject.options.redis import RedisOptions
 from crawlproject.seen.fingerprint import url_key

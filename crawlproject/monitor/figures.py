@@ -1,19 +1,21 @@
-"""The crawl's figures now: one typed object that the panel, the series, the report and the console share.
+"""The crawl's figures at one moment: one typed object for panel, series, report, console and metrics.
 
-``figures_of(crawler).now()`` may be called as often as anybody likes: it computes new figures at most every
-``FRESH`` seconds, in O(stats) and a bounded number of servers.
+``figures_of(crawler).now()`` may be called as often as anybody likes: it computes new figures at most every ``FRESH``
+seconds, in O(stats) and a bounded number of servers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scrapy.utils.misc import load_object
 
 from crawlproject.engine import Crawl
-from crawlproject.monitor.forecast import NOT_BEGUN, Forecast, Progress
-from crawlproject.monitor.quantities import share_gathered
+from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.forecast import Forecast, Progress
+from crawlproject.monitor.quantities import budget_words, share_gathered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,35 +28,18 @@ if TYPE_CHECKING:
 #: Seconds for which figures count as those of now.
 FRESH = 0.5
 
-#: Computes figures. Loaded by its path, because it imports much and those who show figures need nothing of it.
+#: Computes figures. Loaded by its path: it imports much, and those who show figures need nothing of it.
 SAMPLER = "crawlproject.monitor.sampler.CrawlFigures"
 
-
-@dataclass(frozen=True, slots=True)
-class ServerCounts:
-    known: int = 0
-    ready: int = 0
-    resting: int = 0
-    #: Ready, but their politeness group is busy.
-    waiting: int = 0
-    #: With a session.
-    leased: int = 0
-    #: Without a queued URL.
-    idle: int = 0
-    held: int = 0
-    given_up: int = 0
-
-    @property
-    def with_urls(self) -> int:
-        """Servers that have URLs queued, or a session."""
-        return self.ready + self.resting + self.waiting + self.leased
+#: Names in ``Figures.servers``.
+SERVERS = ("known", *(state.value for state in ServerState), "given_up")
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """A crawl at one moment; counts are of this run unless stated otherwise, times in seconds."""
 
-    #: Since the epoch, by the clock as it was at the start.
+    #: Since the epoch, by the clock as it was at the start: a clock that is set moves no point of a chart.
     at: float
     #: Since the spider opened.
     elapsed: float
@@ -67,13 +52,13 @@ class Figures:
     #: Received.
     bytes: int = 0
     bytes_per_second: float = 0.0
-    #: Sessions, each with a connection; how many are allowed now, and by ``FRONTIER_MAX_SESSIONS`` or the
-    #: operator.
+    #: Sessions, each with a connection; how many are allowed now, and by ``FRONTIER_MAX_SESSIONS`` or the operator.
     sessions: int = 0
     session_limit: int = 0
     max_sessions: int = 0
-    servers: ServerCounts = field(default_factory=ServerCounts)
-    #: URLs, how many of them belong to servers that the operator has blocked, and how many come last, because pages
+    #: One of ``SERVERS`` -> how many: in each state, in all, given up.
+    servers: Mapping[str, int] = field(default_factory=Counter)
+    #: URLs; how many of them belong to servers that the operator has blocked, and how many come last, because pages
     #: like theirs showed nothing new.
     queued: int = 0
     blocked: int = 0
@@ -83,13 +68,14 @@ class Figures:
     #: Estimated quality of the pages fetched, and of the URLs queued (None: not known); earlier runs included.
     quality_gathered: float = 0.0
     quality_queued: float | None = None
-    forecast: Forecast = NOT_BEGUN
+    forecast: Forecast = Forecast(None, "the crawl has not begun")  # noqa: RUF009 - it is a value
     #: What is left of the budget that ends first, and what it is worth; None: nothing is limited.
     budget: Outlook | None = None
     progress: Progress = Progress()  # noqa: RUF009 - it is a value
     #: Pages of all runs, and of all workers' runs.
     pages_all: int = 0
-    #: What holds the crawl back, in words.
+    #: What holds the crawl back: one of ``held_back.KINDS``, and in words.
+    held_kind: str = ""
     held_back: str = ""
     #: Errors and refusals: kind in words -> count, most first.
     failures: Mapping[str, int] = field(default_factory=dict)
@@ -109,6 +95,22 @@ class Figures:
     def quality_share(self) -> float | None:
         """Quality gathered as a share of what is known; None if unknown."""
         return share_gathered(self.quality_gathered, self.quality_queued)
+
+    def flat(self) -> dict[str, Any]:
+        """As values of JSON, the names of ``servers`` with ``servers/`` before them. O(failures)."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        forecast, servers = found.pop("forecast"), found.pop("servers")
+        budget = "" if self.budget is None else ", ".join(budget_words(self.budget)[self.progress.what != "queue" :])
+        return found | {
+            **{f"servers/{name}": servers[name] for name in SERVERS if name in servers},
+            "failed": sum(self.failures.values()),
+            "progress": self.progress._asdict(),
+            "budget": budget,
+            "end": forecast.end,
+            "why_no_end": forecast.why_not,
+            "is_limit": bool(forecast.limit),
+            "quality_share": self.quality_share,
+        }
 
 
 class FiguresSource(Protocol):

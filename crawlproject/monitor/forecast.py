@@ -69,10 +69,6 @@ class Forecast(NamedTuple):
     #: The name in ``Limits`` of the one that is reached first; empty: the queue ends before.
     limit: str = ""
 
-    @property
-    def is_limit(self) -> bool:
-        return bool(self.limit)
-
 
 class Progress(NamedTuple):
     """How far a crawl is: by a limit, named as in ``Limits``, or by the URLs that are known (``queue``)."""
@@ -81,9 +77,6 @@ class Progress(NamedTuple):
     done: float = 0.0
     #: 0: not known yet.
     of: float = 0.0
-
-
-NOT_BEGUN = Forecast(None, "the crawl has not begun")
 
 
 class Forecaster:

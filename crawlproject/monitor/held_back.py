@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlproject.clock import CLOCK
 from crawlproject.monitor.forecast import drain_time
 from crawlproject.monitor.quantities import counted, duration
 from crawlproject.monitor.server_state import rest_reason
 
 if TYPE_CHECKING:
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.frontier.server import Server
-    from crawlproject.monitor.figures import ServerCounts
+    from crawlproject.monitor.figures import Figures
     from crawlproject.monitor.forecast import Survey
 
 #: CPU time per second from which the process counts as busy: it has one event loop.
@@ -25,80 +24,65 @@ LATE = 0.5
 MANY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The figures from which the reason is found."""
-
-    crawl: CrawlFrontier
-    now: float
-    servers: ServerCounts
-    survey: Survey | None
-    max_sessions: int
-    cpu: float
-    lag: float
-    dns_lookups: int
-    is_closing: bool
-
-
-def held_back(moment: Moment) -> str:
-    """The main reason why the crawl is not faster, such as ``politeness: 37 of 40 servers rest``. O(1)."""
-    crawl, servers = moment.crawl, moment.servers
-    sessions, limit = crawl.dispatcher.open_sessions, crawl.dispatcher.max_sessions
-    if moment.is_closing:
-        return f"the crawl is ending: {counted(len(crawl.started), 'request')} in progress"
+def held_back(figures: Figures, crawl: CrawlFrontier, survey: Survey | None, dns_lookups: int) -> tuple[str, str]:
+    """One of ``KINDS``, and the main reason why the crawl is not faster (``politeness: 37 of 40 servers rest``)."""
+    sessions, limit, most = figures.sessions, figures.session_limit, figures.max_sessions
     if crawl.is_paused:
-        return "the operator: the crawl is paused"
+        return "operator", "the operator: the crawl is paused"
     if crawl.outage is not None:
-        return crawl.outage
+        return "network", crawl.outage
     if not crawl.store.may_start():
-        return "the store: requests wait until it can be reached again"
-    if limit < moment.max_sessions:
-        return f"the process cannot keep up: {limit} of {moment.max_sessions} connections allowed for now"
-    if moment.cpu >= BUSY:
-        return f"CPU: the process uses {moment.cpu:.0%} of one, the event loop lags by {moment.lag:.2f} s"
-    if moment.lag >= LATE:
-        return (
-            f"the event loop lags by {moment.lag:.2f} s, with {moment.cpu:.0%} of a CPU in use: something blocks it, "
-            "or the machine is busy"
-        )
-    if sessions and moment.dns_lookups >= MANY * sessions:
-        return f"DNS: {counted(moment.dns_lookups, 'look-up')} open"
+        return "store", "the store: requests wait until it can be reached again"
+    if limit < most:
+        return "process", f"the process cannot keep up: {limit} of {most} connections allowed for now"
+    if figures.cpu >= BUSY:
+        return "CPU", f"CPU: the process uses {figures.cpu:.0%} of one, the event loop lags by {figures.lag:.2f} s"
+    if figures.lag >= LATE:
+        words = f"the event loop lags by {figures.lag:.2f} s, with {figures.cpu:.0%} of a CPU in use"
+        return "loop", f"{words}: something blocks it, or the machine is busy"
+    if sessions and dns_lookups >= MANY * sessions:
+        return "DNS", f"DNS: {counted(dns_lookups, 'look-up')} open"
     if sessions >= limit:
-        return f"connections: all {limit} are in use, {counted(servers.ready, 'server')} ready"
-    return _few_servers(moment, sessions, limit)
+        ready = counted(figures.servers["ready"], "server")
+        return "connections", f"connections: all {limit} are in use, {ready} ready"
+    return _few_servers(figures, crawl, survey)
 
 
-def _few_servers(moment: Moment, sessions: int, limit: int) -> str:
-    servers, survey = moment.servers, moment.survey
-    if not len(moment.crawl):
-        where = " at this worker" if moment.crawl.store.orders is not None else ""
-        if blocked := moment.crawl.frontier.blocked:
-            return f"the operator: {counted(blocked, 'URL')}, all that are queued{where}, are blocked"
-        return f"nothing is queued{where}: {counted(len(moment.crawl.started), 'request')} in progress may bring links"
-    if servers.with_urls == 1 and survey is not None and survey.longest is not None:
-        urls = max(0, len(survey.longest.urls) - survey.beyond_limits)
-        return f"one server left: {_with_time(survey.longest, urls, moment)}"
-    if shut := moment.crawl.frontier.queue.shut:
-        return f"addresses: {counted(shut, 'server')} at IP addresses with FRONTIER_ADDRESS_SESSIONS sessions"
-    resting = servers.resting + servers.waiting
-    if resting and survey is not None and 2 * survey.failing > servers.with_urls:
-        failing = f"{min(survey.failing, servers.with_urls)} of {counted(servers.with_urls, 'server')}"
-        return f"failures: {failing} fail, and are tried again for up to {duration(survey.failing_time)}"
+def _few_servers(figures: Figures, crawl: CrawlFrontier, survey: Survey | None) -> tuple[str, str]:
+    if not len(crawl):
+        where = " at this worker" if figures.is_worker else ""
+        if figures.blocked:
+            blocked = counted(figures.blocked, "URL")
+            return "operator", f"the operator: {blocked}, all that are queued{where}, are blocked"
+        coming = counted(len(crawl.started), "request")
+        return "nothing", f"nothing is queued{where}: {coming} in progress may bring links"
+    states = figures.servers
+    resting = states["resting"] + states["waiting"]
+    with_urls = resting + states["ready"] + states["leased"]
+    if with_urls == 1 and survey is not None and survey.longest is not None:
+        server = survey.longest
+        urls = max(0, len(server.urls) - survey.beyond_limits)
+        left = duration(drain_time(server, crawl.frontier.servers.politeness_of(server), CLOCK(), urls))
+        return (
+            "one",
+            f"one server left: {server.key[:60]}, {counted(urls, 'URL')}, about {left} ({rest_reason(server)[:60]})",
+        )
+    if shut := crawl.frontier.queue.shut:
+        words = f"addresses: {counted(shut, 'server')} at IP addresses with FRONTIER_ADDRESS_SESSIONS sessions"
+        return "addresses", words
+    if resting and survey is not None and 2 * survey.failing > with_urls:
+        failing = f"{min(survey.failing, with_urls)} of {counted(with_urls, 'server')}"
+        return "failures", f"failures: {failing} fail, and are tried again for up to {duration(survey.failing_time)}"
     if resting:
-        words = f"politeness: {resting} of {counted(servers.with_urls, 'server')} {'rests' if resting == 1 else 'rest'}"
-        return words + _next(moment) if not sessions else words
-    return f"few servers: {sessions} of {limit} connections are enough for all {servers.with_urls} with URLs"
+        words = f"politeness: {resting} of {counted(with_urls, 'server')} {'rests' if resting == 1 else 'rest'}"
+        return "politeness", words if figures.sessions else words + _next(crawl)
+    words = f"few servers: {figures.sessions} of {figures.session_limit} connections are enough for all {with_urls}"
+    return "few", f"{words} with URLs"
 
 
-def _with_time(server: Server, urls: int, moment: Moment) -> str:
-    politeness = moment.crawl.frontier.servers.politeness_of(server)
-    seconds = drain_time(server, politeness, moment.now, urls)
-    return f"{server.key[:60]}, {counted(urls, 'URL')}, about {duration(seconds)}"
-
-
-def _next(moment: Moment) -> str:
-    found = moment.crawl.dispatcher.waits_for()
+def _next(crawl: CrawlFrontier) -> str:
+    found = crawl.dispatcher.waits_for()
     if found is None:
         return ""
     server, at = found
-    return f"; next {server.key[:60]} in {duration(max(0.0, at - moment.now))} ({rest_reason(server)[:60]})"
+    return f"; next {server.key[:60]} in {duration(max(0.0, at - CLOCK()))} ({rest_reason(server)[:60]})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from scrapy import signals
@@ -17,7 +17,6 @@ from crawlproject.engine import stats_of
 from crawlproject.frontier.states import ServerState
 from crawlproject.monitor.failure_log import failure_counts
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.server_state import rest_reason
 from crawlproject.options.monitor import MonitorOptions
 from crawlproject.signals import load_asked
 
@@ -28,17 +27,8 @@ if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall, CallLaterResult
     from twisted.internet.task import LoopingCall
 
-    from crawlproject.frontier.dispatch import Dispatcher
-    from crawlproject.monitor.figures import Figures
-
 
 logger = logging.getLogger(__name__)
-
-#: Scrapy's counters -> the rates computed from them.
-RATES = {"downloader/response_bytes": "bytes_per_second", "response_received_count": "pages_per_second"}
-
-#: Not summed over the answers to ``load_asked``: the resolver is shared.
-SHARED = frozenset(("dns_lookups",))
 
 #: States of servers.
 STATES = tuple(state.value for state in ServerState)
@@ -58,16 +48,14 @@ class LoadMonitor:
     sessions, and raises it again when the process has recovered.
     """
 
-    def __init__(self, crawler: Crawler, options: MonitorOptions) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._stats = stats_of(crawler)
-        self._options = options
+        self._options = options = MonitorOptions.of(crawler)
         self._lag = LoopLag()
         self._process = psutil.Process()
         self._throttle: Throttle | None = None
         self._tasks: list[AsyncioLoopingCall | LoopingCall] = []
-        self._last = 0.0
-        self._counts = dict.fromkeys(RATES, 0)
         self._load: dict[str, float] = {}
         self._failures = ""
         self._waited = False
@@ -83,23 +71,19 @@ class LoadMonitor:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler, MonitorOptions.of(crawler))
+        return cls(crawler)
 
     def _opened(self) -> None:
         crawl = frontier_of(self._crawler)
         if crawl is not None:
             self._throttle = Throttle(crawl.dispatcher.max_sessions, self._options.max_lag, self._options.max_memory)
-        self._last = CLOCK()
         self._lag.start()
         self._measure()
-        self._repeat(self._look, self._options.interval)
-        if self._options.log_interval:
-            self._repeat(self._log_load, self._options.log_interval)
-
-    def _repeat(self, function: object, interval: float) -> None:
-        task = create_looping_call(function)  # type: ignore[arg-type]
-        task.start(interval, now=False)
-        self._tasks.append(task)
+        for function, interval in ((self._look, self._options.interval), (self._log_load, self._options.log_interval)):
+            if interval:
+                task = create_looping_call(function)
+                task.start(interval, now=False)
+                self._tasks.append(task)
 
     def _closed(self) -> None:
         for task in self._tasks:
@@ -111,8 +95,7 @@ class LoadMonitor:
 
     def _look(self) -> None:
         self._measure()
-        if self._options.log_interval:
-            self._log_waiting()
+        self._log_waiting()
         crawl = frontier_of(self._crawler)
         throttle = self._throttle
         if throttle is None or crawl is None:
@@ -134,25 +117,23 @@ class LoadMonitor:
             logger.info("The process keeps up again: all %d sessions are allowed", limit)
 
     def _measure(self) -> None:
-        now = CLOCK()
-        seconds = max(1e-3, now - self._last)
-        self._last = now
         figures = figures_of(self._crawler).now()
-        load = _frontier_load(figures)
+        load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": figures.sessions}
+        load |= {"urls": figures.queued, "urls/blocked": figures.blocked}
+        load |= {f"servers/{state}": figures.servers[state] for state in (*STATES, "given_up")}
         for _, answer in self._crawler.signals.send_catch_log(load_asked):
             if isinstance(answer, dict):
                 for name, number in answer.items():
+                    # the resolver is shared
                     known = load.get(name, 0)
-                    load[name] = max(known, number) if name in SHARED else known + number
+                    load[name] = max(known, number) if name == "dns_lookups" else known + number
         crawl = frontier_of(self._crawler)
         if self._throttle is not None and crawl is not None and self._throttle.full != crawl.allowed_sessions:
             self._throttle.resize(crawl.allowed_sessions)
             crawl.dispatcher.allow(self._throttle.limit)
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
-        for stat, rate in RATES.items():
-            count = self._stats.get_value(stat, 0)
-            load[rate] = round((count - self._counts[stat]) / seconds, 1)
-            self._counts[stat] = count
+        load["pages_per_second"] = round(figures.pages_per_second, 1)
+        load["bytes_per_second"] = round(figures.bytes_per_second, 1)
         load["cpu"] = round(figures.cpu, 3)
         load["quality_gathered"] = round(figures.quality_gathered, 3)
         if figures.quality_share is not None:
@@ -167,9 +148,9 @@ class LoadMonitor:
         self._load = load | {"memory_mb": load["memory"] / 1024**2}
 
     def _log_load(self) -> None:
-        if self._load:
-            blocked = self._load["urls/blocked"]
-            logger.info(LINE, self._load | {"blocked": f" ({blocked:.0f} blocked by the operator)" if blocked else ""})
+        blocked = self._load["urls/blocked"]
+        words: dict[str, Any] = {"blocked": f" ({blocked:.0f} blocked by the operator)" if blocked else ""}
+        logger.info(LINE, self._load | words)
         self._log_failures()
 
     def _log_failures(self) -> None:
@@ -179,34 +160,13 @@ class LoadMonitor:
             logger.info("Not fetched so far: %s", failures)
 
     def _log_waiting(self) -> None:
-        """Log which server the crawl waits for, if it was idle at two measurements in a row."""
-        crawl = frontier_of(self._crawler)
-        waits = crawl is not None and crawl.is_waiting and not (crawl.is_paused or crawl.outage)
+        """Log what the crawl waits for, if it was idle at two measurements in a row."""
+        crawl, figures = frontier_of(self._crawler), figures_of(self._crawler).now()
+        waits = crawl is not None and crawl.is_waiting and figures.held_kind in ("politeness", "one", "failures")
         waited, self._waited = self._waited, waits
-        if crawl is None or not (waited and waits) or CLOCK() < self._silent_until:
-            return
-        self._silent_until = CLOCK() + self._options.log_interval
-        words = waiting_words(crawl.dispatcher, CLOCK())
-        if words:
-            logger.info("Waiting: %s", words)
-
-
-def _frontier_load(figures: Figures) -> dict[str, float]:
-    load: dict[str, float] = {"connections": 0, "dns_lookups": 0, "sessions": figures.sessions}
-    load |= {"urls": figures.queued, "urls/blocked": figures.blocked}
-    return load | {f"servers/{state}": getattr(figures.servers, state) for state in (*STATES, "given_up")}
-
-
-def waiting_words(dispatcher: Dispatcher, now: float) -> str:
-    """``3 servers rest; next https://a.example in 12 s (Crawl-delay 30 s)``; empty if nothing is queued."""
-    found = dispatcher.waits_for()
-    if found is None:
-        return ""
-    server, at = found
-    counts = dispatcher.frontier.counts()
-    resting = counts["resting"] + counts["waiting"] + counts["leased"]
-    servers = "1 server rests" if resting == 1 else f"{resting} servers rest"
-    return f"{servers}; next {server.key} in {max(0.0, at - now):.0f} s ({rest_reason(server)})"
+        if waited and waits and self._options.log_interval and CLOCK() >= self._silent_until:
+            self._silent_until = CLOCK() + self._options.log_interval
+            logger.info("Waiting: %s", figures.held_back)
 
 
 #: Seconds between two samples.

@@ -28,9 +28,6 @@ logger = logging.getLogger(__name__)
 #: Beginnings of the names of stats that are gauges -> those of the metrics.
 GAUGES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
 
-#: Stats in ``scrapy_stat``, at most: a spider may make up names.
-MAX_STATS = 2_000
-
 
 class StatsMetrics(Collector):
     """Scrapy's stats as metrics, read at each scrape. O(stats).
@@ -45,50 +42,31 @@ class StatsMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """Called in the HTTP server's thread while the crawl runs."""
         others = GaugeMetricFamily("scrapy_stat", "Scrapy's stats, by name", labels=["name"])
-        left_out = 0
-        found: dict[str, Metric] = {}
+        found: dict[str, Any] = {}
         for stat, value in sorted(dict(self._stats.get_stats()).items()):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             known = metric_of(stat)
             if known is not None:
-                _add(found, *known, value)
+                metric, label = known
+                if metric.name not in found:
+                    labels = [metric.label] if metric.label else []
+                    found[metric.name] = CounterMetricFamily(metric.name, metric.help, labels=labels)
+                found[metric.name].add_metric([label] if metric.label else [], value)
             prefix, slash, rest = stat.partition("/")
-            gauges = GAUGES.get(prefix + slash)
-            if gauges and not rest.startswith("total/"):  # the sums of all workers' stats
-                if known is None:
-                    name = gauge_name(stat)
-                    found[name] = GaugeMetricFamily(name, f"The stat {stat}: docs/stats.md", value)
-            elif len(others.samples) < MAX_STATS:
+            if prefix + slash not in GAUGES or rest.startswith("total/"):  # the sums of all workers' stats
                 others.add_metric([stat], value)
-            else:
-                left_out += 1
+            elif known is None:
+                name = gauge_name(stat)
+                found[name] = GaugeMetricFamily(name, f"The stat {stat}: docs/stats.md", value)
         yield from found.values()
         yield others
-        yield GaugeMetricFamily("crawlproject_stats_left_out", "Stats beyond those in scrapy_stat", left_out)
 
 
 def gauge_name(stat: str) -> str:
     """The metric of the stat ``monitor/…`` or ``workers/…``. O(length)."""
     prefix, slash, rest = stat.partition("/")
     return GAUGES[prefix + slash] + re.sub(r"[^a-zA-Z0-9_]", "_", rest)
-
-
-def _add(found: dict[str, Metric], metric: CrawlMetric, value_of_label: str, value: float) -> None:
-    """Add a value to its family, which is made at the first."""
-    family: Any = found.get(metric.name)
-    if family is None:
-        labels = [metric.label] if metric.label else []
-        family = found[metric.name] = CounterMetricFamily(metric.name, metric.help, labels=labels)
-    values = [value_of_label] if metric.label else []
-    for number, sample in enumerate(family.samples):
-        if list(sample.labels.values()) == values:  # "other" stands for several
-            family.samples[number] = sample._replace(value=sample.value + value)
-            return
-    if len(family.samples) >= MAX_VALUES and values != ["other"]:
-        _add(found, metric, "other", value)
-    else:
-        family.add_metric(values, value)
 
 
 class MetricsServer:
@@ -119,13 +97,6 @@ class MetricsServer:
             await asyncio.to_thread(server.shutdown)
             server.server_close()
             thread.join()
-
-
-#: Values of one label, at most; further ones are counted under ``other``.
-MAX_VALUES = 100
-
-#: What a value of a label looks like; anything else is ``other``.
-_plain = re.compile(r"[A-Za-z0-9_.]{1,40}").fullmatch
 
 
 class CrawlMetric(NamedTuple):
@@ -195,4 +166,4 @@ def metric_of(stat: str) -> tuple[CrawlMetric, str] | None:
     metric = _BY_PREFIX.get(prefix + slash)
     if metric is None or (metric.values and rest not in metric.values):
         return None
-    return metric, rest if _plain(rest) else "other"
+    return metric, rest

@@ -22,28 +22,16 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``45 s``, ``12 min``, ``3 h 20 min``, ``5 d 3 h``: about two digits."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{hours} h {minutes} min" if minutes and hours < 10 else f"{hours + (minutes >= 30)} h"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h" if hours and days < 10 else f"{days} d"
-
-
-def exact_duration(seconds: float) -> str:
-    """``45 s``, ``2 min 31 s``, ``3 h 20 min``, ``12 d 3 h``: two units, so that rates can be computed from it."""
+    """``45 s``, ``2 min 31 s``, ``3 h 20 min``, ``12 d 3 h``: two units, as long as the first one has one digit."""
     units, left = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")), round(seconds)
-    found: list[str] = []
-    first = next((place for place, (length, _) in enumerate(units) if left >= length), len(units) - 1)
-    for length, unit in units[first : first + 2]:
-        count, left = divmod(left, length)
-        found += [f"{count} {unit}"] if count or not found else []
-    return " ".join(found)
+    place = next((place for place, (length, _) in enumerate(units) if left >= length), len(units) - 1)
+    length, unit = units[place]
+    count, left = divmod(left, length)
+    if count > 9 or place == len(units) - 1:
+        return f"{count} {unit}"
+    length, smaller = units[place + 1]
+    rest = left // length
+    return f"{count} {unit} {rest} {smaller}" if rest else f"{count} {unit}"
 
 
 def size(count: float) -> str:

@@ -1,14 +1,25 @@
-"""The state of a server in words, its reason, and its rank term by term: the same wherever servers are shown."""
+"""Servers and spiders as they are shown everywhere: the state of a server in words, its reason, its rank term by term;
+the table by spider, of a crawl with several.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.engine import Crawl
 from crawlproject.frontier.queues.ready_line import crowd_at
 from crawlproject.frontier.states import ServerState
+from crawlproject.monitor.quantities import counted
+from crawlproject.requests.owners import COUNTED, Owner, Owners
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+
     from crawlproject.frontier.policy import Policy
     from crawlproject.frontier.server import Server
 
@@ -26,6 +37,10 @@ STATES = {
     FULL: "all pages fetched that a server may have",
     LEFT: "never answered, when nothing else was left: tried again by the next run",
 }
+
+
+#: Trap patterns of a server that are shown.
+MAX_TRAPS = 100
 
 
 def shown_state(server: Server) -> str:
@@ -89,6 +104,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "rank": policy.rank(server) if urls else 0.0,
         "last_error": server.last_error,
         "fetched": server.fetched,
+        "gathered": server.gathered,
         "measured": server.answered,
         "wait": wait_of(server, now),
         "urls": len(urls),
@@ -109,5 +125,66 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "guarded": server.demoted_because,
         "doubted": server.guard.waiting if server.guard else 0,
         "refused": server.guard.refused if server.guard else 0,
-        "traps": server.guard.spent if server.guard else [],
+        "traps": server.guard.spent[:MAX_TRAPS] if server.guard else [],
     }
+
+
+#: Servers looked at in one step of the event loop: 4 ms.
+STEP = 1_000
+
+
+async def spider_rows(crawler: Crawler, servers: Iterable[Server]) -> list[dict[str, Any]]:
+    """A row for each spider, with what it waits for. O(servers), in steps."""
+    owners = Crawl.of(crawler).part(Owners)
+    urls: Counter[Owner] = Counter()
+    states: dict[Owner, Counter[str]] = {owner: Counter() for owner in owners}
+    for number, server in enumerate(list(servers) if owners else (), 1):
+        owner = owners.of(server.key)
+        if owner is not None and server.urls:
+            urls[owner] += len(server.urls)
+            state, reason = shown_state(server), state_reason(server)
+            states[owner][f"{state}: {reason}" if reason else state] += 1
+        if number % STEP == 0:
+            await asyncio.sleep(0)
+    return [
+        {
+            "spider": owner.name,
+            **{name: getattr(owner, name) for name in COUNTED},
+            "seconds": round(owner.seconds, 3),
+            "urls": urls[owner],
+            "waits_for": _waits_for(owner, states[owner]),
+        }
+        for owner in owners
+    ]
+
+
+def spider_names(crawler: Crawler) -> list[str]:
+    """All spiders of the crawl, its own one first."""
+    own = [] if crawler.spider is None else [crawler.spider.name]
+    return [*own, *(owner.name for owner in Crawl.of(crawler).part(Owners))]
+
+
+def spider_of(crawler: Crawler, url: str) -> str:
+    """The name of the spider that a URL, or a server, belongs to. O(labels)."""
+    owner = Crawl.of(crawler).part(Owners).of(url)
+    return owner.name if owner is not None else "" if crawler.spider is None else crawler.spider.name
+
+
+def spiders_in_words(crawler: Crawler) -> dict[str, str]:
+    """Name -> pages, items, errors; those with most pages first. O(spiders log spiders)."""
+    owners = sorted(Crawl.of(crawler).part(Owners), key=lambda owner: -owner.pages)
+    return {owner.name: _counts(owner) for owner in owners}
+
+
+def _counts(owner: Owner) -> str:
+    ended = f", ended: {owner.ended}" if owner.ended else ""
+    errors = f", {counted(owner.errors, 'error')}" if owner.errors else ""
+    return f"{counted(owner.pages, 'page')}, {counted(owner.items, 'item')}{errors}{ended}"
+
+
+def _waits_for(owner: Owner, states: Counter[str]) -> str:
+    if owner.spider is None:
+        return "the spider is missing"
+    if owner.ended:
+        return f"ended: {owner.ended}"
+    return ", ".join(f"{count} {state}" for state, count in states.most_common(3)) or "nothing is queued"

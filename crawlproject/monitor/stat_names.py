@@ -175,7 +175,7 @@ workers/start_urls, workers/start_urls/bad: start URLs queued; unusable ones
 monitor/sessions, monitor/session_limit: open sessions; the limit on them
 monitor/session_limit/lowest, monitor/throttled: the lowest limit; how often it was lowered
 monitor/connections, monitor/dns_lookups: open connections; look-ups in progress
-monitor/bytes_per_second, monitor/pages_per_second: since the previous sample
+monitor/bytes_per_second, monitor/pages_per_second: over about the last ten seconds
 monitor/lag, monitor/lag/max, monitor/lag/longest: lag of the event loop in seconds: last mean, highest mean, longest
     delay
 monitor/memory, monitor/memory/max: memory of the process, bytes

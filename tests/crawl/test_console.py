@@ -91,7 +91,7 @@ def test_orders_apply_and_survive_a_kill(tmp_path: Path) -> None:
                 "malformed": 4,
             }
             client.post("block", name=one)
-            client.post("sessions", limit=2)
+            client.post("limit", name="sessions", value=2)
             commits = _commits(client)
             host_and_port = two.removeprefix("http://")  # what people type
             client.post("delay", name=host_and_port, seconds=0.5)
@@ -151,7 +151,7 @@ def test_more_sessions_than_the_setting_after_a_restart(tmp_path: Path) -> None:
 def _refusals(client: Client) -> None:
     """Nothing that is wrong changes anything."""
     for path, body in (
-        ("sessions", {"limit": 0}),
+        ("limit", {"name": "sessions", "value": 0}),
         ("delay", {"name": "a b", "seconds": 1}),
         ("delay", {"name": "a.example", "seconds": "x"}),
         ("block", {"name": 5}),
@@ -362,8 +362,8 @@ def test_scrapy_console(tmp_path: Path) -> None:
             answers = console(link, "seeds", *seeds)[1].split("\n}\n")  # more than one request takes
             counts = [json.loads(f"{answer}}}") for answer in answers if answer]
             assert (len(counts), sum(each["new"] for each in counts)) == (2, 1_000)
-            wrong = "scrapy console: limit: must be a whole number from 1 to 10000\n"
-            assert console(link, "sessions", "0")[::2] == (1, wrong)
+            wrong = "scrapy console: value: must be a whole number from 1 to 10000\n"
+            assert console(link, "limit", "sessions", "0")[::2] == (1, wrong)
             assert console(link, "delay", "a.example")[0] == 2
             assert "token" in console(f"http://127.0.0.1:{port}/", "status")[2]
             assert json.loads(console(str(job), "stop")[1])["done"] == "the crawl ends"
@@ -399,7 +399,7 @@ def test_an_action_reaches_all_workers(tmp_path: Path, redis_server: RunningRedi
         assert first.get("state")["orders"]["blocked"] == ["blocked.example"]
         assert first.get("workers")["actions"][0]["what"] == "blocked.example is blocked"
         first.post("unblock", name="blocked.example")
-        second.post("sessions", limit=3)
+        second.post("limit", name="sessions", value=3)
         first.post("delay", name="a.example", seconds=30)
         first.post("pause")
         crew.add(FRONTIER_CONSOLE_PORT=ports[2])

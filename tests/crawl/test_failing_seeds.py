@@ -83,7 +83,7 @@ def test_log_gives_reasons_of_failed_seeds_and_counts_of_failed_pages() -> None:
     for count in ("not found: 2", "server error: 1", "forbidden by robots.txt: 1", "retries: 1", "server given up: 1"):
         assert count in counts
     assert not [line for line in told if "/missing" in line or "/busy" in line]
-    assert [line for line in told if line.startswith("Waiting: 1 server rests") and "(Crawl-delay 1 s)" in line]
+    assert [line for line in told if line.startswith("Waiting: one server left: ") and "(Crawl-delay 1 s)" in line]
 
 
 def test_crawl_of_a_seed_that_refuses_connections_ends_early(tmp_path: Path) -> None:

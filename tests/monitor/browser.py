@@ -17,19 +17,13 @@ AXE = Path(__file__).resolve().parents[1] / "data" / "axe-core" / "axe.min.js.gz
 #: Widths of a desk and of a phone, and schemes of colour.
 VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 
-#: Share of a chart's canvas that is drawn on, in its area for curves; and whether text of different elements overlaps.
-DRAWN = """
-canvas => {
-  const { width, height } = canvas;
-  const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
-  let count = 0;
-  const colours = new Set();
-  for (let i = 0; i < data.length; i += 4) {
-    if (data[i + 3] > 0) { count++; colours.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]); }
-  }
-  return [count / (width * height), colours.size];
-}
-"""
+#: Whether each canvas has pixels of more than two colours.
+INKED = """() => [...document.querySelectorAll('#charts canvas')].every((canvas) => {
+  const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  return new Set(pixels).size > 3;
+})"""
+
+#: Whether text of different elements overlaps.
 OVERLAPS = """
 () => {
   const blocks = [...document.querySelectorAll("h1, h2, h3, p, figure > .chart, summary, li, .scroll, .search")]

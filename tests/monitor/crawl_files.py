@@ -10,9 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from crawlproject.frontier.observed_times import TIME_BOUNDS
-from crawlproject.monitor.series.samples import COLUMNS, FILE_NAME, MAX_SAMPLES, Run, Sample, Series, head, row
-from crawlproject.monitor.series.snapshot_file import FILE_NAME as SNAPSHOT_NAME
-from crawlproject.monitor.series.snapshot_file import VERSION, write_snapshot
+from crawlproject.monitor.series.recording import plain
+from crawlproject.monitor.series.samples import (
+    COLUMNS,
+    FILE_NAME,
+    MAX_SAMPLES,
+    SNAPSHOT_NAME,
+    SNAPSHOT_VERSION,
+    Run,
+    Sample,
+    Series,
+    head,
+    row,
+    write_snapshot,
+)
 
 #: What strangers may send: markup, quotes, marks of direction, control characters, a megabyte.
 HOSTILE = (
@@ -36,18 +47,18 @@ def samples(count: int, seconds: float, pages: int) -> list[Sample]:
             "pages": round(pages * share),
             "bytes": round(20_000 * pages * share),
             "requests": round(1.2 * pages * share),
-            "failures": round(0.1 * pages * share),
+            "failed": round(0.1 * pages * share),
             "sessions": 40 + i % 20,
             "session_limit": 64,
-            "ready": i % 7,
-            "resting": 300,
-            "leased": 40,
-            "given_up": i // 100,
-            "servers": 100_000,
+            "servers/ready": i % 7,
+            "servers/resting": 300,
+            "servers/leased": 40,
+            "servers/given_up": i // 100,
+            "servers/known": 100_000,
             "queued": round(3 * pages * (1.2 - share)),
             "seen": round(4 * pages),
-            "gathered": pages * share**0.8,
-            "waiting": pages * (1.1 - share),
+            "quality_gathered": pages * share**0.8,
+            "quality_queued": pages * (1.1 - share),
             "cpu": 0.5,
             "memory": 500_000_000,
             "held_back": 2,
@@ -60,14 +71,15 @@ def server(number: int, **values: Any) -> dict[str, Any]:
     """A row of the table of servers."""
     row = {
         "server": f"http://server-{number:04}.example",
-        "pages": 5000 - number,
+        "fetched": 5000 - number,
         "gathered": 12.5 + number,
+        "measured": True,
         "urls": 10 * number,
         "rank": 1.0 / (1 + number),
         "state": "resting",
-        "error": "polite wait",
+        "reason": "polite wait",
         "failures": number % 3,
-        "quality": 2.5,
+        "best_quality": 2.5,
         "batch": 10,
         "connect_time": 0.123,
         "response_time": 0.456,
@@ -77,7 +89,7 @@ def server(number: int, **values: Any) -> dict[str, Any]:
         "session_time": 3.5,
         "copies": number % 10,
     }
-    return row | values
+    return row | {name: plain(value) for name, value in values.items()}
 
 
 def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
@@ -94,7 +106,7 @@ def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
         "finish_reason": "finished",
     }
     found = {
-        "version": VERSION,
+        "version": SNAPSHOT_VERSION,
         "servers": servers,
         "rest": {"servers": 99_000, "pages": 400_000, "gathered": 1e5, "urls": 7},
         "guarded": 3,
@@ -106,6 +118,8 @@ def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
         "shortest_wait": 0.5,
         "longest_wait": 60.0,
         "too_early": 0,
+        "budget": "",
+        "examples": {},
         "stats": stats,
         "settings": {"FRONTIER_MAX_SESSIONS": "128"},
     }

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import socket
 import ssl
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from scrapy import Request, Spider
@@ -24,16 +25,12 @@ from crawlproject.download.lookup import NameLookupError
 from crawlproject.frontier import Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from crawlproject.frontier.server import MAX_ERROR
 from crawlproject.monitor.failure_log import CountingHttpErrorMiddleware, CountingLogFormatter, failure_counts
-from crawlproject.monitor.figures import ServerCounts
+from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.forecast import Survey, Surveyor
-from crawlproject.monitor.held_back import Moment, held_back
-from crawlproject.monitor.load import waiting_words
+from crawlproject.monitor.held_back import held_back
 from crawlproject.requests.failures import MAX_WORDS, in_words
 from crawlproject.spiders.web import WebSpider
 from tests.crawl_ports import unconnected
-
-if TYPE_CHECKING:
-    pass
 
 A, B = "http://a.example", "http://b.example"
 
@@ -181,40 +178,17 @@ def test_servers_that_fail_are_not_said_to_rest_for_politeness() -> None:
         fail(dispatcher.frontier, each)
     surveyor = Surveyor(dispatcher.frontier)
     surveyor.step(1.0)
-    moment = Moment(
-        crawl=unconnected(dispatcher),
-        now=1.0,
-        servers=ServerCounts(known=2, resting=2),
-        survey=surveyor.survey,
-        max_sessions=8,
-        cpu=0.0,
-        lag=0.0,
-        dns_lookups=0,
-        is_closing=False,
-    )
-    assert held_back(moment).startswith("failures: 2 of 2 servers fail, and are tried again for up to ")
-    assert held_back(replace(moment, survey=Survey())).startswith("politeness: 2 of 2 servers rest")
-    assert held_back(replace(moment, cpu=0.97, lag=0.6)).startswith("CPU: the process uses 97% of one")
-    blocked = held_back(replace(moment, cpu=0.02, lag=0.7))
-    assert blocked.startswith("the event loop lags by 0.70 s, with 2% of a CPU in use")
+    crawl = unconnected(dispatcher)
+    figures = Figures(at=0.0, elapsed=1.0, servers=Counter(known=2, resting=2), session_limit=8, max_sessions=8)
 
+    def told(survey: Survey | None, **values: float) -> tuple[str, str]:
+        return held_back(replace(figures, **values), crawl, survey, 0)  # type: ignore[arg-type]
 
-def test_crawl_waits_for_a_held_session_too() -> None:
-    """Its connection is open, and its server the next."""
-    dispatcher = dispatcher_of(f"{A}/1", f"{A}/2", mode="request", factor=0, min_delay=0.2, max_delay=0.2)
-    start = dispatcher.next(0.0)
-    assert start is not None
-    dispatcher.frontier.record(Measurement(A, 1.0, status=200, response_time=0.1, connect_time=9.0, fetch_time=0.1))
-    dispatcher.ended(start.session)
-    assert dispatcher.next(1.0) is None
-    found = dispatcher.waits_for()
-    assert found is not None
-    assert (found[0].key, found[1]) == (A, dispatcher.wake_at())
-
-
-def test_nothing_queued_is_no_wait() -> None:
-    """Then the crawl ends."""
-    assert waiting_words(dispatcher_of(), 0.0) == ""
+    kind, words = told(surveyor.survey)
+    assert (kind, words[:61]) == ("failures", "failures: 2 of 2 servers fail, and are tried again for up to ")
+    assert told(Survey())[1].startswith("politeness: 2 of 2 servers rest; next http://")
+    assert told(Survey(), cpu=0.97, lag=0.6)[1].startswith("CPU: the process uses 97% of one")
+    assert told(Survey(), cpu=0.02, lag=0.7)[1].startswith("the event loop lags by 0.70 s, with 2% of a CPU in use")
 
 
 def test_last_error_is_of_the_present_failures_and_bounded() -> None:

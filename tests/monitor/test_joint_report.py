@@ -16,7 +16,7 @@ from tests.processes import run_python
 def steady(seconds: int, pages_per_second: int, **values: float) -> list[Sample]:
     return [
         dict.fromkeys(COLUMNS, 0.0)
-        | {"elapsed": float(second), "pages": float(pages_per_second * second), "gathered": float(second)}
+        | {"elapsed": float(second), "pages": float(pages_per_second * second), "quality_gathered": float(second)}
         | values
         for second in range(seconds + 1)
     ]
@@ -40,33 +40,33 @@ def test_two_workers_are_added_up_at_each_time() -> None:
     at = {sample["elapsed"]: sample for sample in facts.samples}
     assert (at[5.0]["pages"], at[5.0]["sessions"], at[5.0]["queued"]) == (5, 3, 5)
     assert (at[20.0]["pages"], at[20.0]["sessions"], at[20.0]["queued"], at[20.0]["cpu"]) == (40, 7, 12, 0.75)
-    assert (facts.end["elapsed"], facts.end["pages"], facts.end["gathered"]) == (40.0, 80, 60)
+    assert (facts.end["elapsed"], facts.end["pages"], facts.end["quality_gathered"]) == (40.0, 80, 60)
     assert (facts.end["sessions"], facts.end["memory"]) == (3, 100)
     assert facts.runs == 1
 
 
 def test_a_worker_that_was_killed_and_one_that_was_started_again() -> None:
     """Its pages stay counted; what it held was taken over; a pause of the whole crawl is not time that it ran."""
-    killed = worker(Run(1000.0, steady(10, 1, servers=50)))
-    again = worker(Run(1000.0, steady(60, 1, servers=10)), Run(5000.0, steady(20, 2, servers=10)))
+    killed = worker(Run(1000.0, steady(10, 1, queued=50)))
+    again = worker(Run(1000.0, steady(60, 1, queued=10)), Run(5000.0, steady(20, 2, queued=10)))
     facts = joined(killed, again)
     at = {sample["elapsed"]: sample for sample in facts.samples}
-    assert at[5.0]["servers"] == at[30.0]["servers"] == 60
-    assert at[50.0]["servers"] == 10
+    assert at[5.0]["queued"] == 60
+    assert at[30.0]["queued"] == 10
     assert at[50.0]["pages"] == 60
-    assert (facts.end["elapsed"], facts.end["pages"], facts.end["gathered"]) == (80.0, 110, 90)
+    assert (facts.end["elapsed"], facts.end["pages"], facts.end["quality_gathered"]) == (80.0, 110, 90)
     assert (facts.runs, facts.last) == (2, 5020.0)
 
 
 def test_quality_kept_from_the_run_before_counts_once() -> None:
     """A run whose first sample has at least as much as the last one of the run before."""
-    later = [each | {"gathered": each["gathered"] + 10.0} for each in steady(10, 1)]
-    assert joined(worker(Run(0.0, steady(10, 1)), Run(100.0, later))).end["gathered"] == 20.0
+    later = [each | {"quality_gathered": each["quality_gathered"] + 10.0} for each in steady(10, 1)]
+    assert joined(worker(Run(0.0, steady(10, 1)), Run(100.0, later))).end["quality_gathered"] == 20.0
 
 
 def test_the_joint_series_is_bounded() -> None:
     """However many samples; counts never fall."""
-    found = joint_series([worker(Run(float(start), samples(4000, 1e6, 1000))) for start in range(5)])
+    found = joint_series([worker(Run(float(start), samples(1500, 1e6, 1000))) for start in range(2)])
     assert len(found) <= MAX_SAMPLES + 10
     facts = Facts.of(found, {})
     for name in COUNTS:
@@ -78,17 +78,17 @@ def test_the_joint_series_is_bounded() -> None:
 
 
 def test_snapshots_are_summed() -> None:
-    """A server that has moved is listed once; distributions, stats and waits are joined; a damaged one is left out."""
+    """A server that has moved is listed once; distributions, stats and waits are joined; one may be missing."""
     two = [
         snapshot([server(0), server(1)], shortest_wait=0.7),
         snapshot(
-            [server(1, pages=1), server(2)], settings={"FRONTIER_MAX_SESSIONS": "128", "FRONTIER_CONSOLE_PORT": "1"}
+            [server(1, fetched=1), server(2)], settings={"FRONTIER_MAX_SESSIONS": "128", "FRONTIER_CONSOLE_PORT": "1"}
         ),
     ]
     two[0]["stats"]["monitor/lag/max"] = 3.0
     two[0]["stats"]["frontier/sessions/max_open"] = 5
     two[1]["stats"] |= {"monitor/lag/max": 2.0, "frontier/sessions/max_open": 7, "finish_reason": "shutdown"}
-    found = joint_snapshot([worker(**each) for each in two] + [worker(servers=7, stats=[], bounds={}, rest="")])
+    found = joint_snapshot([worker(**each) for each in two] + [worker()])
     assert found["servers"] == [server(number) for number in range(3)]
     assert found["rest"]["pages"] == 800_000
     assert found["stats"]["downloader/request_count"] == 2_400_000
@@ -97,7 +97,7 @@ def test_snapshots_are_summed() -> None:
     assert found["stats"]["finish_reason"] == "finished, shutdown"
     assert (found["shortest_wait"], found["longest_wait"]) == (0.5, 60.0)
     assert found["connect"][0] == 2 * two[0]["connect"][0]
-    assert found["settings"] == {}  # not those of one worker only
+    assert found["settings"] == {"FRONTIER_MAX_SESSIONS": "128"}  # not those of one worker only
 
 
 def test_a_worker_with_two_series_counts_once(tmp_path: Path) -> None:

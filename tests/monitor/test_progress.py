@@ -14,6 +14,7 @@ import tempfile
 import termios
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -24,10 +25,10 @@ import pytest
 from rich.cells import cell_len
 
 from crawlproject.frontier.budgets import Outlook
-from crawlproject.monitor.figures import Figures, ServerCounts
+from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.forecast import Forecast
-from crawlproject.monitor.progress.extension import _is_same_terminal, _is_terminal
-from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
+from crawlproject.monitor.progress.extension import _terminal
+from crawlproject.monitor.progress.terminal import BottomPanel
 from crawlproject.monitor.progress.words import lines, one_line
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
@@ -44,7 +45,7 @@ FIGURES = Figures(
     bytes_per_second=1_300_000.0,
     sessions=37,
     session_limit=64,
-    servers=ServerCounts(known=1204, ready=12, resting=40, leased=37, given_up=3),
+    servers=Counter(known=1204, ready=12, resting=40, leased=37, given_up=3),
     queued=45_000,
     seen=812_004,
     failures={"not found": 12, "timeout": 3},
@@ -100,9 +101,10 @@ def test_the_panel_tells_what_a_person_asks() -> None:
 def test_no_line_is_longer_than_the_terminal(width: int) -> None:
     """More lines instead; only a single word that is too long is cut."""
     hostile = replace(FIGURES, held_back="politeness: http://\x1b[2J\u202ex" + "long." * 10_000)
-    for figures in (FIGURES, hostile):
+    wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "e\u0301" * 30: 3})
+    for figures in (FIGURES, hostile, wide):
         found = lines(figures, width)
-        assert all(len(label) + 1 + len(words) <= max(width, len(label) + 2) for label, words in found)
+        assert all(cell_len(label) + 1 + cell_len(words) <= max(width, len(label) + 3) for label, words in found)
         assert all(words.isprintable() for _, words in found)
         assert len(found) < 40
 
@@ -301,36 +303,14 @@ def test_strangers_text_in_the_log_cannot_move_the_cursor() -> None:
         assert screen.lines[1].rstrip() == "End MARK"
 
 
-def test_wide_characters_take_two_columns() -> None:
-    """In what fits a line."""
-    wide = replace(FIGURES, held_back="一" * 60, failures={"二" * 10: 1, "三" * 10: 2, "e\u0301" * 30: 3})
-    for columns in (79, 40, 21):
-        assert all(cell_len(f"{label} {words}") <= columns for label, words in lines(wide, columns))
-
-
 def test_streams_that_are_no_terminal_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Standard output on another terminal, closed, or None stays as it is; TERM=dumb is no terminal at all."""
     with terminal() as one, terminal() as other:
-        assert _is_same_terminal(one.file, one.file)
-        assert not _is_same_terminal(other.file, one.file)
-        assert not _is_same_terminal(io.StringIO(), one.file)
-        assert not _is_same_terminal(None, one.file)
+        assert _terminal(one.file) is not None
+        assert _terminal(other.file) != _terminal(one.file)
+        assert _terminal(io.StringIO()) is _terminal(None) is None
         monkeypatch.setenv("TERM", "dumb")
-        assert not _is_terminal(one.file)
+        assert _terminal(one.file) is None
         monkeypatch.setenv("TERM", "xterm")
-        assert _is_terminal(one.file)
         other.file.close()
-        assert not _is_terminal(other.file)
-
-
-def test_lines_written_together_stand_above_the_panel() -> None:
-    """``writelines`` as well; ``write`` returns what a stream returns."""
-    with terminal() as shown:
-        panel = BottomPanel(shown.file, lambda: None)
-        panel.draw([("End", "MARK")])
-        above = AbovePanel(shown.file, panel)
-        above.writelines(["first\n", "second\n"])
-        assert above.write("\x07third\n") == 7
-        screen = Screen()
-        screen.write(settled(shown.written, "third"))
-        assert screen.lines[:3] == ["first", "second", "�third"]
+        assert _terminal(other.file) is None

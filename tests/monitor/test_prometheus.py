@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.test import get_crawler
 
 from crawlproject.monitor.load import STATES
-from crawlproject.monitor.metrics import MAX_STATS, MAX_VALUES, METRICS, StatsMetrics, gauge_name, metric_of
+from crawlproject.monitor.metrics import METRICS, StatsMetrics, gauge_name, metric_of
 from crawlproject.monitor.stat_names import SECTIONS
 from crawlproject.options.all_settings import DEFAULTS
 from testbed.children import free_port
@@ -68,37 +66,47 @@ def test_every_metric_that_the_dashboard_and_the_alerts_use_exists() -> None:
 
 
 def test_counters_and_labels() -> None:
-    """A label's values come from the stats' names; odd ones, and too many, are ``other``."""
+    """A label's values come from the stats' names."""
     found = collected(
         {
             "frontier/pages": 5,
             "downloader/response_status_count/200": 4,
             "downloader/response_status_count/404": 1,
             "frontier/failures/timeout": 2,
-            'frontier/failures/"x': 3,
-            f"frontier/failures/{'y' * 50}": 4,
             "frontier/links/new": 7,
+            "frontier/links/aliased": 1,
             "fates/link/length": 8,
-            **{f"fates/queue/reason{number}": 1 for number in range(MAX_VALUES + 20)},
         }
     )
     assert found["crawlproject_pages"].type == "counter"
     assert [sample.name for sample in found["crawlproject_pages"].samples] == ["crawlproject_pages_total"]
-    kinds = {sample.labels["kind"]: sample.value for sample in found["crawlproject_failures"].samples}
-    assert kinds == {"timeout": 2, "other": 7}
-    dropped = {sample.labels["reason"]: sample.value for sample in found["crawlproject_ended_queue"].samples}
-    assert len(dropped) <= MAX_VALUES + 1
-    assert sum(dropped.values()) == MAX_VALUES + 20
+    statuses = {sample.labels["status"]: sample.value for sample in found["crawlproject_responses"].samples}
+    assert statuses == {"200": 4, "404": 1}
     assert {sample.labels["outcome"] for sample in found["crawlproject_links"].samples} == {"new"}
     assert metric_of("fates/link/length") is not None
     assert metric_of("my/stat") is None
 
 
-def test_a_spider_that_makes_up_names() -> None:
-    """The answer to Prometheus stays small, and says so."""
-    found = collected({f"spider/{number}": 1 for number in range(MAX_STATS + 5)})
-    assert len(found["scrapy_stat"].samples) == MAX_STATS
-    assert found["crawlproject_stats_left_out"].samples[0].value == 5
+def test_stats_of_the_monitor_and_of_a_worker_have_gauges_of_their_own() -> None:
+    """All other numbers are one metric with the stat's name as a label."""
+    values = {
+        "monitor/servers/ready": 3,
+        "workers/lag": 1.5,
+        "workers/received/bad": 0,
+        "workers/total/web/pages": 9,
+        "web/pages": 5,
+        "finish_reason": "finished",
+        "workers": 1,
+    }
+    samples = [sample for family in collected(values).values() for sample in family.samples]
+    assert {(sample.name, sample.labels.get("name", "")): sample.value for sample in samples} == {
+        ("crawlproject_servers_ready", ""): 3,
+        ("crawlproject_worker_lag", ""): 1.5,
+        ("crawlproject_worker_received_bad", ""): 0,
+        ("scrapy_stat", "workers/total/web/pages"): 9,
+        ("scrapy_stat", "web/pages"): 5,
+        ("scrapy_stat", "workers"): 1,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -157,55 +165,6 @@ def test_the_compose_file_has_what_it_names() -> None:
     assert (only["type"], only["isDefault"], only["url"]) == (kind, True, "http://prometheus:9090")
     folder = provider["providers"][0]["options"]["path"]
     assert mounts[f"{folder}/crawlproject.json"] == "./grafana.json"
-    if (program := shutil.which("docker-compose")) is not None:
-        line = [program, "-f", str(FOLDER / "compose.yml"), "config", "--quiet"]
-        variables = {**os.environ, "USER_AGENT": "x", "SEEDS": "https://example.org/"}
-        done = subprocess.run(line, env=variables, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.long
-def test_the_commands_of_the_compose_file(tmp_path: Path, redis_program: Path) -> None:
-    """Valkey and two workers, as they are written there but for addresses and ports: a crawl, and its metrics."""
-    services = yaml.safe_load((FOLDER / "compose.yml").read_text(encoding="utf-8"))["services"]
-    port, metrics = free_port(), [free_port(), free_port()]
-    started: list[subprocess.Popen[bytes]] = []
-    log = tmp_path / "log"
-    with scripted_site(1) as site, ExitStack() as stack:
-        site.script = {"1/": page(*(f"/{number}" for number in range(40)))} | {
-            f"1/{number}": Answer(page().body, headers={"Content-Type": "text/html"}, delay=0.5) for number in range(40)
-        }
-
-        def start(command: list[str]) -> None:
-            variables = {**os.environ, "PYTHONPATH": str(FOLDER.parents[1])}
-            with log.open("a") as file:
-                process = subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=file, stderr=file)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            started.append(process)
-
-        start([str(redis_program), *services["valkey"]["command"][1:], "--bind", "127.0.0.1", "--port", str(port)])
-        until(lambda: "Ready to accept connections" in log.read_text(), started[0])
-        values = {"${USER_AGENT:?your name and address}": "x (+x@x.example)", "valkey:6379": f"127.0.0.1:{port}"}
-        values["${SEEDS:?URLs to start from, separated by commas}"] = f"{site.origins[0]}/"
-        for number in metrics:
-            command = [*services["worker"]["command"], "--set=FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8"]
-            for text, value in {**values, "9410": str(number), "0.0.0.0": "127.0.0.1"}.items():
-                command = [each.replace(text, value) for each in command]
-            assert "$" not in " ".join(command)
-            (tmp_path / "scrapy.cfg").write_text((FOLDER.parents[1] / "scrapy.cfg").read_text())
-            start([sys.executable, "-m", *command])
-
-        def figures(number: int) -> str:
-            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{number}/metrics", timeout=60) as found:
-                return str(found.read().decode())
-            return ""
-
-        until(lambda: all("crawlproject_worker_partitions" in figures(number) for number in metrics), started[1], log)
-        for worker in started[1:]:
-            assert worker.wait() == 0, log.read_text()
-        assert log.read_text().count("Spider closed (finished)") == 2
-        assert {one.place for one in site.asked} >= {f"1/{number}" for number in range(40)}
 
 
 class Prometheus:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crawlproject.monitor.report.page import write_report
-from tests.monitor.browser import DRAWN, OVERLAPS, VIEWS, browser, faults
+from tests.monitor.browser import INKED, OVERLAPS, VIEWS, browser, faults
 from tests.monitor.crawl_files import HOSTILE, large, samples, server, snapshot, write
 
 pytestmark = pytest.mark.long
@@ -48,12 +48,8 @@ def test_it_looks_as_it_should(running: Any, report: Path, tmp_path: Path, width
     assert errors == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(OVERLAPS) == []
-    charts = page.locator("canvas").all()
-    assert len(charts) == 8
-    for chart in charts:
-        share, colours = chart.evaluate(DRAWN)
-        assert share > 0.01
-        assert colours > 3
+    assert page.locator("canvas").count() == 8
+    assert page.evaluate(INKED)
     assert faults(page) == []
 
 

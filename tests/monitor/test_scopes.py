@@ -13,7 +13,7 @@ from redis import Redis
 from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 from crawlproject.monitor.report.joint import Worker, joint_series, worker_directories
 from crawlproject.monitor.series.samples import FILE_NAME as SERIES
-from crawlproject.monitor.series.samples import HELD_BACK, read_series
+from crawlproject.monitor.series.samples import KINDS, read_series
 from testbed.children import free_port
 from testbed.redis_server import RunningRedis
 from testbed.web import WebSpec, running_web
@@ -71,7 +71,7 @@ def test_two_runs_with_a_blocked_server(tmp_path: Path) -> None:
             settings = {**QUICK, "JOBDIR": str(job), "FRONTIER_MAX_PAGES": limit, "FRONTIER_MAX_SESSIONS": 2}
             if not limit:
                 book = OrderBook(job / "frontier" / FILE_NAME)
-                book.orders.blocked.append(site.origins[1])
+                book.note(f"block {site.origins[1]}", "1")
                 assert book.save()
             file = tmp_path / f"told-{limit}"
             spider = "tests.monitor.told_spiders.ToldSpider"
@@ -109,19 +109,7 @@ def test_two_runs_with_a_blocked_server(tmp_path: Path) -> None:
         assert f"{title} (last run)" in report
     for title in ("Over time", "What held the crawl back", "Servers"):
         assert f"{title} (all runs)" in report
-    assert re.search(rf"all 2 [^a-z]+s {whole} {requests + first['stats']['downloader/request_count']} ", report)
-
-
-def test_a_crawl_of_one_run_needs_no_labels(tmp_path: Path) -> None:
-    """All of it is that run's."""
-    with scripted_site(1) as site:
-        site.script = {"1/": page("/a"), "1/a": page()}
-        run_on(site, "StartUrlsSpider", settings={**QUICK, "JOBDIR": str(tmp_path / "job")}, start="1/")
-    report = text_of((tmp_path / "job" / "report" / "report.html").read_text(encoding="utf-8"))
-    assert "it fetched 2 pages" in report
-    assert "(last run)" not in report
-    assert "(all runs)" not in report
-    assert stored(tmp_path / "job")["pages"] == 2
+    assert re.search(rf"all 2 {whole} {requests + first['stats']['downloader/request_count']} ", report)
 
 
 def test_workers_that_are_stopped_while_servers_fail(tmp_path: Path, redis_server: RunningRedis) -> None:
@@ -157,7 +145,7 @@ def test_workers_that_are_stopped_while_servers_fail(tmp_path: Path, redis_serve
     assert number(r"found [\d,]+ URLs on ([\d,]+) servers", report) == store["servers"]
     places = worker_directories(tmp_path / "job")
     series = joint_series([Worker(place.name, read_series(place / SERIES), {}) for place in places])
-    held = {HELD_BACK[int(each["held_back"])] for run in series.runs for each in run.samples if each["queued"]}
+    held = {list(KINDS)[int(each["held_back"])] for run in series.runs for each in run.samples if each["queued"]}
     assert "nothing" not in held
     assert "give more seeds" not in report
 

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawlproject.commands import frontier as command
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Measurement, Politeness
-from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.console.server_list import FILTERS, SORTS, Query, row, select
-from crawlproject.monitor.series.snapshot import server_row
-from crawlproject.monitor.server_state import IN_USE, STATES, shown_state, state_reason
+from crawlproject.monitor.console.server_list import SORTS, Query, row, select
+from crawlproject.monitor.server_state import shown_state, state_reason
 
 if TYPE_CHECKING:
     from crawlproject.frontier.server import Server
@@ -47,8 +44,6 @@ def test_one_word_for_a_state(frontier: Frontier) -> None:
     expected = ["ready", "resting", "in use", "idle", "given up", "blocked", "full"]
     servers = [frontier.servers[key] for key in KEYS]
     assert [shown_state(server) for server in servers] == expected
-    assert [row(server, 0.0)["state"] for server in servers] == expected
-    assert [server_row(server, frontier)["state"] for server in servers] == expected
     for server, state in zip(servers, expected, strict=True):
         assert found(frontier, state) == [server]
 
@@ -76,8 +71,8 @@ def found(frontier: Frontier, state: str) -> list[Server]:
 def test_a_server_that_gets_no_request_has_no_time_for_it(frontier: Frontier) -> None:
     """Given up, blocked and full ones, in the console's table, whatever their back-off was; they sort last."""
     *asked, failing, blocked, full = KEYS
-    assert [row(frontier.servers[key], 0.0)["next"] for key in (failing, blocked, full)] == [None] * 3
-    assert all(row(frontier.servers[key], 0.0)["next"] is not None for key in asked)
+    assert [row(frontier, frontier.servers[key], 0.0)["wait"] for key in (failing, blocked, full)] == [None] * 3
+    assert all(row(frontier, frontier.servers[key], 0.0)["wait"] is not None for key in asked)
     assert all(SORTS["next"](frontier.servers[key]) == inf for key in (failing, blocked, full))
 
 
@@ -90,12 +85,3 @@ def test_the_reason_of_a_state(frontier: Frontier) -> None:
         failing: "connection refused, 3 times in a row",
         blocked: "blocked by the operator",
     }
-
-
-def test_the_words_are_those_of_the_state_machine_and_the_glossary() -> None:
-    """And of the console's filters, and ``scrapy frontier --state``."""
-    assert STATES.keys() >= set(ServerState) - {ServerState.LEASED} | {IN_USE}
-    terms = {word for line in GLOSSARY.read_text().splitlines() for word in line.split("|")[1:2]}
-    words = {word.strip() for term in terms for word in term.split(",")}
-    assert words >= STATES.keys()
-    assert set(FILTERS) >= STATES.keys() >= set(command.STATES)

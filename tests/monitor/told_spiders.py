@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any, Self
-from unittest import mock
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.monitor.console.order_book import OrderBook
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.progress.words import one_line
@@ -36,10 +36,10 @@ class ToldSpider(StartUrlsSpider):
         return spider
 
     def ending(self) -> None:
-        crawl, anything = frontier_of(self.crawler), mock.Mock()
+        crawl = frontier_of(self.crawler)
         assert crawl is not None
         figures_of(self.crawler).now(fresh=0.0)
-        room = CrawlRoom(self.crawler, crawl, *(anything,) * 5)
+        room = CrawlRoom(self.crawler, crawl, OrderBook(None))
         self.told = {"panel": one_line(figures_of(self.crawler).now()), "console": room.figures()}
 
     def ended(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from crawlproject.backends.protocol import MemoryUrls
 from crawlproject.frontier import BestPrefix, Entry, Frontier, Politeness
 from crawlproject.frontier.live_limits import as_pattern
-from crawlproject.monitor.console.url_view import literal_of
+from crawlproject.monitor.console.url_query import literal_of
 from crawlproject.storage.directory import StoreLabel
 from crawlproject.storage.disk import DiskStore
 from crawlproject.storage.fates import MAX_ENDS

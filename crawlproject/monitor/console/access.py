@@ -49,9 +49,7 @@ class Access:
     def __init__(self, options: ConsoleOptions) -> None:
         common = os.environ.get(TOKEN_VARIABLE, "")
         self.token = options.token or (common if len(common) >= MIN_TOKEN else secrets.token_urlsafe(32))
-        self._expected = self.token.encode()
-        self._is_local = options.is_local
-        self._has_own_token = bool(options.token)
+        self._options = options
 
     def is_host(self, host: str) -> bool:
         """Whether a browser may call the console by this ``Host``.
@@ -63,13 +61,13 @@ class Access:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        if name == "localhost" or (self._has_own_token and name):
+        if name == "localhost" or (self._options.token and name):
             return True
         try:
             address = ip_address(name)
         except ValueError:
             return False
-        return address.is_loopback or not self._is_local
+        return address.is_loopback or not self._options.is_local
 
     def is_own_origin(self, request: web.Request) -> bool:
         """Whether the request comes from the console's own page, or from no page at all."""
@@ -84,15 +82,14 @@ class Access:
     def has_token(self, request: web.Request) -> bool:
         """Whether the request has the token; compared in constant time."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(
-            given.strip().encode("utf-8", "surrogateescape"), self._expected
-        )
+        token = given.strip().encode("utf-8", "surrogateescape")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token, self.token.encode())
 
     def refusal(self, request: web.Request) -> tuple[int, str] | None:
         """(Status, reason) if the request is refused."""
         if not self.is_host(request.host):
             return 403, "this host name is allowed only if FRONTIER_CONSOLE_TOKEN is set"
-        if not self.is_own_origin(request) and not _is_followed_link(request):
+        if not self.is_own_origin(request) and not is_followed_link(request):
             return 403, "requests from other sites are not allowed"
         if request.path.startswith("/api/") and not self.has_token(request):
             return 401, "the token is missing or wrong"
@@ -101,7 +98,7 @@ class Access:
         return None
 
 
-def _is_followed_link(request: web.Request) -> bool:
+def is_followed_link(request: web.Request) -> bool:
     """Whether a person followed a link to the page, as from another worker's console: it has no data in it."""
     headers = request.headers
     modes = (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest"), headers.get("Origin"))
@@ -109,7 +106,7 @@ def _is_followed_link(request: web.Request) -> bool:
 
 
 def access_middleware(access: Access) -> Any:
-    """The outermost middleware: refuses, and sets the headers of every answer."""
+    """The outermost middleware: refuses, and turns errors into answers."""
 
     @web.middleware
     async def check(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -32,19 +31,13 @@ MAX_STREAMS = 32
 #: Seconds that a browser may take to read what a stream has written, and between two events.
 STREAM_TIMEOUT, TICK = 20.0, 1.0
 
-#: File of the page -> media type. Nothing else is served.
-FILES = {
-    "index.html": "text/html",
-    "console.css": "text/css",
-    "console.js": "text/javascript",
-    "format.js": "text/javascript",
-    "overview.js": "text/javascript",
-    "urls.js": "text/javascript",
-    "charts.js": "text/javascript",
-    "tables.js": "text/javascript",
-    "uPlot.js": "text/javascript",
-    "uPlot.css": "text/css",
-}
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+
+#: Files of the page. Nothing else is served.
+FILES = (
+    *("index.html", "console.css", "uPlot.css", "uPlot.js"),
+    *("console.js", "format.js", "overview.js", "urls.js", "charts.js", "tables.js"),
+)
 
 
 class Hub:
@@ -89,8 +82,8 @@ class Hub:
 def application(views: Views, actions: Actions, access: Access, hub: Hub) -> web.Application:
     app = web.Application(middlewares=[access_middleware(access)], client_max_size=MAX_BODY)
     app.on_response_prepare.append(add_headers)
-    for name, kind in FILES.items():
-        app.router.add_get("/" if name == "index.html" else f"/{name}", _file(name, kind))
+    for name in FILES:
+        app.router.add_get("/" if name == "index.html" else f"/{name}", _file(name))
     for path, view in views.items():
         app.router.add_get(f"/api/{path}", _view(view))
     app.router.add_get("/api/stream", _stream(hub))
@@ -99,8 +92,8 @@ def application(views: Views, actions: Actions, access: Access, hub: Hub) -> web
     return app
 
 
-def _file(name: str, kind: str) -> Callable[[web.Request], Awaitable[web.Response]]:
-    text = page_file(name)
+def _file(name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+    text, kind = page_file(name), KINDS[name.rpartition(".")[2]]
 
     async def serve(_: web.Request) -> web.Response:
         return web.Response(text=text, content_type=kind, charset="utf-8")
@@ -173,17 +166,9 @@ def _json(value: Any) -> web.Response:
 def _dumps(value: Any) -> str:
     try:
         return json.dumps(value, default=str, separators=(",", ":"), allow_nan=False)
-    except ValueError:  # rare, as of a stat of the spider's own
-        return json.dumps(_finite(value), default=str, separators=(",", ":"))
-
-
-def _finite(value: Any) -> Any:
-    """``value`` with None for numbers that JSON does not have: no browser reads them."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    except ValueError:  # rare, as of a stat of the spider's own: no browser reads such numbers
+        plain = json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)
+        return json.dumps(plain, separators=(",", ":"))
 
 
 def _event(name: str, value: Any) -> bytes:

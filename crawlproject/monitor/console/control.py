@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from functools import partial
+from itertools import islice
 from math import inf
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
@@ -26,11 +27,11 @@ from crawlproject.monitor.console.order_book import (
     SESSIONS,
     STOPPED,
     ActionError,
-    Orders,
     UnavailableError,
     checked_count,
     checked_delay,
     checked_limit,
+    checked_orders,
     in_words,
     split_order,
 )
@@ -55,6 +56,9 @@ logger = logging.getLogger(__name__)
 
 #: ``finish_reason`` of a crawl that the operator has stopped.
 STOP_REASON = "stopped_by_operator"
+
+#: Orders that are told at the start.
+MAX_TOLD = 10
 
 #: Characters of a seed.
 MAX_SEED = 2_083
@@ -91,8 +95,6 @@ class Control:
         self._setting = crawl.allowed_sessions
         self._timer: asyncio.TimerHandle | None = None
         self._sweeping: asyncio.Task[None] | None = None
-        #: URLs that patterns have removed from the queue in this run.
-        self.removed = 0
 
     def actions(self) -> Actions:
         """What ``api`` offers below ``/api/``."""
@@ -100,11 +102,10 @@ class Control:
             "pause": (self.pause, ()),
             "resume": (self.resume, ()),
             "stop": (self.stop, ()),
-            "sessions": (self.limit_sessions, ("limit",)),
             "delay": (self.delay, ("name", "seconds")),
-            "block": (self.block, ("name",)),
-            "unblock": (self.unblock, ("name",)),
-            "release": (self.release, ("name",)),
+            "block": (partial(self._of_server, BLOCK, "1"), ("name",)),
+            "unblock": (partial(self._of_server, BLOCK, None), ("name",)),
+            "release": (partial(self._of_server, RELEASE, "1"), ("name",)),
             "limit": (self.limit, ("name", "value")),
             "pattern": (self.pattern, ("kind", "pattern", "on")),
             "fetch": (self.fetch, ("url",)),
@@ -120,40 +121,25 @@ class Control:
         if self._shared is not None:
             await self._shared.begin(self._restore_shared, self._apply)
             return
-        orders = self._book.orders
-        if orders.paused and not with_console:
-            orders.paused = False
+        if PAUSED in self._book.orders and not with_console:
+            del self._book.orders[PAUSED]
             logger.warning("The crawl was paused when it ended; without FRONTIER_CONSOLE_PORT it continues")
-        if orders.sessions is not None and orders.sessions[1] != self._setting:
-            orders.sessions = None  # the setting has changed since then
         await self._restore()
 
     async def _restore_shared(self, orders: Mapping[str, str]) -> None:
-        self._book.orders = Orders.of(orders, self._setting)
+        self._book.orders = checked_orders(orders)
         await self._restore()
         self._crawl.wake()
 
     async def _restore(self) -> None:
         orders = self._book.orders
-        if not orders:
-            return
-        logger.info("Orders from the console in force: %s", self.describe())
-        if orders.paused:
-            self._crawl.pause(on=True)
+        if orders:
+            some = "; ".join(in_words(order, value) for order, value in islice(orders.items(), MAX_TOLD))
+            logger.info("Orders from the console in force: %d: %s", len(orders), some)
+        if PAUSED in orders:
             logger.warning("The crawl is paused: resume it in the console")
-        if orders.sessions is not None:
-            self._limit(orders.sessions[0])
-        for name, seconds in orders.delays.items():
-            await _all(self._crawl.frontier.servers.set_delay(name, seconds, CLOCK()))
-        for name in orders.blocked:
-            await _all(self._crawl.frontier.block(name, blocked=True))
-        for name in orders.released:
-            await _all(self._crawl.intake.release(name))
-        for name, limit in orders.limits.items():
-            self._override(name, limit)
-        for kind, patterns in orders.patterns.items():
-            for pattern in patterns:
-                self._crawl.limits.set_pattern(kind, pattern, on=True)
+        for order, value in orders.items():
+            await self._obey(order, value)
 
     def close(self) -> None:
         """The crawl ends: nothing is changed any more."""
@@ -161,20 +147,6 @@ class Control:
             self._timer.cancel()
         if self._sweeping is not None:
             self._sweeping.cancel()
-
-    def describe(self) -> str:
-        """The orders in force, in words."""
-        orders = self._book.orders
-        parts = ["paused"] if orders.paused else []
-        if orders.sessions is not None:
-            parts.append(f"{orders.sessions[0]} sessions")
-        patterns = [each for found in orders.patterns.values() for each in found]
-        tables = (
-            *(("limits", orders.limits), ("patterns", patterns), ("delayed", orders.delays)),
-            *(("blocked", orders.blocked), ("released", orders.released)),
-        )
-        parts += [f"{len(table)} {what}" for what, table in tables if table]
-        return ", ".join(parts) or "none"
 
     async def pause(self) -> dict[str, Any]:
         """Start no further request; those in flight end."""
@@ -189,14 +161,10 @@ class Control:
         self._check_open()
         return await self._order(STOPPED, token_hex(6))
 
-    async def limit_sessions(self, limit: Any) -> dict[str, Any]:
-        limit = checked_limit(limit)
-        return await self._order(SESSIONS, str(limit), limit=limit)
-
     async def limit(self, name: Any, value: Any) -> dict[str, Any]:
         """Put ``value`` in the place of a limit of the settings; None: the setting counts again."""
         if name == SESSIONS:
-            return await (self._order(SESSIONS, None) if value is None else self.limit_sessions(value))
+            return await self._order(SESSIONS, None if value is None else str(checked_limit(value)))
         if name not in LIMITS:
             raise ValueError(f"name: one of {SESSIONS}, {', '.join(LIMITS)}")
         return await self._order(f"{LIMIT} {name}", None if value is None else str(checked_count(value)))
@@ -232,23 +200,14 @@ class Control:
         name, seconds = _name(name), checked_delay(seconds)
         return await self._order(f"{DELAY} {name}", str(seconds) if seconds else None, name=name, seconds=seconds)
 
-    async def block(self, name: Any) -> dict[str, Any]:
-        """Send nothing to a server, or to the servers of a domain. Their URLs stay queued."""
+    async def _of_server(self, kind: str, value: str | None, name: Any) -> dict[str, Any]:
+        """An order for a server, or the servers of a domain. The URLs of a blocked one stay queued."""
         name = _name(name)
-        return await self._order(f"{BLOCK} {name}", "1", name=name)
-
-    async def unblock(self, name: Any) -> dict[str, Any]:
-        name = _name(name)
-        return await self._order(f"{BLOCK} {name}", None, name=name)
-
-    async def release(self, name: Any) -> dict[str, Any]:
-        name = _name(name)
-        return await self._order(f"{RELEASE} {name}", "1", name=name)
+        return await self._order(f"{kind} {name}", value, name=name)
 
     async def _order(self, order: str, value: str | None, **values: Any) -> dict[str, Any]:
         """Give an order; returns the answer, with ``values``."""
-        if value is not None:
-            self._book.orders.check(order)
+        self._book.check(order, value)
         words = in_words(order, value)
         if self._shared is None:
             await self._apply(order, value)
@@ -262,30 +221,36 @@ class Control:
 
     async def _apply(self, order: str, value: str | None) -> None:
         """Obey an order that was given here, or at the console of another worker. Raises ValueError for a wrong one."""
-        kind, name = split_order(order)
-        crawl, orders = self._crawl, self._book.orders
-        if kind == DELAY:
-            seconds = checked_delay(float(value or 0))
-            await _all(crawl.frontier.servers.set_delay(name, seconds, CLOCK()))
-        elif kind == BLOCK:
-            await _all(crawl.frontier.block(name, blocked=value is not None))
-        elif kind == RELEASE and value is not None:
-            await _all(crawl.intake.release(name))
-        elif kind == LIMIT:
-            self._override(name, None if value is None else checked_count(int(value)))
-        elif kind in KINDS:
-            crawl.limits.set_pattern(kind, name, on=value is not None)
-            await self._sweep()
-        elif ((kind == PAUSED and not orders.paused) or kind == STOPPED) and value is None:
+        kind, _ = split_order(order)
+        if value is None and kind in (PAUSED, STOPPED) and order not in self._book.orders:
             return  # nothing to undo
-        orders.change(order, value, self._setting)
-        crawl.pause(on=orders.paused)
-        if kind == SESSIONS:
-            self._limit(self._setting if orders.sessions is None else orders.sessions[0])
+        self._book.check(order, value)
+        await self._obey(order, value)
+        self._book.note(order, value)
         logger.info("By the operator: %s", in_words(order, value))
-        crawl.wake()  # the crawl may continue, or end
+        self._crawl.wake()  # the crawl may continue, or end
+        if kind in KINDS:
+            await self._sweep()
         if kind == STOPPED and not is_closing(self._crawler):
             end_crawl(self._crawler, STOP_REASON)
+
+    async def _obey(self, order: str, value: str | None) -> None:
+        kind, name = split_order(order)
+        crawl, is_on = self._crawl, value is not None
+        if kind in (PAUSED, STOPPED):
+            crawl.pause(on=is_on and kind == PAUSED)
+        elif kind == SESSIONS:
+            self._limit(self._setting if value is None else int(value))
+        elif kind == LIMIT:
+            self._override(name, None if value is None else int(value))
+        elif kind in KINDS:
+            crawl.limits.set_pattern(kind, name, on=is_on)
+        elif kind == DELAY:
+            await _all(crawl.frontier.servers.set_delay(name, float(value or 0), CLOCK()))
+        elif kind == BLOCK:
+            await _all(crawl.frontier.block(name, blocked=is_on))
+        elif is_on:
+            await _all(crawl.intake.release(name))
 
     def _override(self, name: str, limit: int | None) -> None:
         """Obey another limit from now on. O(servers) for those of pages."""
@@ -321,9 +286,7 @@ class Control:
         frontier = self._crawl.frontier
         for server in list(frontier.servers):
             if server.urls and frontier.server(server.key) is server:
-                for removed in self._crawl.intake.rewrite(server):
-                    self.removed += removed
-                    await asyncio.sleep(0)
+                await _all(self._crawl.intake.rewrite(server))
         self._crawl.wake()  # that may have been the end of the crawl
 
     async def add_seeds(self, urls: Any) -> dict[str, Any]:
@@ -401,6 +364,6 @@ def _name(value: Any) -> str:
     return server_name(value)
 
 
-async def _all(steps: Iterator[None]) -> None:
+async def _all(steps: Iterator[object]) -> None:
     for _ in steps:
         await asyncio.sleep(0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.utils.misc import load_object
 
 from crawlproject.crawl_frontier import frontier_of
+from crawlproject.monitor.console.control import Control
+from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
 from crawlproject.options.monitor import ConsoleOptions
 
 if TYPE_CHECKING:
@@ -18,18 +20,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlproject.crawl_frontier import CrawlFrontier
-    from crawlproject.monitor.console.control import Control
 
 logger = logging.getLogger(__name__)
 
 #: Loaded only if there is a port: it imports the web server.
 SERVICE = "crawlproject.monitor.console.service.ConsoleService"
-
-
-class _Service(Protocol):
-    async def start(self) -> bool: ...
-
-    async def stop(self) -> None: ...
 
 
 class Console:
@@ -38,36 +33,31 @@ class Console:
     Without a port it only applies the orders of an earlier run that were kept on disk, or those of all workers.
     """
 
-    def __init__(self, crawler: Crawler, options: ConsoleOptions) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._options = options
-        self._service: _Service | None = None
+        self._port = ConsoleOptions.of(crawler).port
+        self._service: Any = None
         self._control: Control | None = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler, ConsoleOptions.of(crawler))
+        return cls(crawler)
 
     def _opened(self) -> Awaitable[None] | None:
         crawl = frontier_of(self._crawler)
-        if crawl is None:
-            if self._options.port:
-                logger.error("No console: FRONTIER_CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
-            return None
-        if not self._options.port and crawl.store.directory is None and crawl.store.orders is None:
+        if crawl is None and self._port:
+            logger.error("No console: FRONTIER_CONSOLE_PORT needs crawlproject.scheduler.FrontierScheduler")
+        if crawl is None or not (self._port or crawl.store.directory is not None or crawl.store.orders is not None):
             return None
         return self._start(crawl)
 
     async def _start(self, crawl: CrawlFrontier) -> None:
-        from crawlproject.monitor.console.control import Control
-        from crawlproject.monitor.console.order_book import FILE_NAME, OrderBook
-
         book = OrderBook(None if crawl.store.directory is None else crawl.store.directory / FILE_NAME)
         book.load()
         self._control = control = Control(self._crawler, crawl, book)
-        if self._options.port:
+        if self._port:
             service = load_object(SERVICE)(self._crawler, crawl, book, control.actions())
             self._service = service if await service.start() else None
         await control.restore(with_console=self._service is not None)
@@ -75,4 +65,5 @@ class Console:
     def _closed(self) -> Awaitable[None] | None:
         if self._control is not None:
             self._control.close()
-        return None if self._service is None else self._service.stop()
+        stopping: Awaitable[None] | None = None if self._service is None else self._service.stop()
+        return stopping

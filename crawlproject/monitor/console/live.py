@@ -7,8 +7,6 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
-from crawlproject.monitor.series.samples import is_number
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,21 +19,10 @@ MAX_POINTS = 300, 600
 #: Log lines remembered, and characters of each.
 MAX_LINES, MAX_LINE = 100, 500
 
-#: Lines of loggers with these beginnings are remembered at INFO; others from WARNING on.
-_OURS = "crawlproject."
-
 #: Figures that have a chart.
 CHARTED = (
-    "pages_per_second",
-    "bytes_per_second",
-    "sessions",
-    "session_limit",
-    "queued",
-    "pages",
-    "quality_gathered",
-    "servers/ready",
-    "servers/resting",
-    "lag",
+    *("pages_per_second", "bytes_per_second", "sessions", "session_limit", "queued", "pages", "quality_gathered"),
+    *("servers/ready", "servers/resting", "lag"),
 )
 
 
@@ -45,31 +32,28 @@ class History:
     def __init__(self, seconds: float | None) -> None:
         self.most = MAX_POINTS[seconds is None]
         self.interval = 2.0 if seconds is None else seconds / self.most
+        #: Time and charted figures; None for an unknown one.
         self.points: list[list[float | None]] = []
         self._is_bounded = seconds is not None
 
-    def add(self, figures: Mapping[str, Any]) -> bool:
-        """Add a point, if its turn has come; returns whether it was added."""
+    def add(self, figures: Mapping[str, Any]) -> None:
+        """Add a point, if its turn has come."""
         if self.points and figures["at"] - (self.points[-1][0] or 0.0) < self.interval - 0.5:
-            return False
-        self.points.append(point(figures))
+            return
+        values = (figures.get(name) for name in CHARTED)
+        self.points.append([figures["at"], *(None if value is None else round(value, 4) for value in values)])
         if self._is_bounded:
             del self.points[: -self.most]
         elif len(self.points) >= self.most:
             del self.points[::2]
             self.interval *= 2
-        return True
-
-
-#: Range of the charts -> its seconds.
-RANGES = {"300": 300.0, "3600": 3600.0, "all": None}
 
 
 class Charts:
     """The histories of all ranges."""
 
     def __init__(self) -> None:
-        self._histories = {name: History(seconds) for name, seconds in RANGES.items()}
+        self._histories = {"300": History(300.0), "3600": History(3600.0), "all": History(None)}
 
     def add(self, figures: Mapping[str, Any]) -> None:
         for history in self._histories.values():
@@ -79,26 +63,13 @@ class Charts:
         """Raises ValueError for an unknown range."""
         if name not in self._histories:
             raise ValueError(f"range: one of {', '.join(self._histories)}")
-        history = self._histories[name]
-        return {
-            "names": ["at", *CHARTED],
-            "interval": history.interval,
-            "most": history.most + 60,
-            "points": history.points,
-        }
-
-
-def point(figures: Mapping[str, Any]) -> list[float | None]:
-    """Time and charted figures; None for an unknown one."""
-    return [figures["at"], *(_number(figures.get(name)) for name in CHARTED)]
-
-
-def _number(value: Any) -> float | None:
-    return round(value, 4) if is_number(value) else None
+        found = self._histories[name]
+        most = found.most + 60
+        return {"names": ["at", *CHARTED], "interval": found.interval, "most": most, "points": found.points}
 
 
 class LineLog(logging.Handler):
-    """The last lines of the log that concern the crawl."""
+    """The last lines of the log that concern the crawl: this project's from INFO on, others from WARNING on."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -106,7 +77,7 @@ class LineLog(logging.Handler):
         self.count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno < logging.WARNING and not record.name.startswith(_OURS):
+        if record.levelno < logging.WARNING and not record.name.startswith("crawlproject."):
             return
         try:
             text = record.getMessage()[:MAX_LINE]
@@ -128,13 +99,10 @@ class AnswerLog:
 
     def observe(self, measurement: Measurement) -> None:
         key = measurement.server_key
-        answers = self._by_server.get(key)
-        if answers is None:
-            answers = self._by_server[key] = deque(maxlen=MAX_ANSWERS)
-            if len(self._by_server) > MAX_SERVERS:
-                self._by_server.popitem(last=False)
-        else:
-            self._by_server.move_to_end(key)
+        answers = self._by_server.setdefault(key, deque(maxlen=MAX_ANSWERS))
+        self._by_server.move_to_end(key)
+        if len(self._by_server) > MAX_SERVERS:
+            self._by_server.popitem(last=False)
         if len(measurement.url) > MAX_URL:
             measurement = measurement._replace(url=measurement.url[:MAX_URL] + "…")
         answers.append((time.time(), measurement))

@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import deque
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections import Counter, deque
+from typing import TYPE_CHECKING, Any
 
 from crawlproject.frontier.live_limits import EXCLUDE, INCLUDE, KINDS, LIMITS, LOWER, MAX_LIMIT, MAX_PATTERNS, RAISE
 from crawlproject.frontier.orders import MAX_NAMES
@@ -21,11 +20,8 @@ from crawlproject.urls.server_key import server_name
 from crawlproject.urls.wildcards import UrlPatterns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sized
+    from collections.abc import Mapping
     from pathlib import Path
-    from typing import Self
-
-T = TypeVar("T", bound="Sized")
 
 logger = logging.getLogger(__name__)
 
@@ -44,11 +40,8 @@ FILE_NAME = "orders.json"
 #: Maximum size of the file, bytes.
 MAX_BYTES = 16_000_000
 
-#: Longest delay between two requests, seconds.
-MAX_DELAY = 7 * 86_400.0
-
-#: Most sessions that can be ordered.
-MAX_SESSIONS = 10_000
+#: Longest delay between two requests, seconds; most sessions that can be ordered.
+MAX_DELAY, MAX_SESSIONS = 7 * 86_400.0, 10_000
 
 
 class ActionError(ValueError):
@@ -57,94 +50,6 @@ class ActionError(ValueError):
 
 class UnavailableError(ValueError):
     """Redis, which holds the orders of all workers, does not answer."""
-
-
-@dataclass
-class Orders:
-    """The orders in force; names as in ``frontier.orders``."""
-
-    paused: bool = False
-    #: The limit on sessions, and FRONTIER_MAX_SESSIONS at that time; None: the setting counts.
-    sessions: tuple[int, int] | None = None
-    #: Name -> minimum seconds between two requests to a server.
-    delays: dict[str, float] = field(default_factory=dict)
-    blocked: list[str] = field(default_factory=list)
-    #: Servers that the guard does not judge.
-    released: list[str] = field(default_factory=list)
-    #: Limit -> what replaces its setting (``frontier.live_limits``).
-    limits: dict[str, int] = field(default_factory=dict)
-    #: Kind -> patterns of URLs.
-    patterns: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
-
-    def given(self) -> dict[str, str]:
-        """Names and values, of which ``of`` makes these orders."""
-        found = {PAUSED: "1"} if self.paused else {}
-        if self.sessions is not None:
-            found[SESSIONS] = str(self.sessions[0])
-        found |= {f"{LIMIT} {name}": str(limit) for name, limit in self.limits.items()}
-        found |= {f"{kind} {each}": "1" for kind, patterns in self.patterns.items() for each in patterns}
-        found |= {f"{DELAY} {name}": str(seconds) for name, seconds in self.delays.items()}
-        return (
-            found
-            | {f"{BLOCK} {name}": "1" for name in self.blocked}
-            | {f"{RELEASE} {name}": "1" for name in self.released}
-        )
-
-    @classmethod
-    def of(cls, orders: Mapping[str, str], setting: int) -> Self:
-        """From names and values; what is damaged, or of a version that is not known, is logged and left out.
-
-        ``setting``: FRONTIER_MAX_SESSIONS.
-        """
-        found = cls()
-        for order, value in orders.items():
-            try:
-                kind, name = split_order(order)
-                if kind in (BLOCK, RELEASE):  # no search: there may be thousands
-                    _fitting(found.blocked if kind == BLOCK else found.released).append(name)
-                elif kind != STOPPED:  # which has ended the workers of that time
-                    found.change(order, value, setting)
-            except ValueError as error:
-                logger.error("An order of the console is ignored: %.200r: %.200s", order, error)
-        return found
-
-    def check(self, order: str) -> None:
-        """Raise ValueError if there are too many orders of its kind. O(orders)."""
-        kind, name = split_order(order)
-        table = {DELAY: self.delays, BLOCK: self.blocked, RELEASE: self.released, **self.patterns}.get(kind, ())
-        if name not in table:
-            _fitting(table, MAX_PATTERNS if kind in KINDS else MAX_NAMES)
-
-    def change(self, order: str, value: str | None, setting: int) -> None:
-        """Note the ``value`` of an order. O(orders). Raises ValueError for what is no order."""
-        kind, name = split_order(order)
-        if kind == PAUSED:
-            self.paused = value is not None
-        elif kind == STOPPED:
-            self.paused = self.paused and value is None
-        elif kind == SESSIONS:
-            limit = setting if value is None else checked_limit(int(value))
-            self.sessions = None if limit == setting else (limit, setting)
-        elif kind == LIMIT and value is not None:
-            self.limits[name] = checked_count(int(value))
-        elif kind == LIMIT:
-            self.limits.pop(name, None)
-        elif kind == DELAY and value is not None and (seconds := checked_delay(float(value))):
-            self.check(order)
-            self.delays[name] = seconds
-        elif kind == DELAY:
-            self.delays.pop(name, None)
-        else:
-            names = self.patterns.get(kind) if kind in KINDS else self.blocked if kind == BLOCK else self.released
-            assert names is not None
-            if value is None:
-                names[:] = [each for each in names if each != name]
-            elif name not in names:
-                self.check(order)
-                names.append(name)
-
-    def __bool__(self) -> bool:
-        return self != type(self)()
 
 
 def split_order(order: str) -> tuple[str, str]:
@@ -159,6 +64,40 @@ def split_order(order: str) -> tuple[str, str]:
     if kind in KINDS and UrlPatterns([name]):
         return kind, name
     raise ValueError("not an order of this version")
+
+
+def checked(order: str, value: str) -> str:
+    """The kind of an order with a value. Raises ValueError for what is none."""
+    kind, _ = split_order(order)
+    if kind == DELAY:
+        checked_delay(float(value))
+    elif kind == SESSIONS:
+        checked_limit(int(value))
+    elif kind == LIMIT:
+        checked_count(int(value))
+    return kind
+
+
+def checked_orders(given: Mapping[str, str]) -> dict[str, str]:
+    """The orders among names and values; what is damaged, or of a version that is not known, is logged and left out."""
+    found: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for order, value in given.items():
+        try:
+            kind = checked(order, value)
+            counts[kind] += 1
+            if counts[kind] > _most(kind):
+                raise ValueError(f"at most {_most(kind)} of a kind")
+        except ValueError as error:
+            logger.error("An order of the console is ignored: %.200r: %.200s", order, error)
+            continue
+        if kind != STOPPED:  # which has ended the workers of that time
+            found[order] = value
+    return found
+
+
+def _most(kind: str) -> int:
+    return MAX_PATTERNS if kind in KINDS else MAX_NAMES
 
 
 def in_words(order: str, value: str | None) -> str:
@@ -190,7 +129,8 @@ class OrderBook:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.orders = Orders()
+        #: Those in force -> their values.
+        self.orders: dict[str, str] = {}
         #: The last actions of this run: when (seconds since the epoch), and what.
         self.actions: deque[dict[str, Any]] = deque(maxlen=MAX_ACTIONS)
 
@@ -199,6 +139,26 @@ class OrderBook:
         """Whether orders outlive the process."""
         return self._path is not None
 
+    def of(self, kind: str) -> dict[str, str]:
+        """Names and values of the orders of a kind. O(orders)."""
+        start = f"{kind} "
+        return {order.removeprefix(start): value for order, value in self.orders.items() if order.startswith(start)}
+
+    def check(self, order: str, value: str | None) -> None:
+        """Raise ValueError for what is no order, and if there are too many of its kind. O(orders)."""
+        kind = split_order(order)[0] if value is None else checked(order, value)
+        if value is not None and order not in self.orders and len(self.of(kind)) >= _most(kind):
+            raise ValueError(f"at most {_most(kind)} of a kind")
+
+    def note(self, order: str, value: str | None) -> None:
+        """An order is in force from now on; None: no longer. O(1)."""
+        if order == STOPPED:
+            self.orders.pop(PAUSED, None)
+        elif value is None:
+            self.orders.pop(order, None)
+        else:
+            self.orders[order] = value
+
     def done(self, words: str) -> None:
         """Note an action."""
         self.actions.append({"at": time.time(), "what": words})
@@ -206,40 +166,35 @@ class OrderBook:
     def load(self) -> None:
         """Read the file, if there is one. A damaged one is renamed and logged, and no order is in force."""
         path = self._path
+        if path is None:
+            return
         try:
-            if path is None or not path.exists():
+            if not path.exists():
                 return
             if path.stat().st_size > MAX_BYTES:
                 raise ValueError(f"larger than {MAX_BYTES} bytes")
             state = json.loads(path.read_text(encoding="utf-8"))
             if not isinstance(state, dict) or state.get("version") != VERSION:
                 raise ValueError(f"not orders of version {VERSION}")
-            given, setting = state.get("given"), state.get("setting")
+            given = state.get("given")
             if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
                 raise ValueError("given: not an object of texts")
-            self.orders = Orders.of(given, checked_limit(setting))
+            self.orders = checked_orders(given)
         except (OSError, ValueError, RecursionError) as error:
-            assert path is not None
             logger.error("Orders of the console cannot be read, none is in force: %s: %s", path, error)
-            self._put_aside(path)
-
-    @staticmethod
-    def _put_aside(path: Path) -> None:
-        try:
-            path.replace(path.with_suffix(".damaged"))
-        except OSError as error:
-            logger.error("%s: %s", path, error.strerror)
+            try:
+                path.replace(path.with_suffix(".damaged"))
+            except OSError as failure:
+                logger.error("%s: %s", path, failure.strerror)
 
     def save(self) -> bool:
         """Replace the file durably in one step (an fsync); returns whether that succeeded, or nothing is to be kept."""
-        path = self._path
-        if path is None:
+        if self._path is None:
             return True
         try:
-            setting = 1 if self.orders.sessions is None else self.orders.sessions[1]
-            replace_file(path, json.dumps({"version": VERSION, "setting": setting, "given": self.orders.given()}))
+            replace_file(self._path, json.dumps({"version": VERSION, "given": self.orders}))
         except OSError as error:
-            logger.error("Orders of the console apply, but cannot be kept: %s: %s", path, error.strerror)
+            logger.error("Orders of the console apply, but cannot be kept: %s: %s", self._path, error.strerror)
             return False
         return True
 
@@ -254,19 +209,15 @@ def checked_delay(value: Any) -> float:
 
 def checked_limit(value: Any) -> int:
     """A number of sessions; raises ValueError for anything else."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_SESSIONS:
-        raise ValueError(f"limit: must be a whole number from 1 to {MAX_SESSIONS}")
-    return value
+    return _whole(value, 1, MAX_SESSIONS)
 
 
 def checked_count(value: Any) -> int:
     """A limit, 0: none; raises ValueError for anything else."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_LIMIT:
-        raise ValueError(f"value: must be a whole number from 0 to {MAX_LIMIT}")
+    return _whole(value, 0, MAX_LIMIT)
+
+
+def _whole(value: Any, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ValueError(f"value: must be a whole number from {least} to {most}")
     return value
-
-
-def _fitting(names: T, most: int = MAX_NAMES) -> T:
-    if len(names) >= most:
-        raise ValueError(f"at most {most} of a kind")
-    return names

@@ -1,4 +1,4 @@
-"""What a crawl has on disk besides its own run: its earlier runs, and other crawls to compare it with."""
+"""Crawls beside this one on disk, to compare it with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from crawlproject.monitor.report.compare import comparison
+from crawlproject.monitor.report.page import has_figures
 from crawlproject.storage.errors import plain_message
 
 if TYPE_CHECKING:
@@ -19,29 +21,18 @@ MAX_CRAWLS = 100
 
 
 class Past:
-    """``own``: where the figures of this process are kept; ``folder``: the directory of the crawl; None: nowhere.
+    """``folder``: the directory of the crawl; None: nowhere.
 
     Files are read in a thread: 4,000 samples, and 1,000 servers, of each crawl or worker.
     """
 
-    def __init__(self, own: Path | None, folder: Path | None) -> None:
-        self._own = own
+    def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._reading = asyncio.Semaphore(1)
 
     def views(self) -> Views:
         """What ``api`` offers below ``/api/``."""
-        return {"runs": self.runs, "crawls": lambda _: self.crawls(), "compare": self.compared}
-
-    async def runs(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """Points of the charts of all runs, of this worker or all, by the time that they ran. Raises ValueError."""
-        from crawlproject.monitor.report.page import crawl_of, history_of  # only now: a console rarely needs it
-
-        place = self._folder if given.get("of") == "crawl" else self._own
-        if place is None:
-            raise ValueError("nothing is kept of earlier runs without JOBDIR")
-        found: dict[str, Any] = await self._read(lambda: history_of(crawl_of(place, [])))
-        return found
+        return {"crawls": lambda _: self.crawls(), "compare": self.compared}
 
     async def crawls(self) -> list[str]:
         """Names of the crawls beside this one."""
@@ -49,8 +40,6 @@ class Past:
 
     async def compared(self, given: Mapping[str, str]) -> dict[str, Any]:
         """The comparison of this crawl with one of ``crawls``. Raises ValueError."""
-        from crawlproject.monitor.report.compare import comparison
-
         others = await self._read(self._others)
         other = others.get(given.get("with", ""))
         if other is None or self._folder is None:
@@ -67,8 +56,6 @@ class Past:
                 raise ValueError(plain_message(error)) from error
 
     def _others(self) -> dict[str, Path]:
-        from crawlproject.monitor.report.page import has_figures
-
         folder = self._folder
         if folder is None:
             return {}

@@ -1,4 +1,4 @@
-"""The table of servers, a page at a time: searched and sorted in steps of a few ms."""
+"""The table of servers, a page at a time: searched and sorted in steps of a few ms; one server's page."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 from crawlproject.clock import CLOCK
 from crawlproject.frontier.states import ServerState
-from crawlproject.monitor.server_state import STATES, next_at, shown_state, wait_of
+from crawlproject.monitor.console.url_query import number_in
+from crawlproject.monitor.server_state import STATES, next_at, server_terms, shown_state
+from crawlproject.signals import robots_asked
+from crawlproject.urls.server_key import keys_of, server_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from scrapy.crawler import Crawler
 
     from crawlproject.frontier.frontier import Frontier
     from crawlproject.frontier.server import Server
+    from crawlproject.monitor.console.live import AnswerLog
 
 #: Servers examined in one step: 1 to 3 ms.
 STEP = 2_000
 
-#: Most rows of a page, rows before it, and characters of a search.
-MAX_LIMIT, MAX_OFFSET, MAX_SEARCH = 200, 1_000, 200
+#: Rows of a page, most rows of one, rows before it, and characters of a search.
+ROWS, MAX_LIMIT, MAX_OFFSET, MAX_SEARCH = 50, 200, 1_000, 200
+
+#: Best URLs shown of a server, characters of each, and of its robots.txt.
+MAX_URLS, MAX_URL, MAX_ROBOTS = 20, 2_000, 20_000
 
 READY, WAITING = ServerState.READY, ServerState.WAITING
 
@@ -58,40 +67,33 @@ SORTS: dict[str, Callable[[Server], Any]] = {
 class Query:
     """A request for a page of the list; ``parse`` checks it."""
 
-    search: str = ""
-    state: str = ""
-    sort: str = "urls"
-    descending: bool = True
-    offset: int = 0
-    limit: int = 50
+    search: str
+    state: str
+    sort: str
+    descending: bool
+    offset: int
+    limit: int
 
     @classmethod
-    def parse(cls, given: dict[str, str]) -> Query:
+    def parse(cls, given: Mapping[str, str]) -> Query:
         """From the parameters of a URL. Raises ValueError for a wrong one."""
-        unknown = given.keys() - {"search", "state", "sort", "order", "offset", "limit"}
-        if unknown:
+        choices = {"sort": tuple(SORTS), "state": ("", *FILTERS), "order": ("asc", "desc")}
+        chosen = {
+            "sort": given.get("sort", "urls"),
+            "state": given.get("state", ""),
+            "order": given.get("order", "desc"),
+        }
+        if unknown := given.keys() - {"search", "offset", "limit"} - choices.keys():
             raise ValueError(f"unknown parameter: {min(unknown):.50}")
-        sort, state, order = given.get("sort", "urls"), given.get("state", ""), given.get("order", "desc")
-        if sort not in SORTS:
-            raise ValueError(f"sort: one of {', '.join(SORTS)}")
-        if state and state not in FILTERS:
-            raise ValueError(f"state: one of {', '.join(FILTERS)}")
-        if order not in ("asc", "desc"):
-            raise ValueError("order: asc or desc")
+        for name, value in chosen.items():
+            if value not in choices[name]:
+                raise ValueError(f"{name}: one of {', '.join(filter(None, choices[name]))}")
         search = given.get("search", "").strip().lower()
         if len(search) > MAX_SEARCH:
             raise ValueError(f"search: at most {MAX_SEARCH} characters")
-        offset, limit = _count(given, "offset", 0), _count(given, "limit", 50)
-        if offset > MAX_OFFSET:
-            raise ValueError(f"offset: at most {MAX_OFFSET}: search, or sort the other way round")
-        return cls(search, state, sort, order == "desc", offset, min(limit, MAX_LIMIT))
-
-
-def _count(given: dict[str, str], name: str, default: int) -> int:
-    text = given.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ValueError(f"{name}: a whole number >= 0")
-    return int(text)
+        offset, limit = number_in(given, "offset", MAX_OFFSET) or 0, number_in(given, "limit", 99_999)
+        limit = ROWS if limit is None else min(limit, MAX_LIMIT)
+        return cls(search, chosen["state"], chosen["sort"], chosen["order"] == "desc", offset, limit)
 
 
 async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
@@ -106,7 +108,7 @@ async def find(frontier: Frontier, query: Query) -> dict[str, Any]:
         "total": total,
         "known": len(frontier.servers),
         "offset": query.offset,
-        "rows": [row(server, now) for server in servers],
+        "rows": [row(frontier, server, now) for server in servers],
     }
 
 
@@ -115,41 +117,66 @@ def select(frontier: Frontier, query: Query) -> Iterator[tuple[int, list[Server]
 
     O(servers log (offset + limit)).  Equal values stand in the order of discovery.
     """
-    value, matches = SORTS[query.sort], _matcher(query)
+    value, text, state = SORTS[query.sort], query.search, query.state
+    test = TESTS.get(state) or (lambda server: shown_state(server) == state)
     choose, end = nlargest if query.descending else nsmallest, query.offset + query.limit
     left, total = iter(list(frontier.servers)), 0
     best: list[Server] = []
-    while step := list(islice(left, STEP)):
-        found = step if matches is None else [server for server in step if matches(server)]
+    while found := list(islice(left, STEP)):
+        if text:
+            found = [server for server in found if text in server.key]
+        if state:
+            found = [server for server in found if test(server)]
         total += len(found)
         best = choose(end, chain(best, found), key=value)
         yield total, best[query.offset :]
 
 
-def _matcher(query: Query) -> Callable[[Server], bool] | None:
-    text, state = query.search, query.state
-    test = TESTS.get(state) or (lambda server: shown_state(server) == state)
-    if not text:
-        return test if state else None
-    if not state:
-        return lambda server: text in server.key
-    return lambda server: text in server.key and test(server)
+def row(frontier: Frontier, server: Server, now: float) -> dict[str, Any]:
+    """One server as a row; ``rank`` only while it is queued by it. O(batch)."""
+    rank = shown_rank(server)
+    return server_terms(frontier.policy, server, now) | {"rank": None if rank < -1.0 else rank}
 
 
-def row(server: Server, now: float) -> dict[str, Any]:
-    """One server as a row; ``rank`` only while it is queued by it. O(1)."""
-    estimates = server.estimates
-    return {
-        "server": server.key,
-        "state": shown_state(server),
-        "rank": None if (rank := shown_rank(server)) < -1.0 else rank,
-        "urls": len(server.urls),
-        "quality": server.urls.best_quality if server.urls else 0.0,
-        "pages": server.fetched,
-        "measured": server.answered,
-        "response_time": estimates.response_time,
-        "failures": server.failures,
-        "next": wait_of(server, now),
-        "error": server.last_error,
-        "guarded": server.demoted_because,
+def server_view(crawler: Crawler, frontier: Frontier, name: str, answers: AnswerLog) -> dict[str, Any] | None:
+    """A description of the server that a person calls ``name``; None if it is unknown.
+
+    O(batch), and some reads of the store.
+    """
+    try:
+        found = [server for key in keys_of(server_name(name)) if (server := frontier.server(key)) is not None]
+    except ValueError:
+        found = []
+    if not found:
+        return None
+    server, key = found[0], found[0].key
+    orders = frontier.servers.orders
+    blocked, delayed = orders.blocked.find(key), orders.delays.find(key)
+    politeness = frontier.servers.politeness_of(server)
+    return server_terms(frontier.policy, server, CLOCK()) | {
+        "group": None if server.group is None else server.group.key,
+        "request_delay": politeness.request_delay,
+        "blocked_by": None if blocked is None else blocked[0],
+        "delayed_by": None if delayed is None else delayed[0],
+        "best": _best(server),
+        "answers": answers.of(key),
+        "robots": _robots(crawler, key),
     }
+
+
+def _best(server: Server) -> list[dict[str, Any]]:
+    try:
+        entries = server.urls.first(server.key, MAX_URLS)
+    except LookupError:  # the store is damaged: the crawl will say so
+        return []
+    return [
+        {"url": each.url[:MAX_URL], "quality": each.quality, "priority": each.priority, "depth": each.depth}
+        for each in entries
+    ]
+
+
+def _robots(crawler: Crawler, key: str) -> dict[str, Any] | None:
+    for _, text in crawler.signals.send_catch_log(robots_asked, server_key=key):
+        if isinstance(text, str):
+            return {"text": text[:MAX_ROBOTS], "cut": len(text) > MAX_ROBOTS}
+    return None

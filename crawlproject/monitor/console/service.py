@@ -11,7 +11,6 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket
 from crawlproject.monitor.console.api import TICK, Hub, application
-from crawlproject.monitor.console.live import AnswerLog, Charts, LineLog
 from crawlproject.monitor.console.past import Past
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.monitor.quantities import crawl_folder
@@ -39,10 +38,9 @@ class ConsoleService:
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
-        self._answers, self._lines, self._charts = AnswerLog(), LineLog(), Charts()
         own = ReportOptions.of(crawler).report_directory
-        past = Past(own, own if options.job is None else crawl_folder(options.job))
-        self._room = CrawlRoom(crawler, crawl, book, self._answers, self._charts, Charts(), self._lines)
+        past = Past(own if options.job is None else crawl_folder(options.job))
+        self._room = CrawlRoom(crawler, crawl, book)
         self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
@@ -64,8 +62,8 @@ class ConsoleService:
             await self._runner.cleanup()
             return False
         self._announce()
-        self._crawl.observers.append(self._answers.observe)
-        logging.root.addHandler(self._lines)
+        self._crawl.observers.append(self._room.answers.observe)
+        logging.root.addHandler(self._room.log)
         self._ticking = asyncio.ensure_future(self._tick())
         return True
 
@@ -74,8 +72,8 @@ class ConsoleService:
             self._ticking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._ticking
-        logging.root.removeHandler(self._lines)
-        self._crawl.observers.remove(self._answers.observe)
+        logging.root.removeHandler(self._room.log)
+        self._crawl.observers.remove(self._room.answers.observe)
         self._hub.close()
         await self._runner.cleanup()
         self._ticket.remove()
@@ -101,7 +99,7 @@ class ConsoleService:
         # ``asyncio.wait_for`` of Python 3.11, by which redis-py sends, loses a cancel that comes as it ends.
         while task is None or not task.cancelling():
             try:
-                self._charts.add(figures := self._room.figures())
+                self._room.charts.add(figures := self._room.figures())
                 self._crawl.told.update((name, figures[name]) for name in TOLD)
                 if self._crawl.store.orders is not None:
                     await self._room.whole.look()

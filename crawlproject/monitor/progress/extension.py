@@ -44,7 +44,7 @@ class Progress:
         self._stream = stream
         self._panel = BottomPanel(stream, self._terminal_gone) if has_panel else None
         self._task: AsyncioLoopingCall | LoopingCall | None = None
-        self._handlers: list[logging.StreamHandler[Any]] = []
+        self._replaced: list[tuple[logging.StreamHandler[Any] | str, TextIO]] = []
         self._hangup: Any = None
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
@@ -52,7 +52,7 @@ class Progress:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         choice, stream = ReportOptions.of(crawler).progress, sys.stderr
-        is_terminal = _is_terminal(stream)
+        is_terminal = _terminal(stream) is not None
         if choice == "off" or (choice == "auto" and not is_terminal) or cls._in_use:
             raise NotConfigured
         return cls(crawler, stream, has_panel=is_terminal)
@@ -79,7 +79,11 @@ class Progress:
         self._stop()
         if self._panel is not None:
             self._panel.erase()
-            self._give_streams_back()
+            for place, stream in self._replaced:
+                if isinstance(place, str):
+                    setattr(sys, place, stream)
+                else:
+                    place.setStream(stream)
         if self._hangup is not None:
             signal.signal(signal.SIGHUP, self._hangup)
         Progress._in_use = False
@@ -88,26 +92,17 @@ class Progress:
         if self._task is not None and self._task.running:
             self._task.stop()
 
-    # What else writes to the terminal
-
     def _take_streams(self, panel: BottomPanel) -> None:
-        above = cast("TextIO", AbovePanel(self._stream, panel))
+        """What else writes to this terminal writes above the panel; a second terminal keeps what belongs there."""
         for handler in logging.root.handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream is self._stream:
-                handler.setStream(above)
-                self._handlers.append(handler)
-        sys.stderr = above
-        if _is_same_terminal(sys.stdout, self._stream):
-            sys.stdout = cast("TextIO", AbovePanel(sys.stdout, panel))
-
-    def _give_streams_back(self) -> None:
-        for handler in self._handlers:
-            if isinstance(handler.stream, AbovePanel):
-                handler.setStream(self._stream)
+                handler.setStream(cast("TextIO", AbovePanel(self._stream, panel)))
+                self._replaced.append((handler, self._stream))
         for name in ("stderr", "stdout"):
             stream = getattr(sys, name)
-            if isinstance(stream, AbovePanel):
-                setattr(sys, name, stream.stream)
+            if _terminal(stream) == _terminal(self._stream):
+                setattr(sys, name, AbovePanel(stream, panel))
+                self._replaced.append((name, stream))
 
     def _survive_hangup(self, panel: BottomPanel) -> None:
         """A terminal that is closed must not end a crawl of hours."""
@@ -120,20 +115,11 @@ class Progress:
         logger.warning("The terminal was closed; the crawl continues without it")
 
 
-def _is_terminal(stream: TextIO | None) -> bool:
+def _terminal(stream: TextIO | None) -> int | None:
+    """The number of the device that ``stream`` writes to; None if it is no terminal that can show a panel."""
     try:
-        return stream is not None and stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-    except ValueError:  # closed
-        return False
-
-
-def _is_same_terminal(stream: TextIO | None, other: TextIO) -> bool:
-    """Whether both show on one screen: what is written to a second terminal belongs there."""
-    try:
-        return (
-            stream is not None
-            and _is_terminal(stream)
-            and os.fstat(stream.fileno()).st_rdev == os.fstat(other.fileno()).st_rdev
-        )
-    except (OSError, ValueError):  # no file descriptor
-        return False
+        if stream is None or not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+            return None
+        return os.fstat(stream.fileno()).st_rdev
+    except (OSError, ValueError):  # closed, or without a file descriptor
+        return None

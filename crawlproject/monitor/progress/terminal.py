@@ -40,7 +40,7 @@ class BottomPanel:
         self._gone = gone
         self._lock = RLock()
         self._is_gone = False
-        self._lengths: list[int] = []  # of the lines shown, in columns
+        self._lengths: list[int] = []  # of the lines of the panel, in columns
         self._drawn = ""
         self._is_shown = False
 
@@ -125,11 +125,7 @@ class AbovePanel:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        """``write`` flushes."""
+        self.write("".join(lines))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

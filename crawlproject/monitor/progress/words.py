@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from crawlproject.monitor.quantities import budget_words, duration, size
 
@@ -10,66 +10,45 @@ if TYPE_CHECKING:
     from crawlproject.monitor.figures import Figures
     from crawlproject.monitor.forecast import Forecast
 
-#: Kinds of failures named in the panel.
-MAX_KINDS = 6
-
-#: Lines of a topic at most.
-MAX_LINES = 5
+#: Kinds of failures named in the panel; lines of a topic at most.
+MAX_KINDS, MAX_LINES = 6, 5
 
 
-class Topic(NamedTuple):
-    """Some lines of the panel: a label, and texts that may stand in one line or below each other."""
-
-    label: str
-    parts: tuple[str, ...]
-
-
-def topics(figures: Figures) -> list[Topic]:
-    """The parts of each line of the panel, the most important first."""
+def topics(figures: Figures) -> dict[str, tuple[str, ...]]:
+    """Label of each line of the panel -> texts that may stand in one line or below each other; most important first."""
     servers = figures.servers
-    waiting = f"{servers.waiting:,} waiting, " if servers.waiting else ""  # only with politeness groups
-    found = [
-        Topic(
-            "Pages",
-            (
-                f"{figures.pages:,} {'by this worker' if figures.is_worker else 'in this run'}",
-                f"{figures.pages_per_second:,.1f}/s now, {figures.mean_pages_per_second:,.1f}/s mean",
-                f"{size(figures.bytes_per_second)}/s",
-                f"for {duration(figures.elapsed)}",
-            ),
+    states = [f"{servers[name]:,} {name}" for name in ("ready", "resting")]
+    states += [f"{servers['waiting']:,} waiting"] if servers["waiting"] else []  # only with politeness groups
+    states += [f"{servers['leased']:,} in use", f"{servers['given_up']:,} given up"]
+    rates = f"{figures.pages_per_second:,.1f}/s now, {figures.mean_pages_per_second:,.1f}/s mean"
+    share, end = figures.quality_share, end_words(figures.forecast)
+    found = {
+        "Pages": (
+            f"{figures.pages:,} {'by this worker' if figures.is_worker else 'in this run'}",
+            rates,
+            f"{size(figures.bytes_per_second)}/s",
+            f"for {duration(figures.elapsed)}",
         ),
-        Topic(
-            "Connections",
-            (
-                f"{figures.sessions} of {figures.session_limit}",
-                f"{servers.known:,} servers: {servers.ready:,} ready, {servers.resting:,} resting, {waiting}"
-                f"{servers.leased:,} in use, {servers.given_up:,} given up",
-            ),
+        "Connections": (
+            f"{figures.sessions} of {figures.session_limit}",
+            f"{servers['known']:,} servers: {', '.join(states)}",
         ),
-        Topic("URLs", (queued_words(figures), f"{figures.seen:,} seen")),
-    ]
-    if figures.quality_share is not None:
-        found.append(Topic("Quality", (f"{figures.quality_share:.0%} of what is known",)))
-    if figures.failures:
-        kinds = list(figures.failures.items())[:MAX_KINDS]
-        found.append(Topic("Failures", tuple(f"{kind}: {count:,}" for kind, count in kinds)))
-    if figures.spiders:
-        some = list(figures.spiders.items())[:MAX_KINDS]
-        found.append(Topic("Spiders", tuple(f"{name}: {counts}" for name, counts in some)))
-    if figures.held_back:
-        found.append(Topic("Held back by", (figures.held_back,)))
-    if figures.budget is not None:
-        found.append(Topic("Budget", budget_words(figures.budget)))
-    if end := end_words(figures.forecast):
-        found.append(Topic("Limit" if figures.forecast.is_limit else "Queue", (end,)))
-    return [Topic(label, tuple(map(printable, parts))) for label, parts in found]
+        "URLs": (queued_words(figures), f"{figures.seen:,} seen"),
+        "Quality": () if share is None else (f"{share:.0%} of what is known",),
+        "Failures": tuple(f"{kind}: {count:,}" for kind, count in list(figures.failures.items())[:MAX_KINDS]),
+        "Spiders": tuple(f"{name}: {counts}" for name, counts in list(figures.spiders.items())[:MAX_KINDS]),
+        "Held back by": (figures.held_back,) if figures.held_back else (),
+        "Budget": () if figures.budget is None else budget_words(figures.budget),
+        "Limit" if figures.forecast.limit else "Queue": (end,) if end else (),
+    }
+    return {label: tuple(map(printable, parts)) for label, parts in found.items() if parts}
 
 
 def end_words(forecast: Forecast) -> str:
     """``fetched in about 25 min``, or why that is not known; empty while the crawl is ending."""
     if forecast.end is None:
         return forecast.why_not and f"time not known: {forecast.why_not}"
-    return f"{'reached' if forecast.is_limit else 'fetched'} in about {duration(forecast.end)}"
+    return f"{'reached' if forecast.limit else 'fetched'} in about {duration(forecast.end)}"
 
 
 def queued_words(figures: Figures) -> str:
@@ -93,7 +72,7 @@ def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
     from rich.text import Text
 
     console, found = Console(width=max(1, width)), []
-    for label, parts in topics(figures):
+    for label, parts in topics(figures).items():
         room = max(1, width - len(label) - 1)
         rows = list(Text(", ".join(parts)).wrap(console, room, overflow="ellipsis"))
         if len(rows) > MAX_LINES:
@@ -104,4 +83,4 @@ def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
 
 
 def one_line(figures: Figures) -> str:
-    return "; ".join(f"{label.lower()} {', '.join(parts)}" for label, parts in topics(figures))
+    return "; ".join(f"{label.lower()} {', '.join(parts)}" for label, parts in topics(figures).items())

@@ -1,4 +1,4 @@
-"""Joins the files of a crawl's workers into one series, one snapshot and a table of the workers."""
+"""Joins the files of a crawl's workers into one series and one snapshot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.monitor.series.samples import COLUMNS, COUNTS, FILE_NAME, Run, Series, is_number, number_of
+from crawlproject.monitor.series.samples import COLUMNS, COUNTS, FILE_NAME, Run, Series, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,15 +21,18 @@ WORKER_FOLDERS = "worker-*"
 #: Most workers that are joined, samples of the joint series, and servers of the joint snapshot.
 MAX_WORKERS, MAX_SAMPLES, MAX_SERVERS = 1000, 2000, 1000
 
-#: Columns that only grow, in one run after another; counts of a snapshot; what a worker holds; what it uses while it
-#: runs.
-GROWING = (*COUNTS, "gathered")
-SUMMED = ("guarded", "doubted", "too_early")
-HELD = ("given_up", "servers", "queued", "blocked", "seen", "waiting")
-IN_USE = ("sessions", "session_limit", "ready", "resting", "leased", "cpu", "memory")
+#: Columns that only grow, in one run after another; all others are of what a worker has while it runs.
+GROWING = (*COUNTS, "quality_gathered")
+PRESENT = tuple(name for name in COLUMNS if name not in GROWING)
 
-#: Seconds after its last sample from which a worker counts as ended, and from which others have what it held.
+#: Counts of a snapshot.
+SUMMED = ("guarded", "doubted", "too_early")
+
+#: Seconds between two runs that count as one, and in which others have taken over what a worker held.
 SILENT, TAKEN_OVER = 5.0, 30.0
+
+#: Ends of the names of stats that are a maximum.
+_MAXIMA = ("/max", "/longest", "_max", "/max_open", "/commit_time")
 
 
 @dataclass(frozen=True)
@@ -87,36 +90,27 @@ def joint_series(workers: Sequence[Worker]) -> Series:
             counts = {name: sample[name] - before[name] for name in COUNTS}
             run.samples.append({**sample, **counts, "elapsed": at - start})
         before = {name: before[name] + run.samples[-1][name] for name in COUNTS}
-    if series.runs and (stats := _last_stats(workers)):
-        _leave(series.runs[-1].samples, *stats)
+    if series.runs:
+        _leave(series.runs[-1].samples, workers, histories)
     return series
 
 
-def _last_stats(workers: Sequence[Worker]) -> tuple[float, ...]:
-    """URLs that waited in Redis, and servers, when the last worker left; () if it was killed, or runs.
+def _leave(samples: Sequence[Sample], workers: Sequence[Worker], histories: Sequence[Sequence[_Moment]]) -> None:
+    """Set what is known in the end: URLs that wait in Redis, and servers, as the last worker to leave has counted them.
 
-    The last one to leave counts them; the last samples of workers that leave together may be in another order.
+    The quality of what waits is the mean of what the workers held.  Nothing is set if it was killed, or still runs.
     """
-    ends = {worker.name: max((moment.end for moment in _moments(worker.series)), default=0.0) for worker in workers}
-    last = max(ends.values())
-    for worker in sorted(workers, key=lambda worker: -ends[worker.name]):
-        stats = _dict(worker.snapshot, "stats")
-        found = [stats.get(f"workers/total/frontier/{name}") for name in ("urls", "servers")]
-        if ends[worker.name] >= last - SILENT and all(map(is_number, found)):
-            return tuple(map(number_of, found))
-    return ()
-
-
-def _leave(samples: Sequence[Sample], queued: float, servers: float) -> None:
-    """Set what is known in the end; the quality of what waits is the mean of what the workers held.
-
-    Partitions on their way from one worker to another were nobody's.
-    """
-    end = samples[-1]
-    if end["waiting"] >= 0 and end["queued"] != queued:
-        end["waiting"] = end["waiting"] / end["queued"] * queued if end["queued"] else (-1.0 if queued else 0.0)
-    end["queued"], end["blocked"], end["servers"] = queued, min(end["blocked"], queued), servers
-    end["seen"] = max(sample["seen"] for sample in samples if sample["elapsed"] >= end["elapsed"] - TAKEN_OVER)
+    last = max(history[-1].end for history in histories if history)
+    for worker, history in zip(workers, histories, strict=True):
+        stats = worker.snapshot.get("stats", {})
+        queued, servers = (stats.get(f"workers/total/frontier/{name}") for name in ("urls", "servers"))
+        if history and history[-1].end >= last - SILENT and is_number(queued) and is_number(servers):
+            end = samples[-1]
+            if end["quality_queued"] >= 0 and end["queued"] != queued:
+                mean = end["quality_queued"] / end["queued"] if end["queued"] else -1.0
+                end["quality_queued"] = (mean * queued if mean >= 0 else -1.0) if queued else 0.0
+            end["queued"], end["blocked"], end["servers/known"] = queued, min(end["blocked"], queued), servers
+            end["seen"] = max(each["seen"] for each in samples if each["elapsed"] >= end["elapsed"] - TAKEN_OVER)
 
 
 def _moments(series: Series) -> Iterator[_Moment]:
@@ -125,8 +119,8 @@ def _moments(series: Series) -> Iterator[_Moment]:
         if not run.samples:
             continue
         end, last = run.at + run.samples[-1]["elapsed"], dict(base)
-        if run.samples[0]["gathered"] >= base["gathered"]:  # it was kept from the run before
-            base["gathered"] = 0.0
+        if run.samples[0]["quality_gathered"] >= base["quality_gathered"]:  # it was kept from the run before
+            base["quality_gathered"] = 0.0
         for sample in run.samples:
             last = {name: base[name] + sample[name] for name in GROWING}
             yield _Moment(run.at + sample["elapsed"], end, {**sample, **last})
@@ -145,16 +139,11 @@ def _stretches(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]
 
 
 def _sum(now: Sequence[_Moment], at: float) -> Sample:
-    running = [moment.values for moment in now if at <= moment.end + SILENT]
-    holding = [moment.values for moment in now if at <= moment.end + TAKEN_OVER and not moment.values["handed_over"]]
-    if not holding:  # all have left, so nobody took over
-        holding = [moment.values for moment in now if at <= moment.end + SILENT]
-    sums = dict.fromkeys(COLUMNS, 0.0)
-    sums |= {name: sum(moment.values[name] for moment in now) for name in GROWING}
-    sums |= {name: sum(values[name] for values in holding) for name in HELD}
-    sums |= {name: sum(values[name] for values in running) for name in IN_USE}
-    if any(values["waiting"] < 0 for values in holding):
-        sums["waiting"] = -1.0  # not known
+    running = [moment.values for moment in now if at <= moment.end]
+    sums = {name: sum(moment.values[name] for moment in now) for name in GROWING}
+    sums |= {name: sum(values[name] for values in running) for name in PRESENT}
+    if any(values["quality_queued"] < 0 for values in running):
+        sums["quality_queued"] = -1.0  # not known
     sums["lag"] = max((values["lag"] for values in running), default=0.0)
     busy = [values for values in running if values["queued"]] or running  # one that has nothing waits for the others
     reasons = Counter(values["held_back"] for values in busy)
@@ -163,63 +152,39 @@ def _sum(now: Sequence[_Moment], at: float) -> Sample:
 
 
 def joint_snapshot(workers: Sequence[Worker]) -> dict[str, Any]:
-    """Sums of what the workers' snapshots have, and the servers with the most pages. What is damaged is left out."""
+    """Sums of what the workers' snapshots have, and the servers with the most pages."""
     found = [worker.snapshot for worker in workers if worker.snapshot]
     if not found:
         return {}
-    rows = _servers(found)
-    rest = {
-        name: sum(number_of(_dict(each, "rest").get(name)) for each in found)
-        for name in ("servers", "pages", "gathered", "urls")
-    }
-    rest["servers"] += len(rows[MAX_SERVERS:])
-    for name in ("pages", "gathered", "urls"):
-        rest[name] += sum(number_of(row.get(name)) for row in rows[MAX_SERVERS:])
-    shortest, longest = ([each[name] for each in found if is_number(each.get(name))] for name in _WAITS)
-    return {
-        "servers": rows[:MAX_SERVERS],
-        "rest": rest,
-        **{name: sum(number_of(each.get(name)) for each in found) for name in SUMMED},
-        **_times(found),
-        "shortest_wait": min(shortest, default=None),
-        "longest_wait": max(longest, default=None),
-        "name": found[0].get("name"),
-        "spider": found[0].get("spider"),
-        "examples": {name: urls for each in found for name, urls in _dict(each, "examples").items()},
-        "stats": joint_stats([_dict(each, "stats") for each in found]),
-        "settings": _common([_dict(each, "settings") for each in found]),
-    }
-
-
-_WAITS = ("shortest_wait", "longest_wait")
-#: Ends of the names of stats that are a maximum.
-_MAXIMA = ("/max", "/longest", "_max", "/max_open", "/commit_time")
-
-
-def _servers(snapshots: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Their rows, most pages first; of a server that has moved from one worker to another, the row with most pages."""
     rows: dict[str, dict[str, Any]] = {}
-    for snapshot in snapshots:
-        listed = snapshot.get("servers")
-        for row in listed[:MAX_SERVERS] if isinstance(listed, list) else ():
-            if isinstance(row, dict):
-                known = rows.get(str(row.get("server")))
-                if known is None or number_of(row.get("pages")) > number_of(known.get("pages")):
-                    rows[str(row.get("server"))] = row
-    return sorted(rows.values(), key=lambda row: -number_of(row.get("pages")))
-
-
-def _times(snapshots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    bounds = snapshots[0].get("bounds")
-    if not isinstance(bounds, list):
-        return {}
-    same = [each for each in snapshots if each.get("bounds") == bounds]
-    found: dict[str, Any] = {"bounds": bounds}
-    for name in ("connect", "response", "waits"):
-        counts = [each[name] for each in same if isinstance(each.get(name), list)]
-        whole = [each for each in counts if len(each) == len(bounds) + 1 and all(map(is_number, each))]
-        found[name] = [sum(column) for column in zip(*whole, strict=True)]
-    return found
+    for row in (row for each in found for row in each["servers"]):
+        known = rows.get(row["server"])  # it may have moved from one worker to another
+        if known is None or row["fetched"] > known["fetched"]:
+            rows[row["server"]] = row
+    servers = sorted(rows.values(), key=lambda row: -row["fetched"])
+    rest = {name: sum(each["rest"][name] for each in found) for name in ("servers", "pages", "gathered", "urls")}
+    for row in servers[MAX_SERVERS:]:
+        rest["servers"] += 1
+        for name, column in (("pages", "fetched"), ("gathered", "gathered"), ("urls", "urls")):
+            rest[name] += row[column]
+    first, *others = (each["settings"] for each in found)
+    return {
+        **found[0],
+        "servers": servers[:MAX_SERVERS],
+        "rest": rest,
+        "budget": "",
+        **{name: sum(each[name] for each in found) for name in SUMMED},
+        **{
+            name: [sum(column) for column in zip(*(each[name] for each in found), strict=True)]
+            for name in ("connect", "response", "waits")
+        },
+        "shortest_wait": min((wait for each in found if (wait := each["shortest_wait"]) is not None), default=None),
+        "longest_wait": max(each["longest_wait"] for each in found),
+        "examples": {name: urls for each in found for name, urls in each["examples"].items()},
+        "stats": joint_stats([each["stats"] for each in found]),
+        # not those that have a port or a directory of the worker
+        "settings": {name: value for name, value in first.items() if all(each.get(name) == value for each in others)},
+    }
 
 
 def joint_stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -227,22 +192,11 @@ def joint_stats(all_stats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for stats in all_stats:
         for name, value in stats.items():
-            if is_number(value):
-                known = number_of(found.get(name))
+            known = found.get(name, 0)
+            if is_number(value) and is_number(known):
                 is_most = name.endswith(_MAXIMA) or name.startswith("workers/total/")  # of the last one to leave
                 found[name] = max(known, value) if is_most else known + value
-            elif isinstance(value, str) and not is_number(found.get(name)):
-                texts = str(found.get(name, "")).split(", ") if name in found else []
+            elif isinstance(value, str):
+                texts = known.split(", ") if isinstance(known, str) else []
                 found[name] = ", ".join(dict.fromkeys([*texts, value]))
     return found
-
-
-def _common(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings that are the same everywhere; others have a port or a directory of the worker."""
-    first, *others = settings
-    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
-
-
-def _dict(snapshot: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = snapshot.get(name)
-    return found if isinstance(found, dict) else {}

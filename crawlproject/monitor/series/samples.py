@@ -1,9 +1,11 @@
-"""The file ``series.jsonl``: samples of a crawl's figures over all its runs, one JSON array a line.
+"""The files of which a report is made.
+
+``series.jsonl`` has samples of a crawl's figures over all its runs, one JSON array a line.
 
 A line with an object begins a run: version, time on the wall clock, names of the columns.  Samples carry the seconds
 since their run began on a clock that never jumps.  When there are more than ``MAX_SAMPLES``, every second one is
 dropped and samples are taken half as often: the file stays below a megabyte, however long the crawl is.  Of more than
-``MAX_RUNS`` runs, the oldest are dropped.
+``MAX_RUNS`` runs, the oldest are dropped.  ``snapshot.json`` is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from crawlproject.storage.replacing import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 FILE_NAME = "series.jsonl"
@@ -31,54 +33,44 @@ MAX_RUNS = 500
 #: Seconds between two samples, until there are too many.
 INTERVAL = 1.0
 
-#: Longest interval that is believed: it is reached after three months.
-MAX_INTERVAL = 2.0**12
-
 #: Longest line that is read: a longer one is damage.
 MAX_LINE = 10_000
 
-#: Names of the columns of a sample; times in seconds, counts of the run.  "handed_over" is 1 when a worker has left:
-#: its servers and their URLs are other workers', or wait in Redis.
+#: Names of the columns of a sample: those of ``Figures.flat``, in "held_back" the place of the reason in
+#: ``KINDS``, in "quality_queued" -1 for an unknown one; times in seconds, counts of the run.
 COLUMNS = (
-    "elapsed",
-    "pages",
-    "relevant",
-    "bytes",
-    "requests",
-    "failures",
-    "sessions",
-    "session_limit",
-    "ready",
-    "resting",
-    "leased",
-    "given_up",
-    "servers",
-    "queued",
-    "blocked",
-    "seen",
-    "gathered",
-    "waiting",
-    "cpu",
-    "lag",
-    "memory",
-    "handed_over",
-    "held_back",
+    *("elapsed", "pages", "relevant", "bytes", "requests", "failed", "sessions", "session_limit"),
+    *("servers/ready", "servers/resting", "servers/leased", "servers/given_up", "servers/known"),
+    *("queued", "blocked", "seen", "quality_gathered", "quality_queued", "cpu", "lag", "memory", "held_back"),
 )
 
 #: Columns that count within a run: over several runs they are added up.
-COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failures")
+COUNTS = ("elapsed", "pages", "relevant", "bytes", "requests", "failed")
 
-#: First word of what holds a crawl back, or "the" and the next word -> its number in the last column.
-#: Earlier versions wrote "the" alone.
-HELD_BACK = (
-    *("", "connections", "politeness", "CPU", "DNS", "few", "one", "nothing", "the", "failures"),
-    *("the crawl", "the store", "the process", "the operator", "the event", "the network"),
-)
-
-#: Columns with sums of qualities, each at most 3.4e38, and the limit of what is read there.
-QUALITIES, MAX_SUM = frozenset(("gathered", "waiting")), 1e60
+#: What may hold a crawl back (``Figures.held_kind``) -> in words.
+KINDS = {
+    "": "unknown",
+    "connections": "all connections in use",
+    "politeness": "politeness: servers rest",
+    "CPU": "the process: its CPU is busy",
+    "DNS": "DNS look-ups",
+    "few": "few servers have URLs",
+    "one": "one server left",
+    "nothing": "nothing queued",
+    "failures": "servers that fail are tried again",
+    "addresses": "servers at one IP address have as many sessions as it may have",
+    "ending": "the crawl was ending",
+    "store": "the store could not be reached",
+    "process": "the process could not keep up",
+    "operator": "the operator had paused the crawl, or blocked all servers with URLs",
+    "loop": "the event loop was blocked, or the machine busy",
+    "network": "this machine's network or its name servers did not work",
+}
 
 Sample = dict[str, float]
+
+#: The file with servers, stats and settings of the last run, its version, and the largest one that is read.
+SNAPSHOT_NAME, SNAPSHOT_VERSION, MAX_SNAPSHOT = "snapshot.json", 3, 8_000_000
 
 
 @dataclass
@@ -141,10 +133,10 @@ def read_series(path: Path) -> Series:
                     raise ValueError(f"{path}: series of version {found.get('version')!r:.20}, not {VERSION}")
                 names = found.get("columns")
                 columns = tuple(map(str, names)) if isinstance(names, list) else COLUMNS
-                interval = found.get("interval", 0.0)
-                series.interval = min(MAX_INTERVAL, max(INTERVAL, float(interval))) if is_number(interval) else INTERVAL
+                interval = found.get("interval")
+                series.interval = max(INTERVAL, interval) if is_number(interval) else INTERVAL
                 series.runs.append(Run(float(found["at"])))
-            elif isinstance(found, list) and len(found) == len(columns) and all(map(_is_of, columns, found)):
+            elif isinstance(found, list) and len(found) == len(columns) and all(map(is_number, found)):
                 if not series.runs:
                     series.runs.append(Run(0.0))
                 series.runs[-1].samples.append(dict.fromkeys(COLUMNS, 0.0) | dict(zip(columns, found, strict=True)))
@@ -161,17 +153,8 @@ def _parsed(line: bytes) -> Any:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value from a file is a number that can be computed with: JSON has no limit."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e18
-
-
-def _is_of(column: str, value: object) -> bool:
-    return is_number(value) or (column in QUALITIES and isinstance(value, float) and abs(value) < MAX_SUM)
-
-
-def number_of(value: object) -> float:
-    """A value from a file; 0 if it is no such number."""
-    return value if is_number(value) else 0
+    """Whether a value from a file is a number that can be computed with: JSON has no limit, sums of qualities 1e46."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e60
 
 
 class SeriesWriter:
@@ -206,3 +189,21 @@ class SeriesWriter:
 
     def _rewrite(self) -> None:
         replace_file(self._path, self._series.lines())  # the only copy of what earlier runs measured
+
+
+def write_snapshot(path: Path, snapshot: Mapping[str, Any]) -> None:
+    """Replace the file in one step. Raises OSError."""
+    replace_file(path, json.dumps(snapshot, separators=(",", ":"), default=str), is_durable=False)  # for reports only
+
+
+def read_snapshot(path: Path) -> dict[str, Any]:
+    """Raises OSError, ValueError for a damaged file or one of another version."""
+    if path.stat().st_size > MAX_SNAPSHOT:
+        raise ValueError(f"{path}: damaged: more than {MAX_SNAPSHOT} bytes")
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: damaged: {error!s:.100}") from error
+    if not isinstance(found, dict) or found.get("version") != SNAPSHOT_VERSION:
+        raise ValueError(f"{path}: damaged, or of a version that is not known")
+    return found

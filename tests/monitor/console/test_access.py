@@ -147,12 +147,6 @@ def test_wrong_bodies(client: Client, body: bytes, status: int) -> None:
         assert "\n" not in answer.json["error"]
 
 
-def test_a_body_is_utf_8(client: Client) -> None:
-    """As all JSON is, whatever its header says."""
-    answer = client.send("POST", "/api/block", '{"name": "é"}'.encode(), Content_Type="application/json; charset=none")
-    assert (answer.status, answer.json) == (200, {"name": "é"})
-
-
 def test_answers_are_json_for_every_browser(client: Client) -> None:
     """Which has no infinity."""
     answer = client.send("GET", "/api/stats")

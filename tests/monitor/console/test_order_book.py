@@ -5,17 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from crawlproject.monitor.console.order_book import OrderBook, Orders
+from crawlproject.monitor.console.order_book import OrderBook, checked_orders
 
-ORDERS = Orders(
-    True,
-    (8, 64),
-    {"a.example": 2.5},
-    ["http://b.example"],
-    ["c.example"],
-    {"pages": 100, "depth": 0},
-    {"exclude": ["*a b*"], "include": ["/docs/"], "raise": ["*.html$"], "lower": []},
-)
+ORDERS = {
+    "paused": "1",
+    "sessions": "8",
+    "delay a.example": "2.5",
+    "block http://b.example": "1",
+    "release c.example": "1",
+    "limit pages": "100",
+    "limit depth": "0",
+    "exclude *a b*": "1",
+    "include /docs/": "1",
+    "raise *.html$": "1",
+}
 
 
 def test_orders_come_back(tmp_path: Path) -> None:
@@ -39,10 +42,9 @@ def test_orders_come_back(tmp_path: Path) -> None:
         "[]",
         "[" * 100_000,
         json.dumps({"version": 2}),
-        json.dumps({"version": 1, "setting": 64}),
-        json.dumps({"version": 1, "setting": 64, "given": ["paused"]}),
-        json.dumps({"version": 1, "setting": 64, "given": {"paused": 1}}),
-        json.dumps({"version": 1, "setting": 0, "given": {}}),
+        json.dumps({"version": 1}),
+        json.dumps({"version": 1, "given": ["paused"]}),
+        json.dumps({"version": 1, "given": {"paused": 1}}),
         "\x00\xff",
     ],
 )
@@ -65,33 +67,20 @@ def test_a_disk_that_is_full_does_not_undo_an_order(tmp_path: Path, caplog: pyte
     assert "cannot be kept" in caplog.text
 
 
-SHARED = {
-    "stopped": "abc",
-    "paused": "1",
-    "sessions": "8",
-    "delay a.example": "2.5",
-    "block http://b.example": "1",
-    "release c.example": "1",
-    "limit pages": "100",
-    "limit depth": "0",
-    "exclude *a b*": "1",
-    "include /docs/": "1",
-    "raise *.html$": "1",
-}
-
-
-@pytest.mark.parametrize("names", [list(SHARED), list(reversed(SHARED))])
-def test_orders_of_several_workers(names: list[str]) -> None:
-    """In any order. An earlier stop is over, what has been given since then counts."""
-    assert Orders.of({name: SHARED[name] for name in names}, 64) == ORDERS
-    found = Orders()
-    for name in names:
-        if name != "stopped":
-            found.change(name, SHARED[name], 64)
-    assert found == ORDERS
-    for name in names:
-        found.change(name, None, 64)
-    assert not found
+def test_orders_are_noted_and_undone() -> None:
+    """An earlier stop is over, and ends a pause; what has been given since then counts."""
+    assert checked_orders({"stopped": "abc", **ORDERS}) == ORDERS
+    book = OrderBook(None)
+    for order, value in ORDERS.items():
+        book.check(order, value)
+        book.note(order, value)
+    assert book.orders == ORDERS
+    assert book.of("limit") == {"pages": "100", "depth": "0"}
+    book.note("stopped", "abc")
+    assert "paused" not in book.orders
+    for order in ORDERS:
+        book.note(order, None)
+    assert not book.orders
 
 
 def test_shared_orders_that_are_wrong(caplog: pytest.LogCaptureFixture) -> None:
@@ -111,16 +100,17 @@ def test_shared_orders_that_are_wrong(caplog: pytest.LogCaptureFixture) -> None:
         "exclude re:(": "1",
         "exclude x": "1",
     }
-    assert Orders.of({**wrong, "paused": "1"}, 64) == Orders(paused=True)
+    assert checked_orders({**wrong, "paused": "1"}) == {"paused": "1"}
     assert caplog.text.count("An order of the console is ignored") == len(wrong)
     assert len(caplog.text) < 10_000
 
 
 def test_too_many_names() -> None:
     """The next one is refused, and one that is there is not."""
-    orders = Orders.of({f"block h{number}.example": "1" for number in range(10_001)}, 64)
-    assert len(orders.blocked) == 10_000
-    orders.check("block h5.example")
+    book = OrderBook(None)
+    book.orders = checked_orders({f"block h{number}.example": "1" for number in range(10_001)})
+    assert len(book.of("block")) == 10_000
+    book.check("block h5.example", "1")
     with pytest.raises(ValueError, match="at most 10000 of a kind"):
-        orders.check("block new.example")
-    orders.check("delay new.example")
+        book.check("block new.example", "1")
+    book.check("delay new.example", "1")

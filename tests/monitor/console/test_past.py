@@ -1,4 +1,4 @@
-"""Charts of all runs of a crawl, and crawls beside it, as the console's page asks for them."""
+"""Crawls beside one, as the console's page asks for them."""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_other_crawls(folder: Path) -> None:
     """Those that have figures; only they can be compared with, whatever a name looks like."""
-    past = Past(folder / "ours" / "worker-1" / "report", folder / "ours")
+    past = Past(folder / "ours")
     assert asked(past, "crawls") == ["broken", "job"]
     found = asked(past, "compare", **{"with": "job"})
     figures = {row[0]: row[1:] for row in found["lost"][0]["tables"][0]["rows"]}
@@ -41,18 +41,4 @@ def test_other_crawls(folder: Path) -> None:
     for name in ("", "..", "empty", "file", "job/report", str(folder / "job")):
         with pytest.raises(ValueError, match="the name of a crawl"):
             asked(past, "compare", **{"with": name})
-
-
-def test_all_runs(folder: Path) -> None:
-    """Of this worker, or of all; without a directory there are none."""
-    past = Past(folder / "ours" / "worker-1" / "report", folder / "ours")
-    for of, pages in (("worker", 1000), ("crawl", 3000)):
-        found = asked(past, "runs", of=of)
-        assert found["points"][-1][found["names"].index("pages")] == pages
-        assert found["elapsed"] is True
-    nowhere = Past(None, None)
-    assert asked(nowhere, "crawls") == []
-    with pytest.raises(ValueError, match="nothing is kept"):
-        asked(nowhere, "runs")
-    with pytest.raises(ValueError, match="no series"):
-        asked(Past(folder / "empty", folder / "empty"), "runs")
+    assert asked(Past(None), "crawls") == []

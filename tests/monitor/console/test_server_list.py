@@ -61,9 +61,9 @@ def test_search_and_state(frontier: Frontier) -> None:
     [
         ({"sort": "x"}, "sort: one of"),
         ({"state": "x"}, "state: one of"),
-        ({"order": "x"}, "order: asc or desc"),
+        ({"order": "x"}, "order: one of asc, desc"),
         ({"offset": "-1"}, "offset: a whole number"),
-        ({"offset": "1001"}, "offset: at most 1000"),
+        ({"offset": "1001"}, "offset: a whole number from 0 to 1000"),
         ({"limit": "1" * 5000}, "limit: a whole number"),
         ({"limit": "¹"}, "limit: a whole number"),
         ({"search": "x" * 201}, "search: at most"),

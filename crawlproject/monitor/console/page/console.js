@@ -1,14 +1,14 @@
 // The console's page: access, the stream, and the four views. All data comes from the JSON API below /api/; see docs/watch.md.
 import { Charts } from "./charts.js";
-import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, wait } from "./format.js";
+import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, titled, wait } from "./format.js";
 import { address, bars, fill, held, hero, progress, smallTiles } from "./overview.js";
 import { ServerTable, part, rankTerms, table, tiles, timeline } from "./tables.js";
 import { UrlView } from "./urls.js";
 
 const $ = (id) => document.getElementById(id);
 const REFRESH = 5000;
-/** Bytes of the URLs of one request: the console refuses longer bodies. */
-const SEED_BYTES = 90000;
+/** URLs of one request: longer bodies than 100 kB are refused, and longer URLs than 2,083 characters. */
+const SEEDS = 40;
 const VIEWS = ["overview", "servers", "server", "urls", "url", "controls", "compare"];
 /** The view that is marked in the navigation while another, of one thing, is open. */
 const PARENTS = { server: "servers", url: "urls" };
@@ -28,8 +28,6 @@ let token = "";
 let ended = false;
 let lines = -1;
 let stream = null;
-/** Number of the last action that all workers have applied. */
-let applied = 0;
 let hasWorkers = false;
 /** Whose figures the overview shows, of what stretch of time. */
 let whose = "crawl";
@@ -53,9 +51,6 @@ function askToken() {
 }
 
 class Refused extends Error {}
-
-/** Bytes of a value in a body, with a comma. */
-const size = (value) => new TextEncoder().encode(JSON.stringify(value)).length + 1;
 
 async function call(path, body, signal) {
   const options = { headers: { Authorization: `Bearer ${token}` }, cache: "no-store", signal };
@@ -111,9 +106,8 @@ function showFigures(event) {
   if ($("about").textContent !== told) $("about").textContent = told;
   const where = shown.held_by && shown.workers > 1 ? ` (${shown.held_by} of ${shown.workers} workers)` : "";
   Object.assign(shown, { ended, held_back: ended ? "" : shown.held_back && shown.held_back + where });
-  $("runs").hidden = !crawl.folder || (shown.pages_all ?? 0) <= (shown.pages ?? 0);
   const since = shown.scope === "whole crawl" ? " since this worker began" : "";
-  for (const [id, words] of [["charts-title", `Over time, ${range === "runs" ? "all runs" : `${shown.scope}${since}`}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
+  for (const [id, words] of [["charts-title", `Over time, ${shown.scope}${since}`], ["parts-title", `In parts, ${shown.scope}`]]) if ($(id).textContent !== words) $(id).textContent = words;
   fill($("progress"), [progress(shown)]);
   fill($("hero"), hero(shown));
   fill($("held"), held(shown, act));
@@ -248,7 +242,7 @@ function take(name, event) {
   if (event.lines !== lines) showLog(event.lines);
 }
 
-const loadCharts = beside(async () => charts.load(await ask(range === "runs" ? `runs?of=${whose}` : `history?${new URLSearchParams({ range, of: whose })}`)));
+const loadCharts = beside(async () => charts.load(await ask(`history?${new URLSearchParams({ range, of: whose })}`)));
 
 // Views
 
@@ -299,7 +293,7 @@ async function showParts() {
   const lost = found.reasons.filter((row) => !row.is_page);
   const rows = (name) => Object.entries(found[name] ?? {}).sort((one, other) => other[1] - one[1]);
   fill($("parts"), [
-    bars("Lost or refused, by reason", lost.map((row) => [row.title, row.count, address("urls", { state: "lost", reason: row.reason })])),
+    bars("Lost or refused, by reason", lost.map((row) => [titled(row.reason), row.count, address("urls", { state: "lost", reason: row.reason })])),
     bars("Answers by status", rows("status").map(to("status"))),
     bars("Answers by media type", rows("type")),
     bars("URLs done by depth", Object.entries(found.depth ?? {}).map(([depth, times]) => [`depth ${depth}`, times, address("urls", { depth })])),
@@ -405,8 +399,6 @@ function showActions(actions, workers) {
   const names = workers === null ? ["at", "what"] : ["number", "at", "what", "applied by", "worker"];
   const made = table(names, rows, { at: clock }, "Nothing was changed yet.", "History");
   if ($("actions-list").textContent !== made.textContent) $("actions-list").replaceChildren(made);
-  const done = workers !== null && actions.find((action) => action.applied >= workers);
-  if (done) applied = done.number;
 }
 
 // Actions
@@ -416,20 +408,10 @@ async function act(path, body) {
     const done = await ask(path, body);
     tell(done.done + (done.kept ? "" : " (until this process ends)"));
     refresh();
-    if (done.number) watchApplied(done.number);
     return done;
   } catch (error) {
     tell(error.message, true);
     return null;
-  }
-}
-
-/** Show soon how many workers have applied what was just done. */
-async function watchApplied(number) {
-  for (let turn = 0; turn < 30 && !ended; turn += 1) {
-    await showWorkers().catch(() => true);
-    if (applied >= number) return;
-    await new Promise((wake) => setTimeout(wake, 1000));
   }
 }
 
@@ -438,14 +420,10 @@ async function addSeeds(urls) {
   const sum = { new: 0, seen: 0, sent: 0, refused: 0 };
   const refused = [];
   while (urls.length) {
-    let some = 1;
-    for (let left = SEED_BYTES - size(urls[0]); some < urls.length; some += 1) {
-      left -= size(urls[some]);
-      if (left < 0) break;
-    }
-    const done = await act("seeds", { urls: urls.slice(0, some) });
+    const some = urls.slice(0, SEEDS);
+    const done = await act("seeds", { urls: some });
     if (!done) return;
-    urls.splice(0, some);
+    urls.splice(0, some.length);
     for (const what of Object.keys(sum)) sum[what] += done[what];
     refused.push(...done.others);
   }

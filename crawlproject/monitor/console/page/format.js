@@ -25,6 +25,9 @@ export function el(name, attributes, ...children) {
 /** A stranger's text in an element of its own direction. */
 export const alien = (text) => el("bdi", {}, clean(text));
 
+/** A reason as people write it. */
+export const titled = (reason) => reason.replaceAll("_", " ");
+
 /** What was not measured. */
 const NONE = "–";
 const isMissing = (value) => value === null || value === undefined || !Number.isFinite(value);

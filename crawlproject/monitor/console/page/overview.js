@@ -59,7 +59,6 @@ export function hero(figures) {
 
 /** `[name, value, address]` of the small figures; what was not measured is "–". */
 export function small(figures) {
-  const failures = Object.values(figures.failures ?? {}).reduce((sum, each) => sum + each, 0);
   const servers = (name) => figures[`servers/${name}`];
   const isOpen = !figures.ended;
   return [
@@ -67,7 +66,7 @@ export function small(figures) {
     ["URLs queued", count(figures.queued), "#/urls?state=queued"],
     ["Of these blocked", figures.blocked ? count(figures.blocked) : null, "#/servers?state=blocked"],
     ["Received", bytes(figures.bytes)],
-    ["Failed, refused or tried again", count(failures), "#/urls?state=lost"],
+    ["Failed, refused or tried again", count(figures.failed), "#/urls?state=lost"],
     ["Servers known", count(servers("known")), "#/servers"],
     ["Ready", isOpen ? count(servers("ready")) : null, "#/servers?state=ready"],
     ["Resting", isOpen ? count(servers("resting")) : null, "#/servers?state=resting"],

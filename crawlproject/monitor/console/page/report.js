@@ -12,12 +12,12 @@ async function find({ search, state, sort, order, offset, limit }) {
   const known = told.servers.length;
   const text = search.trim().toLowerCase();
   const rows = told.servers.filter((server) => server.server.toLowerCase().includes(text) && (!state || (state === "failing" ? server.failures > 0 : server.state === state)));
-  const value = (server) => server[sort] ?? -1;
+  const value = (server) => server[{ quality: "best_quality", pages: "fetched" }[sort] ?? sort] ?? -1;
   rows.sort((one, other) => (sort === "server" ? one.server.localeCompare(other.server) : value(one) - value(other)) * (order === "desc" ? -1 : 1));
   return { rows: rows.slice(offset, offset + limit), total: rows.length, known, offset };
 }
 
-const state = (server) => [["State", server.state], ["Why", server.error || "–"], ["URLs queued", server.urls], ["Pages fetched", server.pages], ["Their quality", server.gathered], ["Copies", server.copies], ["Failures in a row", server.failures]];
+const state = (server) => [["State", server.state], ["Why", server.reason || server.last_error || "–"], ["URLs queued", server.urls], ["Pages fetched", server.fetched], ["Their quality", server.gathered], ["Copies", server.copies], ["Failures in a row", server.failures]];
 
 /** Show the server of an address ``#/server?key=…`` below the table; any other address hides it. */
 function route() {

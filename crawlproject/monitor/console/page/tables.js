@@ -48,7 +48,7 @@ export const rankTerms = (server) => tiles([
 ].filter(([, value]) => value !== "–"));
 
 /** A server that has never answered has the times of all others. */
-const guess = (server) => ((server.measured ?? (server.fetched ?? server.pages) > 0) ? "" : ", assumed");
+const guess = (server) => (server.measured ? "" : ", assumed");
 
 /**
  * The section of servers. `find` gets a query (search, state, sort, order, offset, limit) and returns its rows, their
@@ -131,18 +131,17 @@ export class ServerTable {
   }
 
   row(server) {
-    const isMeasured = server.measured ?? server.pages > 0;
     const cells = {
       server: el("a", { href: address("server", { key: server.server }), dir: "ltr" }, clean(server.server)),
       state: clean(server.state),
       rank: number(server.rank),
       urls: count(server.urls),
-      quality: server.urls ? number(server.quality) : "–",
-      pages: count(server.pages),
-      response_time: isMeasured ? seconds(server.response_time) : "–",
+      quality: server.urls ? number(server.best_quality) : "–",
+      pages: count(server.fetched),
+      response_time: server.measured ? seconds(server.response_time) : "–",
       failures: server.failures && this.place("view-urls") ? el("a", { href: address("urls", { host: server.server, state: "lost" }) }, count(server.failures)) : count(server.failures),
-      next: server.urls ? wait(server.next) : "–",
-      why: alien([server.guarded && `guarded: ${server.guarded}`, server.error].filter(Boolean).join("; ")),
+      next: server.urls ? wait(server.wait) : "–",
+      why: alien([server.guarded && `guarded: ${server.guarded}`, server.reason || server.last_error].filter(Boolean).join("; ")),
     };
     return el("tr", {}, ...this.columns.map(([name, , , isMinor]) => el("td", { class: [name === "why" ? "text long" : kind(name), isMinor && "minor"].filter(Boolean).join(" ") || null }, cells[name])));
   }

@@ -1,5 +1,5 @@
 // The view of URLs: searched a page at a time, one URL with its history, patterns, exports.
-import { alien, clean, count, day, el, exact, number } from "./format.js";
+import { alien, clean, count, day, el, exact, number, titled } from "./format.js";
 import { address } from "./overview.js";
 import { table, tiles } from "./tables.js";
 
@@ -14,7 +14,7 @@ const $ = (id) => document.getElementById(id);
 export class UrlView {
   /** `ask` and `act` call the API; `failed` gets errors of queries; `confirm` asks a person. */
   constructor(ask, act, failed, confirm) {
-    Object.assign(this, { ask, act, failed, confirm, next: null, rows: 0, search: 0, titles: {} });
+    Object.assign(this, { ask, act, failed, confirm, next: null, rows: 0, search: 0 });
     $("url-search").addEventListener("submit", (event) => {
       event.preventDefault();
       const to = address("urls", Object.fromEntries(new FormData($("url-search"))));
@@ -28,9 +28,8 @@ export class UrlView {
   }
 
   /** What can be chosen: reasons, and spiders if there are several. */
-  offer(found, spiders) {
-    this.titles = Object.fromEntries(found.map(({ reason, title }) => [reason, title]));
-    $("url-reason").append(...found.map(({ reason, title }) => el("option", { value: reason }, title)));
+  offer(reasons, spiders) {
+    $("url-reason").append(...reasons.map((reason) => el("option", { value: reason }, titled(reason))));
     $("of-spider").hidden = spiders.length < 2;
     $("url-spider").append(...spiders.map((name) => el("option", { value: name }, clean(name))));
   }
@@ -78,7 +77,7 @@ export class UrlView {
   }
 
   row(row) {
-    const words = [row.state, this.titles[row.reason] && row.state !== "fetched" ? this.titles[row.reason] : null].filter(Boolean).join(": ");
+    const words = row.reason && row.state !== "fetched" ? `${row.state}: ${titled(row.reason)}` : row.state;
     return el("tr", {},
       el("td", { class: "url" }, el("a", { href: address("url", { url: row.url }) }, clean(row.url))),
       el("td", { class: "text wrap" }, clean(words)), el("td", {}, row.status || "–"),

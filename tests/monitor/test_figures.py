@@ -1,14 +1,11 @@
-"""What the console says of the figures, without a crawl."""
+"""The figures as values of JSON."""
 
 import time
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import pytest
 from scrapy.utils.test import get_crawler
 
-from crawlproject.monitor.console import room
 from crawlproject.monitor.figures import Figures, figures_of
 from crawlproject.monitor.forecast import Forecast
 
@@ -22,10 +19,7 @@ from crawlproject.monitor.forecast import Forecast
 )
 def test_the_estimate_of_the_end(forecast: Forecast, told: Any) -> None:
     """Its seconds, or why it is unknown."""
-    sampler = SimpleNamespace(now=lambda: Figures(at=0.0, elapsed=1.0, forecast=forecast))
-    anything: Any = mock.Mock()
-    with mock.patch.object(room, "figures_of", return_value=sampler):
-        found = room.CrawlRoom(*(anything,) * 7).figures()
+    found = Figures(at=0.0, elapsed=1.0, forecast=forecast).flat()
     assert (found["end"], found["why_no_end"], found["is_limit"]) == told
 
 
