@@ -26,7 +26,6 @@ EXCEPTIONS = {
     "download/rendering/browser.py config": "scrapy-playwright reads settings only",
     "download/transfer.py response": "made there, by the class for its media type; its constructor would copy headers",
     "download/transfer.py self._stop": "Scrapy's StopDownload, as Scrapy's handlers complete it",
-    "frontier/server.py pages": "of the trap guard",
     "monitor/brief_log.py record": "a filter of logging changes the record",
     "monitor/progress/extension.py sys": "the standard streams",
     "options/start_errors.py record": "a filter of logging changes the record",
