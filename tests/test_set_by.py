@@ -23,7 +23,6 @@ EXCEPTIONS = {
     "download/body_budget.py end": "weakref.finalize has no argument for it",
     "download/rendering/browser.py config": "scrapy-playwright reads settings only",
     "download/transfer.py self._stop": "Scrapy's StopDownload, as Scrapy's handlers complete it",
-    "frontier/server.py pages": "of the trap guard",
     "monitor/logs.py record": "a filter of logging changes the record",
     "options/start_errors.py record": "a filter of logging changes the record",
     "simulation/crawl.py session.server": "the simulated server closes the connection later",

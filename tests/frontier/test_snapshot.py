@@ -18,7 +18,8 @@ from crawlproject.frontier.learning.expectation import Backlog
 from crawlproject.frontier.learning.file_kinds import FileKinds, FileSizes
 from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead, Sitemaps
 from crawlproject.frontier.quality import QualityTally
-from crawlproject.frontier.snapshot import Stored, frontier_state, restore_frontier, restore_server, server_state
+from crawlproject.frontier.snapshot import frontier_state, restore_frontier, restore_server, server_state
+from crawlproject.frontier.state import Stored
 
 A, B = "http://a.example", "http://b.example"
 
