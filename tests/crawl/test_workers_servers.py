@@ -15,6 +15,7 @@ import redis
 from crawlproject.workers.connection import RedisConnector
 from crawlproject.workers.control import Control
 from crawlproject.workers.keys import Keys
+from testbed.children import own_address
 from testbed.redis_server import RunningRedis
 from tests.crawl.crawling import IMPOLITE, Crawl, crawl
 from tests.crawl.scripted_site import Site, page, scripted_site
@@ -79,7 +80,7 @@ def test_sentinel(site: Site, tmp_path: Path) -> None:
 def cluster(count: int = 3) -> Iterator[list[RunningRedis]]:
     """Nodes that have become one."""
     with ExitStack() as stack:
-        config = ["cluster-enabled yes", "cluster-node-timeout 60000"]
+        config = ["cluster-enabled yes", "cluster-node-timeout 60000", f"cluster-announce-ip {own_address()}"]
         nodes = [stack.enter_context(RunningRedis(config=config)) for _ in range(count)]
         clients = [stack.enter_context(node.client(protocol=2)) for node in nodes]
         bounds = [16384 * number // count for number in range(count + 1)]
