@@ -101,7 +101,7 @@ class FrontierScheduler(BaseScheduler):
         most = NetworkOptions.of(crawler).address_sessions
         budgets = LimitOptions.of(crawler).budgets()
         frontier = options.new_frontier(budgets, admits_newcomers=True, address_sessions=most)
-        dispatcher = Dispatcher(frontier, options.max_sessions, max_parked=options.max_parked)
+        dispatcher = Dispatcher(frontier, options.max_sessions)
         self._frontier = frontier
         self._dispatcher = dispatcher
         self._alarm = EngineAlarm(crawler)
@@ -395,7 +395,6 @@ class FrontierScheduler(BaseScheduler):
             self.crawl.started[request] = start
             if start.session.requests == 1:
                 self._stats.set_value("frontier/sessions", self._dispatcher.opened)
-                self._stats.set_value("frontier/sessions/resumed", self._dispatcher.resumed)
                 self._stats.max_value("frontier/sessions/max_open", self._dispatcher.open_sessions)
             self._hand_out(request, start.entry)
             yield request

@@ -1,13 +1,13 @@
 """Signals of this project, sent through ``crawler.signals``."""
 
-#: A session, open or parked, has ended: close its connection. Argument ``server_key``.
+#: A session has ended: close its connection. Argument ``server_key``.
 session_closed = object()
 
 #: A session was abandoned (``Dispatcher.abandon``): close its connection now. A request in flight fails with
 #: ``download.pool.SessionAbandoned``; ``session_closed`` would let it end first. Argument ``server_key``.
 session_abandoned = object()
 
-#: The server closed the connection of an open or parked session. Argument ``server_key``.
+#: The server closed the connection of an open session. Argument ``server_key``.
 connection_lost = object()
 
 #: Requests the current load. Receivers return a dict: name of a stat below ``monitor/`` -> number; these are added.

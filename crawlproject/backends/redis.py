@@ -311,7 +311,7 @@ class RedisBackend(StoringBackend):
             crawl.dispatcher.hold(key, CLOCK())
         for key in crawl.dispatcher.connected(keys):
             server = self._frontier.server(key)
-            session = None if server is None else server.session or server.parked
+            session = None if server is None else server.session
             if session is not None:
                 crawl.dispatcher.abandon(session, CLOCK())
                 self._crawler.signals.send_catch_log(session_abandoned, server_key=key)

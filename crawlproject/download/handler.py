@@ -60,7 +60,7 @@ DEFAULT_TIMEOUT = 10.0
 class FrontierDownloadHandler(HttpHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
-    With ``FrontierScheduler`` a server keeps its connection while it has a session, open or parked.  Any other request
+    With ``FrontierScheduler`` a server keeps its connection while it has a session.  Any other request
     (with another scheduler, or for robots.txt on a third server) opens its own connection and closes it afterwards.
     """
 
@@ -80,10 +80,9 @@ class FrontierDownloadHandler(HttpHandler):
         self._resolver = parts.part(CachingResolver)
         self._budget = parts.part(BodyBudget)
         self._prefetch = DnsPrefetch(self._resolver, self._upcoming, ahead)
-        self._max_parked = sessions.max_parked
         max_sessions = sessions.max_sessions if crawl is None else self._afford(crawl)
         self._pool = ConnectionPool(
-            max_sessions + self._max_parked,
+            max_sessions,
             Opening(
                 tls_context(crawler.settings),
                 self._prefetch.resolve,
@@ -133,7 +132,7 @@ class FrontierDownloadHandler(HttpHandler):
 
     def _sessions_limited(self, limit: int) -> None:
         affordable_sessions(limit)
-        self._pool.allow(limit + self._max_parked)
+        self._pool.allow(limit)
 
     def _load(self) -> dict[str, int]:
         return {"connections": self._pool.open, "dns_lookups": self._resolver.in_flight}

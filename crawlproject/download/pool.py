@@ -50,12 +50,12 @@ class Courtesy:
 class ConnectionPool:
     """Connections by server key; at most ``limit`` are open at any moment.
 
-    ``on_lost`` is called with the server's key when a server closes the connection of a session, parked or not;
+    ``on_lost`` is called with the server's key when a server closes the connection of a session;
     ``on_left`` when the rest of an answer is not read, which ends the connection.  ``has_room(server's key, address)``
     tells whether its session may connect to this IP address.
 
-    A connection with a session lives until ``close`` is called for its server (the session has ended and is not
-    parked); one without a session lives while requests use it (``Use``).
+    A connection with a session lives until ``close`` is called for its server (the session has ended); one
+    without a session lives while requests use it (``Use``).
     """
 
     def __init__(

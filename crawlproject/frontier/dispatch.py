@@ -50,28 +50,22 @@ class Dispatcher:
     Where the politeness allows several requests to a server at once, each beyond the first takes a session's place.
     ``max_sessions`` may be set at any time; surplus sessions close when their request ends.
 
-    A session that gives up its place may keep its connection open and idle: it is parked.  At most ``max_parked``
-    sessions are parked, and only if the frontier's politeness has a ``parking_time``.
-
     ``next``, ``ended`` and ``wake_at`` are O(log n) amortised.
     """
 
-    def __init__(self, frontier: Frontier, max_sessions: int, linger: float = LINGER, max_parked: int = 0) -> None:
+    def __init__(self, frontier: Frontier, max_sessions: int, linger: float = LINGER) -> None:
         self.frontier = frontier
         self.max_sessions = max_sessions
-        self.max_parked = max_parked
         self._linger = linger
         self._open: set[Session] = set()
         self._free: deque[Session] = deque()
         self._held: LazyHeap[Session] = LazyHeap()  # held and lingering sessions, by the end of their wait
-        self._parked: LazyHeap[Session] = LazyHeap()  # by ``parked_until``
         self._closed: list[Session] = []
         self._most_connections = frontier.politeness.most_connections
         self._busy: dict[Session, None] = {}  # that may have another request at once; only if any may
         self._extra = 0  # requests in flight beyond the first of their session
         self._in_flight = 0
         self.opened = 0  # sessions opened so far
-        self.resumed = 0  # parked sessions resumed so far
 
     def allow(self, sessions: int) -> None:
         """Another limit on open sessions; surplus ones close when their request ends. O(1)."""
@@ -93,8 +87,6 @@ class Dispatcher:
         while (held := self._held.pop_due(now)) is not None:
             held.step(SessionEvent.WAKE)
             self._free.append(held)
-        while (parked := self._parked.pop_due(now)) is not None:
-            self._unpark(parked, now)
         while True:
             # Places before sessions: where several requests have ended, those that go on are compared with servers that
             # would not get a place otherwise.
@@ -114,11 +106,7 @@ class Dispatcher:
             if opened is None:
                 return None
             self._open.add(opened)
-            if opened.heap_item is not None:  # it was parked
-                self._parked.remove(opened)
-                self.resumed += 1
-            else:
-                self.opened += 1
+            self.opened += 1
             start = self._serve(opened, now)
             if start is not None:
                 return start
@@ -163,12 +151,8 @@ class Dispatcher:
             self._free.append(session)
 
     def connection_lost(self, key: str, now: float) -> None:
-        """Report that the server ``key`` closed its session's connection, open or parked. O(log servers)."""
+        """Report that the server ``key`` closed its session's connection. O(log servers)."""
         self.frontier.servers.connection_lost(key, now)
-        server = self.frontier.server(key)
-        if server is not None and server.parked is not None:
-            self._parked.remove(server.parked)
-            self._unpark(server.parked, now)
 
     def give_back(self, start: Start) -> None:
         """Requeue the URL of a request that was not started; the caller must still call ``ended``. O(log n)."""
@@ -184,21 +168,18 @@ class Dispatcher:
         O(log servers).
         """
         self.frontier.hold(key)
-        server = self.frontier.servers[key]
-        session = server.session or server.parked
+        session = self.frontier.servers[key].session
         if session is not None and session.state is not SessionState.BUSY:
             self.abandon(session, now)
 
     def abandon(self, session: Session, now: float) -> None:
-        """Close an open or parked session now, even with a request in flight. O(log servers).
+        """Close an open session now, even with a request in flight. O(log servers).
 
         The caller closes its connection (``take_closed``), and still calls ``ended`` for the request.
         """
         if session.heap_item is not None:
-            (self._parked if session.state is SessionState.PARKED else self._held).remove(session)
-        if session.state is SessionState.PARKED:
-            self._unpark(session, now)
-        elif session.state is not SessionState.CLOSED:
+            self._held.remove(session)
+        if session.state is not SessionState.CLOSED:
             self._close(session, now)
 
     def put_off(self, session: Session, now: float) -> bool:
@@ -221,9 +202,9 @@ class Dispatcher:
         return [session.server for session in self._open]
 
     def connected(self, keys: Iterable[str]) -> list[str]:
-        """Those of the servers ``keys`` that have a session, open or parked. O(keys)."""
+        """Those of the servers ``keys`` that have a session. O(keys)."""
         servers = map(self.frontier.server, keys)
-        return [server.key for server in servers if server is not None and (server.session or server.parked)]
+        return [server.key for server in servers if server is not None and server.session is not None]
 
     def wake_at(self) -> float | None:
         """Earliest time at which ``next`` can return a request if nothing else happens; None if never."""
@@ -231,10 +212,10 @@ class Dispatcher:
             return None
         if self._free:
             return self.frontier.queue.now
-        held, parked = self._held.first_key(), self._parked.first_key()
+        held = self._held.first_key()
         has_place = len(self._open) + self._extra < self.max_sessions
         due = self.frontier.queue.first_due() if has_place else None
-        times = [time for time in (held, parked, due) if time is not None]
+        times = [time for time in (held, due) if time is not None]
         if has_place:
             times += [session.next_at for session in self._busy if self._may_have_another(session)]
         return min(times) if times else None
@@ -261,8 +242,6 @@ class Dispatcher:
             self._close(session, now)
         self._free.clear()
         self._held = LazyHeap()
-        while (parked := self._parked.pop()) is not None:
-            self._unpark(parked, now)
 
     def _serve(self, session: Session, now: float) -> Start | None:
         """Start the session's next request, hold it, or close it."""
@@ -272,7 +251,7 @@ class Dispatcher:
             self._close(session, now)
             return None
         if session.requests and surplus == 0 and not frontier.is_worth_more(session, now):
-            self._park(session, now)
+            self._close(session, now)
             return None
         entry = frontier.next_url(session, now)
         if entry is not None:
@@ -286,24 +265,13 @@ class Dispatcher:
                 session.step(SessionEvent.HOLD)
                 self._held.push(session, session.ready_at)
             else:
-                self._park(session, now)
+                self._close(session, now)
         elif session.expects_links and now < session.last_end + self._linger:
             session.step(SessionEvent.LINGER)
             self._held.push(session, session.last_end + self._linger)
         else:
             self._close(session, now)
         return None
-
-    def _park(self, session: Session, now: float) -> None:
-        if len(self._parked) < self.max_parked and self.frontier.park_session(session, now):
-            self._open.discard(session)
-            self._parked.push(session, session.parked_until)
-        else:
-            self._close(session, now)
-
-    def _unpark(self, session: Session, now: float) -> None:
-        self.frontier.unpark(session, now)
-        self._closed.append(session)
 
     def _close(self, session: Session, now: float) -> None:
         self._open.discard(session)
@@ -349,7 +317,7 @@ class LastWait:
             if server.awaited is Awaited.VAINLY:
                 frontier.leave(server.key)
                 left += 1
-                if session := server.session or server.parked:
+                if session := server.session:
                     self._dispatcher.abandon(session, now)
                     connected.append(server.key)
             if left == LEFT or compared == COMPARED:

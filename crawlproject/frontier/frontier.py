@@ -282,8 +282,7 @@ class Frontier:
     def close_session(self, session: Session, now: float) -> None:
         """End the lease; the server starts its polite rest. O(log servers).
 
-        A request in flight counts as ended now.  Raises IllegalStepError and changes nothing if the session is parked
-        or closed.
+        A request in flight counts as ended now.  Raises IllegalStepError and changes nothing if the session is closed.
         """
         is_busy = session.state is BUSY
         session.step(SessionEvent.CLOSE)
@@ -293,32 +292,6 @@ class Frontier:
             session.server.cut_off(session, now, politeness)
         session.server.rest_after(session, politeness)
         self._release(session.server)
-
-    def park_session(self, session: Session, now: float) -> bool:
-        """End the lease but keep the connection open for the server's next session. O(log servers).
-
-        The caller must call ``unpark`` at ``session.parked_until``.  Returns False and leaves the session unchanged if
-        the connection takes no further request, or if the server's rest ends too late for it.
-        """
-        server = session.server
-        politeness = self.servers.politeness_of(server)
-        self.queue.tick(now)
-        server.rest_after(session, politeness)
-        is_usable = session.carried and not session.is_spent
-        session.parked_until = session.last_end + (server.idle_time(politeness) if is_usable else 0.0)
-        if session.parked_until <= max(now, server.ready_at):
-            return False
-        session.step(SessionEvent.PARK)
-        server.parked = session
-        self._release(server)
-        return True
-
-    def unpark(self, session: Session, now: float) -> None:
-        """Record that the connection of a parked session is closed. O(log servers)."""
-        session.step(SessionEvent.EXPIRE)
-        self.queue.tick(now)
-        session.server.parked = None
-        self.queue.place(session.server)
 
     def take_refilled(self) -> list[Session]:
         """Sessions that were lingering, and are free since the last call: links of their last page are known."""
@@ -383,7 +356,7 @@ class Frontier:
         """Forget the known server ``key`` and its URLs; a store keeps them. O(log servers).
 
         What is reported of it later starts a new record.
-        Raises IllegalStepError and changes nothing if it has a session, open or parked.
+        Raises IllegalStepError and changes nothing if it has a session.
         """
         server = self.servers[key]
         self.queue.remove(server)

@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["request", "session", "slots"]
 
-#: Default ``parking_time`` if connections are parked: Apache's keep-alive timeout, the shortest of common servers.
-PARKING_TIME = 5.0
-
-#: Seconds by which we close a parked connection before the server is expected to.
-KEEP_ALIVE_MARGIN = 0.5
-
 #: Seconds that a server which has never answered rests at most when a run begins: each run tries it at least once,
 #: before ``dispatch.LAST_WAIT`` is over.
 MAX_FIRST_REST = 30.0
@@ -60,8 +54,6 @@ class Politeness:
     min_backoff: float = 5.0
     max_backoff: float = 300.0
     max_crawl_delay: float = 300.0  # longer Crawl-delays are cut to this
-    #: Maximum time that a connection stays open and idle while its server has no session. 0: not at all.
-    parking_time: float = 0.0
 
     @property
     def longest_wait(self) -> float:
@@ -109,10 +101,6 @@ class Politeness:
         """Wait after ``failures`` (>= 1) consecutive failures; ``retry_after``: the wait that the server asked for."""
         own = self.min_backoff * 2.0 ** min(failures - 1, 60)
         return min(max(own, retry_after or 0.0), self.max_backoff)
-
-    def idle_time(self, keep_alive_time: float) -> float:
-        """Seconds to keep an idle connection open for the server's next session: less than the server keeps it."""
-        return max(0.0, min(self.parking_time, keep_alive_time - KEEP_ALIVE_MARGIN))
 
     def _bounded(self, time: float) -> float:
         return max(self.min_delay, min(self.max_delay, self.factor * time))

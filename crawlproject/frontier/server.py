@@ -69,11 +69,10 @@ class Session:
     busy_since: float | None = None  # when its first request was handed out
     last_end: float = field(init=False)  # end of its last response
     ending: bool = False  # no further request: the server closes it or failed
-    parked_until: float = field(init=False)
     heap_item: HeapItem | None = None
 
     def __post_init__(self, now: float) -> None:
-        self.ready_at = self.last_end = self.parked_until = now
+        self.ready_at = self.last_end = now
 
     def step(self, event: SessionEvent) -> None:
         """Change the state. O(1). Raises IllegalStepError and changes nothing if ``event`` is illegal in this state."""
@@ -87,15 +86,6 @@ class Session:
         if self.busy_since is not None:
             self.busy_since = min(now, self.busy_since + seconds)
             self.last_end = now
-
-    def resume(self, now: float, limit: int) -> None:
-        """Continue on the parked connection with up to ``limit`` more requests, within its own limit."""
-        self.step(SessionEvent.RESUME)
-        self.limit = min(self.limit - self.requests, limit)
-        self.requests = self.answered = self.heard = 0
-        self.ready_at = now
-        self.busy_since = None
-        self.wide = False
 
     @property
     def expects_links(self) -> bool:
@@ -172,7 +162,6 @@ class Server(Stored):
     alias_of: str = ""  # the server whose other name it is
     worth: float = 1.0  # factor on its rank: share of pages that were not fetched in vain
     session: Session | None = None
-    parked: Session | None = None  # session with an open, idle connection
     group: Group | None = None
     address: str = ""  # IP address at which sessions are limited; empty: none, or not known yet
     domain: str | None = None  # registered domain, once it was needed
@@ -214,21 +203,15 @@ class Server(Stored):
 
     @property
     def setup_time(self) -> float:
-        """Seconds to open and close the next session's connection; 0 if it is open.
+        """Seconds to open and close the next session's connection.
 
         A server that carries one request per connection closes it with its answer: closing takes no time.
         """
-        if self.parked is not None:
-            return 0.0
         return self.estimates.connect_time * (1 if self.estimates.requests_per_connection == 1 else 2)
 
     def take_session(self, now: float, max_batch: int, *, several: bool) -> Session:
-        """Open a session, or resume the parked one; ``several``: it may have several requests at once."""
-        limit = 1 if self.limit == 1 and not several else max_batch
-        if self.parked is not None:
-            self.parked.resume(now, limit)
-        session = self.session = self.parked or Session(self, now, limit)
-        self.parked = None
+        """Open a session; ``several``: it may have several requests at once."""
+        session = self.session = Session(self, now, 1 if self.limit == 1 and not several else max_batch)
         return session
 
     def rest_after(self, session: Session, politeness: Politeness) -> None:
@@ -260,15 +243,6 @@ class Server(Stored):
         wait = politeness.request_wait(0.0, self.crawl_delay)
         return max(wait, politeness.session_rest(self.expected_time, self.crawl_delay)) if in_session else wait
 
-    def idle_time(self, politeness: Politeness) -> float:
-        """Seconds that a connection may stay open without a session; 0 if it may not.
-
-        0 in a group: no connection to this server should be open while another server of the group is requested.
-        """
-        if self.group is not None:
-            return 0.0
-        return politeness.idle_time(self.estimates.keep_alive_time) if self.estimates.persistent else 0.0
-
     def predict_session(self, politeness: Politeness, max_batch: int) -> None:
         """Set number and spacing of the next session's requests: one request if reconnecting beats a polite wait."""
         estimates = self.estimates
@@ -276,9 +250,8 @@ class Server(Stored):
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
         self.away_wait = 0.0
         if wait and not estimates.is_worth_holding(wait):
-            self.request_wait = 0.0  # the wait is spent parked or disconnected
-            if wait >= self.idle_time(politeness):
-                self.limit, self.away_wait = 1, wait
+            self.request_wait = 0.0  # the wait is spent disconnected
+            self.limit, self.away_wait = 1, wait
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
         self.urls.set_window(self.limit)
 
@@ -333,7 +306,7 @@ class Server(Stored):
 
     def learn_close(self, now: float) -> None:
         """Learn that the server closed the connection of its session."""
-        session = self.session or self.parked
+        session = self.session
         if session is not None and not session.ending and not session.wide:
             session.ending = True
             self.estimates.learn_close(session.carried, now - session.last_end)

@@ -272,9 +272,9 @@ class ServerQueue:
     def remove(self, server: Server) -> None:
         """Forget ``server``, and its group if it was the only one. O(log servers).
 
-        Raises IllegalStepError and changes nothing if it has a session, open or parked.
+        Raises IllegalStepError and changes nothing if it has a session.
         """
-        if server.session is not None or server.parked is not None:
+        if server.session is not None:
             raise IllegalStepError(f"cannot be removed, it has a session: {server!r}")
         self.hold(server)
         self.held -= 1

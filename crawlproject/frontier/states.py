@@ -20,7 +20,7 @@ then.  A held server keeps its URLs and takes new ones, until ``Frontier.remove`
 "Given up", "full" and "blocked" are not states: such a server has no URL, or counts as if it had none, so it is idle
 when its session ends.  They are shown in place of its state (``monitor.server_state``).
 
-A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` parks, resumes and closes it:
+A session (one connection); ``Dispatcher`` takes the steps while it is open, ``Frontier`` closes it:
 
 =========  =============================================================
 state      meaning
@@ -29,12 +29,11 @@ free       no request in flight: the dispatcher will serve it
 busy       a request is in flight, or several
 held       polite wait between two requests
 lingering  its server has no URL: waits for the links of its last page
-parked     its connection is open and idle, its server is not leased
 closed     its connection is closed, or will be closed at once
 =========  =============================================================
 
 A request may end after its session was closed: at the end of a crawl, or after ``Dispatcher.abandon``.
-``Session.ending`` is not a state: it applies while a request is in flight, and to parked sessions, too.
+``Session.ending`` is not a state: it applies while a request is in flight.
 """
 
 from __future__ import annotations
@@ -77,7 +76,6 @@ class SessionState(StrEnum):
     BUSY = "busy"
     HELD = "held"
     LINGERING = "lingering"
-    PARKED = "parked"
     CLOSED = "closed"
 
 
@@ -89,10 +87,7 @@ class SessionEvent(StrEnum):
     HOLD = "hold"
     LINGER = "linger"
     WAKE = "wake"  # its wait is over: URLs arrived, or the time is up
-    PARK = "park"
-    RESUME = "resume"
     CLOSE = "close"
-    EXPIRE = "expire"  # the parking time of its connection is over, or the connection is lost
 
 
 def _server_steps() -> dict[tuple[ServerState, ServerEvent], ServerState]:
@@ -110,14 +105,13 @@ def _server_steps() -> dict[tuple[ServerState, ServerEvent], ServerState]:
 
 
 def _session_steps() -> dict[tuple[SessionState, SessionEvent], SessionState]:
-    free, busy, held, lingering, parked, closed = SessionState
-    ask, end, hold, linger, wake, park, resume, close, expire = SessionEvent
+    free, busy, held, lingering, closed = SessionState
+    ask, end, hold, linger, wake, close = SessionEvent
     table = {
-        free: {ask: busy, hold: held, linger: lingering, park: parked, close: closed},
+        free: {ask: busy, hold: held, linger: lingering, close: closed},
         busy: {end: free, close: closed},
         held: {wake: free, close: closed},
         lingering: {wake: free, close: closed},
-        parked: {resume: free, expire: closed},
         closed: {end: closed},
     }
     return {(state, event): after for state, steps in table.items() for event, after in steps.items()}

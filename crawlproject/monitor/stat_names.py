@@ -42,7 +42,6 @@ frontier/unserializable/refetched: pages that the next run fetches again because
 frontier/unserializable/lost: such requests that are lost, because they come from no page or belong to other workers
 dupefilter/filtered: requests filtered as duplicates
 frontier/sessions: sessions opened, each with its own connection
-frontier/sessions/resumed: parked sessions that continued
 frontier/sessions/max_open: highest number of sessions open at once
 frontier/sessions/put_off: sessions closed because their server had never answered and others waited
 lane/requests, lane/pages: requests and responses that took the fast lane

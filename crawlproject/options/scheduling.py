@@ -11,7 +11,7 @@ from scrapy.utils.misc import load_object
 
 from crawlproject.frontier.frontier import Frontier
 from crawlproject.frontier.policy import POLICIES, Policy, checked_policy
-from crawlproject.frontier.politeness import PARKING_TIME, Mode, Politeness
+from crawlproject.frontier.politeness import Mode, Politeness
 from crawlproject.frontier.quality import QUALITIES, Quality, ScoredQuality
 from crawlproject.options.project_rules import NO_LIMIT
 from crawlproject.options.values import Options, Reader, setting
@@ -30,12 +30,6 @@ BACKENDS = ("memory", "disk", "redis")
 
 #: Their values are the defaults.
 _RULES = Politeness()
-
-
-def _max_parked(reader: Reader) -> int:
-    # Not everybody expects more sockets than sessions. They pay where each request is followed by a wait of
-    # seconds, hardly after the bursts that are the default (docs/research/results.md).
-    return reader.count("FRONTIER_MAX_PARKED", 0)
 
 
 def _politeness(reader: Reader) -> Politeness:
@@ -59,7 +53,6 @@ def _politeness(reader: Reader) -> Politeness:
         max_backoff=reader.number("FRONTIER_MAX_BACKOFF", _RULES.max_backoff),
         # 18% of real robots.txt files have a Crawl-delay, most often 10 s; some ask for hours.
         max_crawl_delay=reader.number("FRONTIER_MAX_CRAWL_DELAY", _RULES.max_crawl_delay),
-        parking_time=PARKING_TIME if _max_parked(reader) else 0.0,
     )
     reader.check_order("FRONTIER_MIN_DELAY", "FRONTIER_MAX_DELAY")
     reader.check_order("FRONTIER_MIN_BACKOFF", "FRONTIER_MAX_BACKOFF")
@@ -184,8 +177,6 @@ class FrontierOptions(Options):
     FRONTIER_MAX_SESSIONS: connections open at once, so also requests in progress
     FRONTIER_DOMAIN_SHARE: share of the sessions that servers of one registered domain may hold while other domains
         are ready
-    FRONTIER_MAX_PARKED: idle connections kept open for servers that rest briefly; useful with a short wait after each
-        request
     FRONTIER_MAX_BATCH: maximum requests per session
     FRONTIER_BACKEND: `memory`, `disk` or `redis`; default: `disk` if there is a directory, else `memory`
     FRONTIER_DIR: directory of the `disk` backend; default: `frontier` in `JOBDIR`
@@ -227,7 +218,6 @@ class FrontierOptions(Options):
     # A domain that shows new subdomains on every page kept three quarters of the good pages waiting for ever
     # (1757b206:scripts/bench_dead_servers.py --kinds farm); with an eighth of the sessions, none.
     domain_share: float = setting(Reader.positive, "FRONTIER_DOMAIN_SHARE", 0.125, 1.0)
-    max_parked: int = setting(_max_parked)
     # What most servers allow on a connection (Cao 2003, figure 3).
     max_batch: int = setting(Reader.count, "FRONTIER_MAX_BATCH", 100, least=1)
     # With the back-off of 5, 10, 20, ... seconds: a failing server is given up after 20 minutes.

@@ -212,7 +212,7 @@ class DiskFrontierStore:
         They must have no session, and get none: hold them first.  From the start ``number_of`` must return None for
         their keys.  A commit between two steps may record changes of them.  Those that rest do so until the same time
         if they are loaded again, whatever their rows say.
-        Raises IllegalStepError if one has a session, open or parked; those before it are removed.
+        Raises IllegalStepError if one has a session; those before it are removed.
         """
         assert self._frontier is not None
         now = self._frontier.queue.now

@@ -136,7 +136,7 @@ async def test_a_closed_session_lets_its_request_end() -> None:
 
 @in_loop
 async def test_an_idle_connection_is_aborted() -> None:
-    """A parked one, for instance."""
+    """Of a session that waits, for instance."""
     server = Slow()
     server.go.set()
     async with crawling(server) as (pool, keys):

@@ -1,8 +1,6 @@
 """Requests that may start: the limit of sessions, polite holds, waits for links."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from crawlproject.frontier import (
     BestPrefix,
@@ -13,7 +11,6 @@ from crawlproject.frontier import (
     Politeness,
     QualityFirst,
 )
-from crawlproject.frontier.politeness import PARKING_TIME
 from tests.frontier.invariants import check
 
 A, B, C = "http://a.example", "http://b.example", "http://c.example"
@@ -156,155 +153,6 @@ def test_a_removed_server_is_forgotten_whatever_is_reported_later() -> None:
     assert dispatcher.next(1.0) is None
     assert dispatcher.frontier.counts()["servers"] == 0
     check(dispatcher.frontier)
-
-
-def parking_dispatcher(delay: float, max_parked: int = 2, max_sessions: int = 1, **kwargs: object) -> Dispatcher:
-    """Sessions of ``prefix``, a wait of ``delay`` between any two requests, connections parked for up to 5 s."""
-    rules = Politeness(factor=0, min_delay=0, max_delay=0, request_delay=delay, parking_time=PARKING_TIME)
-    return Dispatcher(Frontier(BestPrefix(), rules, **kwargs), max_sessions, max_parked=max_parked)
-
-
-def fetch(dispatcher: Dispatcher, now: float, **measured: object) -> object:
-    """The next request starts at ``now`` and is answered 0.1 s later."""
-    start = dispatcher.next(now)
-    assert start is not None
-    answer(dispatcher, start, now + 0.1, **{"connection_requests": start.session.carried + 1} | measured)
-    check(dispatcher.frontier)
-    return start
-
-
-def test_waiting_connection_is_parked_and_its_place_given_to_another() -> None:
-    """A must rest for 1 s: B is fetched meanwhile; A's next request uses its old connection."""
-    dispatcher = parking_dispatcher(1.0)
-    push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
-    first = fetch(dispatcher, 0.0)
-    other = fetch(dispatcher, 0.1)
-    assert (first.session.server.key, other.session.server.key) == (A, B)
-    assert dispatcher.next(0.2) is None
-    assert dispatcher.open_sessions == 0
-    assert dispatcher.wake_at() == pytest.approx(1.1)
-    assert dispatcher.take_closed() == []
-    again = fetch(dispatcher, 1.11)
-    assert again.session is first.session
-    assert again.entry.url == f"{A}/2"
-    assert (dispatcher.opened, dispatcher.resumed) == (2, 1)
-    assert dispatcher.frontier.server(A).estimates.requests_per_connection == 50, "it was not closed: nothing learned"
-
-
-def test_parked_server_ranks_as_one_that_costs_no_connection() -> None:
-    """A's page is worth slightly less than B's, but its connection is open; without parking B would be first."""
-    for max_parked, expected in ((2, A), (0, B)):
-        dispatcher = parking_dispatcher(1.0 if max_parked else 0.0, max_parked)
-        push(dispatcher, f"{A}/1")
-        dispatcher.frontier.push([Entry(f"{A}/2", quality=0.95)])
-        fetch(dispatcher, 0.0)
-        dispatcher.next(0.1) if max_parked else dispatcher.close_all(0.1)
-        push(dispatcher, f"{B}/1")
-        server = dispatcher.frontier.server(B)
-        server.estimates = dispatcher.frontier.server(A).estimates
-        server.predict_session(dispatcher.frontier.politeness, 100)
-        dispatcher.frontier.queue.place(server)
-        assert dispatcher.next(1.2).session.server.key == expected
-
-
-def test_parked_connection_is_closed_in_time() -> None:
-    """The server keeps it for 3 s: we close it half a second earlier, and rank the server without it."""
-    dispatcher = parking_dispatcher(1.0)
-    push(dispatcher, f"{A}/1", f"{A}/2", f"{B}/1")
-    first = fetch(dispatcher, 0.0, keep_alive_time=3.0)
-    busy = dispatcher.next(0.1)
-    assert dispatcher.next(2.59) is None
-    assert dispatcher.take_closed() == []
-    rank = dispatcher.frontier.policy.rank(first.session.server)
-    assert dispatcher.next(2.6) is None
-    assert dispatcher.take_closed() == [first.session]
-    check(dispatcher.frontier)
-    assert dispatcher.frontier.policy.rank(first.session.server) < rank
-    answer(dispatcher, busy, 2.7)
-    assert dispatcher.next(3.0).session is not first.session
-
-
-def test_nothing_is_parked_that_could_not_be_used() -> None:
-    """A wait longer than the parking time, a closing server, HTTP/1.0, a full batch: the session closes."""
-    cases = [
-        (5.0, {}, {}),
-        (1.0, {"server_closed": True}, {}),
-        (1.0, {"persistent": False}, {}),
-        (1.0, {"keep_alive_time": 1.2}, {}),
-        (1.0, {}, {"max_batch": 1}),
-        (1.0, {}, {"group_of": lambda key: "one"}),
-    ]
-    for delay, measured, kwargs in cases:
-        dispatcher = parking_dispatcher(delay, **kwargs)
-        push(dispatcher, f"{A}/1", f"{A}/2")
-        start = fetch(dispatcher, 0.0, **measured)
-        assert dispatcher.next(0.1) is None
-        assert dispatcher.take_closed() == [start.session], (delay, measured, kwargs)
-
-
-def test_parked_connection_that_the_server_closes_is_forgotten() -> None:
-    """Closed after 1.5 s: that is learned, the next session opens a new connection, and no failure is counted."""
-    dispatcher = parking_dispatcher(2.0)
-    push(dispatcher, f"{A}/1", f"{A}/2")
-    first = fetch(dispatcher, 0.0)
-    assert dispatcher.next(0.1) is None
-    dispatcher.connection_lost(A, 1.6)
-    check(dispatcher.frontier)
-    assert dispatcher.take_closed() == [first.session]
-    server = dispatcher.frontier.server(A)
-    assert (server.parked, server.failures, server.estimates.keep_alive_time) == (None, 0, pytest.approx(1.5))
-    assert dispatcher.next(2.2).session is not first.session
-
-
-def test_sessions_on_a_parked_connection_share_its_batch() -> None:
-    """With 3 requests per connection, the third is the last one, across all sessions on it."""
-    dispatcher = parking_dispatcher(1.0, max_batch=3)
-    push(dispatcher, *(f"{A}/{page}" for page in range(5)))
-    starts = []
-    for number in range(3):
-        starts.append(fetch(dispatcher, number * 1.2))
-        assert dispatcher.next(number * 1.2 + 0.1) is None
-    assert [start.is_last for start in starts] == [False, False, True]
-    assert dispatcher.take_closed() == [starts[0].session]
-
-
-@given(
-    delays=st.lists(st.sampled_from([0.0, 0.3, 1.0, 4.0, 6.0]), min_size=5, max_size=5),
-    lost=st.sets(st.integers(0, 30)),
-    limits=st.tuples(st.integers(1, 3), st.integers(0, 3)),
-)
-@settings(max_examples=60, deadline=None)
-def test_every_url_comes_in_time_whatever_is_parked(
-    delays: list[float], lost: set[int], limits: tuple[int, int]
-) -> None:
-    """Five servers with different delays, connections lost at random: limits and waits hold, no URL is lost."""
-    dispatcher = parking_dispatcher(0.0, max_sessions=limits[0], max_parked=limits[1])
-    frontier = dispatcher.frontier
-    keys = [f"http://{number}.example" for number in range(5)]
-    push(dispatcher, *(f"{key}/{page}" for key in keys for page in range(4)))
-    for key, delay in zip(keys, delays, strict=True):
-        frontier.servers.set_crawl_delay(key, delay)
-    now, fetched, open_now, free_at = 0.0, [], set(), dict.fromkeys(keys, 0.0)
-    while len(fetched) < 20:
-        starts = []
-        while (start := dispatcher.next(now)) is not None:
-            starts.append(start)
-            open_now.add(start.session)
-            assert now >= free_at[start.session.server.key]
-        for start in starts:
-            answer(dispatcher, start, now + 0.1, connection_requests=start.session.carried + 1)
-            free_at[start.session.server.key] = now + 0.1 + delays[keys.index(start.session.server.key)]
-            fetched.append(start.entry.url)
-        check(frontier)
-        open_now -= set(dispatcher.take_closed())
-        parked = [server.parked for server in frontier.servers if server.parked is not None]
-        assert len(parked) <= limits[1]
-        assert dispatcher.open_sessions <= limits[0]
-        assert len(open_now) == dispatcher.open_sessions + len(parked), "every connection is known"
-        if len(fetched) in lost and parked:
-            dispatcher.connection_lost(parked[0].server.key, now + 0.1)
-        now = max(now + 0.1, dispatcher.wake_at() or now)
-    assert sorted(fetched) == sorted(f"{key}/{page}" for key in keys for page in range(4))
 
 
 def shows(dispatcher, key: str, *urls: str) -> None:

@@ -27,12 +27,12 @@ class RandomCrawl:
         self.random = random = Random(seed)
         self.frontier = Frontier(
             BestPrefix(),
-            Politeness(parking_time=20) if random.random() < 0.5 else Politeness(),
+            Politeness(),
             max_failures=3,
             group_of=group_of if random.random() < 0.6 else None,
             admits_newcomers=True,
         )
-        self.dispatcher = Dispatcher(self.frontier, random.choice([1, 2, 5]), max_parked=random.choice([0, 3]))
+        self.dispatcher = Dispatcher(self.frontier, random.choice([1, 2, 5]))
         self.kinds = {key: random.choices(["good", "dead", "nameless", "late"], [5, 3, 1, 2])[0] for key in SERVERS}
         self.ahead = random.choice([1, 3, 100])
         self.now = 0.0
@@ -106,7 +106,7 @@ class RandomCrawl:
             list(frontier.block(key, blocked=key in self.blocked))
         elif what == 6:
             list(frontier.servers.set_delay(key, self.random.choice([0.0, 3.0]), now))
-        elif what == 7 and server.session is None and server.parked is None:
+        elif what == 7 and server.session is None:
             frontier.remove(key)
         elif what == 8:
             sum(frontier.rewrite_queue(server, lambda entry: entry if self.random.random() < 0.7 else None))

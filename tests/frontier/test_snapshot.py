@@ -79,7 +79,7 @@ CASES: dict[str, tuple[Callable[[], Stored], set[str], dict[str, Any]]] = {
         {
             *("away_wait", "blocked", "bonus", "limit", "page_time", "prices", "request_wait", "rerank_above"),
             *("urgency", "worth", "awaited", "crowd", "domain", "line", "key", "urls"),
-            *("failed_at", "full", "group", "heap_item", "last_end", "left", "parked", "session", "state"),
+            *("failed_at", "full", "group", "heap_item", "last_end", "left", "session", "state"),
         },
         {},
     ),

@@ -70,30 +70,27 @@ def test_every_other_step_raises_and_changes_nothing(kind: str) -> None:
             assert one.state is state
 
 
-def test_a_session_is_closed_and_parked_once() -> None:
+def test_a_session_is_closed_once() -> None:
     """By the frontier, which can be used without a dispatcher."""
-    frontier = Frontier(QualityFirst(), Politeness(mode="request", factor=1, min_delay=1, parking_time=5))
+    frontier = Frontier(QualityFirst(), Politeness(mode="request", factor=1, min_delay=1))
     frontier.push([Entry("http://a.example/1"), Entry("http://a.example/2")])
     session = frontier.open_session(0.0)
     assert session is not None
     frontier.next_url(session, 0.0)
     frontier.record(Measurement(session.server.key, 0.1, status=200, fetch_time=0.1))
-    assert frontier.park_session(session, 0.1)
-    with pytest.raises(IllegalStepError, match="parked"):
-        frontier.close_session(session, 0.1)
-    frontier.unpark(session, 0.2)
+    frontier.close_session(session, 0.1)
     with pytest.raises(IllegalStepError, match="closed"):
-        frontier.unpark(session, 0.2)
+        frontier.close_session(session, 0.2)
     check(frontier)
 
 
 class DispatcherModel(RuleBasedStateMachine):
     """Random operations on a dispatcher with few sessions; its results must match the sessions' states."""
 
-    @initialize(delay=st.sampled_from([0.0, 0.05, 1.0]), parked=st.integers(0, 1))
-    def start(self, delay: float, parked: int) -> None:
-        rules = Politeness(mode="request", factor=0, min_delay=delay, max_delay=5, parking_time=2.0)
-        self.dispatcher = Dispatcher(Frontier(QualityFirst(), rules), max_sessions=2, max_parked=parked)
+    @initialize(delay=st.sampled_from([0.0, 0.05, 1.0]))
+    def start(self, delay: float) -> None:
+        rules = Politeness(mode="request", factor=0, min_delay=delay, max_delay=5)
+        self.dispatcher = Dispatcher(Frontier(QualityFirst(), rules), max_sessions=2)
         self.frontier = self.dispatcher.frontier
         self.now = 0.0
         self.serial = 0
@@ -135,14 +132,13 @@ class DispatcherModel(RuleBasedStateMachine):
         if self.frontier.server(key) is not None:
             self.dispatcher.hold(key, self.now)
             server = self.frontier.servers[key]
-            assert server.parked is None
             assert server.session is None or server.session.state is SessionState.BUSY
 
     @precondition(lambda self: self.serial > 10)
     @rule(number=st.integers(0, 2))
     def abandon(self, number: int) -> None:
         server = self.frontier.server(f"http://{number}.example")
-        session = None if server is None else server.session or server.parked
+        session = None if server is None else server.session
         if session is not None:
             self.dispatcher.abandon(session, self.now)
             self.dispatcher.abandon(session, self.now)
@@ -172,8 +168,7 @@ class DispatcherModel(RuleBasedStateMachine):
         busy = {start.session for start in self.under_way} - self.closed
         assert all(session.state is SessionState.BUSY for session in busy)
         for server in self.frontier.servers:
-            assert server.session is None or server.session.state not in (SessionState.PARKED, SessionState.CLOSED)
-            assert server.parked is None or server.parked.state is SessionState.PARKED
+            assert server.session is None or server.session.state is not SessionState.CLOSED
 
 
 TestDispatcherModel = DispatcherModel.TestCase
@@ -186,7 +181,6 @@ COURSES: list[tuple[float, list[object]]] = [
     (0.0, ["push", 0.01, "answer", 0.01, "close"]),
     (0.0, ["push", 0.01, "answer", 0.01, 0.2]),
     (0.05, ["push", "push", 0.01, "answer", 0.01, 0.2, "answer", "push", 0.01, "close"]),  # is held
-    (1.0, ["push", "push", "push", 0.01, "answer", 0.01, 1.0, "answer", 0.01, 3.0]),  # is parked, resumed, expires
 ]
 
 
@@ -195,7 +189,7 @@ def test_the_model_takes_every_step_of_a_session() -> None:
     with recorded_steps(Session) as steps:
         for delay, course in COURSES:
             model = DispatcherModel()
-            model.start(delay, parked=1)
+            model.start(delay)
             operations = {
                 "push": lambda m=model: m.push(0, 1),
                 "answer": lambda m=model: m.answer(0, measured=True),
