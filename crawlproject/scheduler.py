@@ -245,6 +245,14 @@ class FrontierScheduler(BaseScheduler):
         """Number of queued requests. O(1)."""
         return len(self.crawl)
 
+    #: Scrapy's scheduler has two queues, whose lengths ``est()`` shows in its telnet console.
+    dqs = None
+
+    @property
+    def mqs(self) -> CrawlFrontier:
+        """All that is queued."""
+        return self.crawl
+
     def enqueue_request(self, request: Request) -> bool:
         """Queue ``request``; False if it is a duplicate. Never raises for a bad URL.
 

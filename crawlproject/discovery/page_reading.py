@@ -18,7 +18,7 @@ from crawlproject.content.page_marks import (
     PageText,
     page_content,
 )
-from crawlproject.discovery.sitemaps import read_sitemap
+from crawlproject.discovery.sitemap_reader import read_sitemap
 from crawlproject.download import charsets
 from crawlproject.download.content_types import essence_of, root_of
 from crawlproject.frontier.guard.judge import Answer

@@ -20,7 +20,7 @@ from scrapy.http import TextResponse
 from crawlproject.compat import engine_of
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, links_of, read_page, wants_text
-from crawlproject.discovery.sitemaps import sitemap_links
+from crawlproject.discovery.sitemap_reader import sitemap_links
 from crawlproject.download.content_types import media_type
 from crawlproject.engine import Crawl, stats_of
 from crawlproject.items import Page

@@ -178,7 +178,7 @@ class DiskFrontierStore:
         try:
             if saved is not None:
                 restore_frontier(frontier, json.loads(saved))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:  # of any shape
             raise self._damaged("the state learned from all servers", error) from error
         lengths = {_to_int(key): _to_int(value) for key, value in self._store.rocks.rows("lengths")}
         for key, data in self._store.rocks.rows("servers"):

@@ -213,7 +213,7 @@ def test_snapshots_that_are_replaced_meanwhile(
     monkeypatch.setattr(
         Control, "records", lambda self, numbers: records_with_gen(records(self, numbers), gen=str(next(names)))
     )
-    with pytest.raises(StoreError, match="partition 0 changes too fast, try again"):
+    with pytest.raises(StoreError, match="partition 0: changes too fast, try again"):
         read()
     assert caplog.text == ""
 

@@ -119,7 +119,7 @@ WAITING = {
     "2/please-wait": 2,
     "2/cookie-wall": 2,
     "2/login-wall": 2,
-    **{f"1/always-waits{number}": 3 if number < 3 else 1 for number in range(5)},
+    **{f"1/always-waits{number}": 3 for number in range(5)},
 }
 
 

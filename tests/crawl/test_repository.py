@@ -68,7 +68,7 @@ def test_every_answer_is_kept_as_received(tmp_path: Path) -> None:
     settings = settings_for(
         tmp_path,
         ROBOTSTXT_OBEY=True,
-        TEST_CONSTANTS={"crawlproject.options.warc.RepositorySettings.file_size": 150_000},
+        TEST_CONSTANTS={"crawlproject.options.records.RepositorySettings.file_size": 150_000},
         FRONTIER_MIN_BACKOFF=0.01,
         FRONTIER_MAX_BACKOFF=0.1,
     )

@@ -153,17 +153,3 @@ def test_user_who_may_do_no_more_than_what_is_listed(site: Site, redis_server: R
     listed = {*COMMANDS, "CONFIG RESETSTAT", "LPUSH", "ACL LOG", "CLIENT SETINFO", "HELLO"}
     subcommands = {name.split()[0] for name in listed if " " in name}  # Redis 6 counts them under the command's name
     assert used(redis_server) <= listed | subcommands
-
-
-def test_user_who_may_do_less(site: Site, redis_server: RunningRedis) -> None:
-    """Said at the start, in one line with the command, whenever it would be needed."""
-    with redis_server.client() as client:
-        rules = access_rules("pushed", KEY)
-        client.execute_command("ACL", "SETUSER", "crawl", "on", ">secret", *rules.split(), "-xadd")
-        url = redis_server.url.replace("redis://", "redis://crawl:secret@")
-        done = crawl(SPIDER, settings={**QUICK, "REDIS_URL": url})
-        assert done.exit_code == 1
-        line = done.log.splitlines()[-1]
-        assert "Cannot start: REDIS_URL=redis://crawl@" in line
-        assert "'xadd' command" in line
-        assert client.keys("*") == []

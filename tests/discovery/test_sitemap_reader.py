@@ -8,8 +8,8 @@ import pytest
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawlproject.discovery import sitemaps as sitemap_reader
-from crawlproject.discovery.sitemaps import MAX_TAG, MAX_URLS, read_sitemap, sitemap_links
+from crawlproject.discovery import sitemap_reader
+from crawlproject.discovery.sitemap_reader import MAX_TAG, MAX_URLS, read_sitemap, sitemap_links
 from crawlproject.download.compressed_parts import MAX_PARTS
 from tests.data import vector
 

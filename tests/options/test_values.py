@@ -92,7 +92,6 @@ def test_wrong_age_is_refused(value: object) -> None:
         ("PLAYWRIGHT_LAUNCH_OPTIONS", {"args": "--x"}, "with a list of args"),
         ("PLAYWRIGHT_LAUNCH_OPTIONS", {"args": ["--no-proxy-server"]}, "without proxy"),
         ("PLAYWRIGHT_LAUNCH_OPTIONS", {"proxy": {}}, "without proxy"),
-        ("FRONTIER_GUARD_PATTERN_COPIES", 1.5, "a number >= 0 and <= 1"),
         ("JOBDIR", 5, None),
         ("DEPTH_LIMIT", -1, "a whole number >= 0"),
         ("URLLENGTH_LIMIT", "x", "a whole number >= 0"),
@@ -117,6 +116,7 @@ WRITERS = {
     "spiders/web.py": "sets them from the spider's arguments, as a user would with -s",
     "spiders/keyword.py": "sets them for its crawls, as a project would: a level waits for dead servers",
     "commands/worker_crawl.py": "gives each worker files and a port of its own, as a user would with -s",
+    "workers/connection.py": "removes them from the arguments of a client that it makes",
     "commands/rules.py": "unsets FRONTIER_RECORDS_DB: a look at one page writes nothing",
 }
 

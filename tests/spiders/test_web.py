@@ -32,7 +32,8 @@ def test_a_crawl_without_pages_ends_with_a_reason_of_its_own(
     """If no worker of the crawl has fetched one; URLs that were only sent to others are no pages."""
     intake = SimpleNamespace(links_counted=lambda name: counts.get(name, 0))
     facts = {"pages": 0, "is_resumed": False, "pages_elsewhere": lambda: 0, **known}
-    crawl = SimpleNamespace(intake=intake, frontier=SimpleNamespace(servers=()), **facts)
+    store = SimpleNamespace(pages_elsewhere=facts.pop("pages_elsewhere"))
+    crawl = SimpleNamespace(intake=intake, store=store, frontier=SimpleNamespace(servers=()), **facts)
     monkeypatch.setattr(web, "frontier_of", lambda _: crawl)
     spider = WebSpider(seeds="http://a.example/")
     spider.crawler = get_crawler(WebSpider)

@@ -216,10 +216,10 @@ def test_every_run_tries_a_server_that_has_never_answered(disk: OnDisk) -> None:
 @pytest.mark.parametrize(
     ("table", "key", "record", "error"),
     [
-        ("servers", b"\0\0\0\1", {"failures": "x"}, "the record of http://b.example .*server.failures='x'"),
+        ("servers", b"\0\0\0\1", {"failures": "x"}, "the record of http://b.example .*failures='x'"),
         ("servers", b"\0\0\0\1", {"ready_at": None}, "the record of http://b.example .*"),
         ("servers", b"\0\0\0\1", None, "the record of a server .*"),
-        ("state", b"frontier", {"learned": 5}, "the state learned from all servers .*frontier.learned=5"),
+        ("state", b"frontier", {"learned": 5}, "the state learned from all servers "),
     ],
 )
 def test_a_damaged_record(disk: OnDisk, table: str, key: bytes, record: dict | None, error: str) -> None:
