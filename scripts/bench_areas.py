@@ -15,13 +15,13 @@ from statistics import mean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from scripts.bench_throughput import FOLLOW, POLITE
 from testbed.bench import command_line, real_web
 from testbed.crawl import ADDON, QUIET, WEB, WEB_SPIDER, area, crawl
 from testbed.web import running_web
 from testbed.web.analysis import quality_over_time
 
-POLITE = {"ROBOTSTXT_OBEY": True, "ROBOTSTXT_USER_AGENT": "bench"}
-CASES = {"web": (WEB_SPIDER, WEB), "follow": ("scripts.bench_throughput.FollowSpider", QUIET | ADDON)}
+CASES = {"web": (WEB_SPIDER, WEB), "follow": (FOLLOW, QUIET | ADDON)}
 
 
 def main() -> None:

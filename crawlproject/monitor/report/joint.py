@@ -28,7 +28,7 @@ PRESENT = tuple(name for name in COLUMNS if name not in GROWING)
 #: Counts of a snapshot.
 SUMMED = ("guarded", "doubted", "too_early")
 
-#: Seconds between two runs that count as one, and in which others have taken over what a worker held.
+#: Seconds: two runs with a shorter pause between them count as one; so long after a worker ended, others have its URLs.
 SILENT, TAKEN_OVER = 5.0, 30.0
 
 #: Ends of the names of stats that are a maximum.
