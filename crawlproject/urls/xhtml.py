@@ -5,6 +5,8 @@ HTML parsers know neither ``<script/>`` nor ``<h:a>`` nor CDATA: a self-closed `
 
 from __future__ import annotations
 
+import re
+
 from lxml import etree
 
 #: Characters of a page; a longer one is read as HTML. Its parse takes up to 1 s.
@@ -16,6 +18,7 @@ _KNOWN = frozenset((_XHTML, "http://www.w3.org/2000/svg", "http://www.w3.org/199
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 #: Elements that HTML parsers read as text, so that nothing in it may look like their end.
 _RAW = frozenset(("script", "style", "iframe", "noembed", "noframes", "title", "textarea"))
+_MARKUP = re.compile("</|<!--")
 
 
 def as_html(text: str) -> str | None:
@@ -40,7 +43,7 @@ def as_html(text: str) -> str | None:
         element.tag = name.localname if name.namespace in _KNOWN else "span"
         if (target := element.attrib.pop(_XLINK, None)) is not None:
             element.set("href", target)
-        if element.tag in _RAW and (len(element) or "</" in (element.text or "") or "<!--" in (element.text or "")):
+        if element.tag in _RAW and (element.find("*") is not None or _MARKUP.search("".join(element.itertext()))):
             element.text = None
             del element[:]
     return str(etree.tostring(root, method="html", encoding="unicode", doctype="<!DOCTYPE html>"))
