@@ -106,7 +106,7 @@ class SeenDupeFilter(BaseDupeFilter):
             return
         keys = iter(store)
         while chunk := list(islice(keys, CHUNK)):
-            self.seen.fill(chunk)
+            self.seen.add_new(chunk)  # in the order of that run, its losses are counted again
         self._record = store
 
     def open(self) -> None:

@@ -531,7 +531,7 @@ class FrontierScheduler(BaseScheduler):
         self._take_dropped()
 
     def _connection_lost(self, server_key: str) -> None:
-        self._dispatcher.connection_lost(server_key, CLOCK())
+        self._frontier.servers.connection_lost(server_key, CLOCK())
         self._close_connections()
 
     def _queued(self, count: int, one: Entry) -> None:

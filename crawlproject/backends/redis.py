@@ -45,7 +45,7 @@ from crawlproject.workers.stored_crawl import read_workers
 from crawlproject.workers.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -159,11 +159,8 @@ class RedisBackend(StoringBackend):
 
     # for the scheduler
 
-    def opened(self) -> Awaitable[None] | None:
+    async def opened(self) -> None:
         """Join the crawl: the first write to Redis."""
-        return self._open()
-
-    async def _open(self) -> None:
         try:
             crawl = await asyncio.to_thread(join_crawl, self._connector, self._keys, self._fields)
         except StoreError as error:  # something has changed since the check
@@ -219,11 +216,8 @@ class RedisBackend(StoringBackend):
         except (*AWAY, ValueError) as error:
             return {"workers": [], "error": reason_of(error)[:MAX_REASON]}
 
-    def close(self) -> Awaitable[None] | None:
+    async def close(self) -> None:
         """Send all changes, give the partitions back, leave."""
-        return self._close()
-
-    async def _close(self) -> None:
         worker = self._worker
         try:
             await self._orders.close()

@@ -67,10 +67,6 @@ class Dispatcher:
         self._in_flight = 0
         self.opened = 0  # sessions opened so far
 
-    def allow(self, sessions: int) -> None:
-        """Another limit on open sessions; surplus ones close when their request ends. O(1)."""
-        self.max_sessions = sessions
-
     @property
     def open_sessions(self) -> int:
         """Number of open sessions."""
@@ -149,10 +145,6 @@ class Dispatcher:
         session.step(SessionEvent.END)
         if session.state is FREE:
             self._free.append(session)
-
-    def connection_lost(self, key: str, now: float) -> None:
-        """Report that the server ``key`` closed its session's connection. O(log servers)."""
-        self.frontier.servers.connection_lost(key, now)
 
     def give_back(self, start: Start) -> None:
         """Requeue the URL of a request that was not started; the caller must still call ``ended``. O(log n)."""

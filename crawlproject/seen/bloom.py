@@ -40,10 +40,6 @@ class BloomSeenSet:
             self.lost += new * rate / (1.0 - rate)
         return answers
 
-    def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` of an earlier run; in that run's order, its losses are counted again. O(1) each."""
-        self.add_new(keys)
-
     def loaded(self, keys: Iterable[int]) -> None:
         self.add_new(list(keys))
 

@@ -35,9 +35,6 @@ class SeenUrls(Protocol):
     def add_new(self, keys: Sequence[int]) -> list[bool]:
         """Add ``keys``; for each, True if it was neither known nor earlier in ``keys``."""
 
-    def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` of an earlier run; the counts of tests do not include them."""
-
     def loaded(self, keys: Iterable[int]) -> None:
         """Note that ``keys`` were added to the store in another way. O(1) each."""
 
@@ -89,10 +86,6 @@ class SeenSet:
     def _add_uncached(self, keys: Sequence[int]) -> list[bool]:
         self._lookups += len(keys)
         return self._store.add_new(keys)
-
-    def fill(self, keys: Sequence[int]) -> None:
-        """Add ``keys`` of an earlier run. O(1) each, plus one ``add_new`` of the store."""
-        self._store.add_new(keys)
 
     def loaded(self, keys: Iterable[int]) -> None:
         pass

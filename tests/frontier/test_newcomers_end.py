@@ -115,7 +115,7 @@ class RandomCrawl:
         elif what == 10:
             frontier.record(Measurement(key, now, 200, connect_time=0.1, response_time=0.1))
         elif what == 11:
-            self.dispatcher.connection_lost(key, now)
+            self.frontier.servers.connection_lost(key, now)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -122,7 +122,7 @@ class DispatcherModel(RuleBasedStateMachine):
 
     @rule(server=st.integers(0, 19))
     def lose(self, server: int) -> None:
-        self.dispatcher.connection_lost(f"http://{server}.example", self.now)
+        self.frontier.servers.connection_lost(f"http://{server}.example", self.now)
 
     @precondition(lambda self: self.serial > 10)
     @rule(number=st.integers(0, 2))

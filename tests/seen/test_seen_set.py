@@ -115,22 +115,13 @@ def test_bloom_alone_knows_how_many_it_loses() -> None:
     assert seen.counts() == {"urls": new, "lost": seen.lost, "loss_rate": seen.lost / (new + seen.lost)}
 
 
-def test_keys_of_an_earlier_run_are_not_counted_as_tests() -> None:
-    """They are seen, and ``urls`` has them."""
-    for cache in (None, ClockCache(9)):
-        seen = SeenSet(ListStore(), cache=cache)
-        seen.fill([1, 2])
-        assert seen.counts() == {"urls": 2, "cache_hits": 0, "store_lookups": 0}
-        assert seen.add_new([1, 3, 2]) == [False, True, False]
-
-
 def test_bloom_alone_knows_again_what_it_lost() -> None:
     """Filled in the order of the earlier run it has the same size and error rate."""
     first = BloomSeenSet(100, 0.5)
     keys = [hashed(number) for number in range(1_000)]
     found = [key for key in keys if first.add_new([key])[0]]
     again = BloomSeenSet(100, 0.5)
-    again.fill(found)
+    again.add_new(found)
     assert len(again) == len(first) < 1_000
     assert not any(again.add_new(keys))
     assert BloomSeenSet(1, 0.5).counts() == {"urls": 0, "lost": 0.0, "loss_rate": 0.0}
