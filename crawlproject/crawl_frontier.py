@@ -75,8 +75,8 @@ class PageIntake(Protocol):
     def rewrite(self, server: Server) -> Iterator[int]:
         """Apply the operator's patterns to the queued URLs of ``server``; yields the number dropped in each step."""
 
-    def release(self, name: str) -> Iterator[None]:
-        """Stop judging the servers that ``name`` (``frontier.orders``) covers, in steps of a few ms."""
+    def release(self, name: str) -> None:
+        """Stop judging the servers that ``name`` (``frontier.orders``) covers. O(1)."""
 
 
 class Store(Protocol):

@@ -201,8 +201,6 @@ def _notes(server: Mapping[str, Any]) -> Iterator[str]:
     if server["state"] != "ready":
         at = f", allowed at {server['allowed_at']}" if server["wait"] is not None else ""
         yield f"{server['state']}{at}" + (f": {server['reason']}" if server["reason"] else "")
-    if server["guarded"]:
-        yield f"guarded: {server['guarded']}"
     if server["doubted"]:
         yield f"URLs that come last, nothing new on pages like theirs: {server['doubted']}"
     if server["traps"]:

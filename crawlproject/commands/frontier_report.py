@@ -103,7 +103,6 @@ class FrontierReport:
             "servers_idle": counts["idle"],
             "servers_given_up": sum(server.given_up for server in self.frontier.servers),
             "urls_doubted": sum(server.guard.waiting for server in self.frontier.servers if server.guard),
-            "servers_guarded": sum(bool(server.demoted_because) for server in self.frontier.servers),
         }
         return found if self.crawl is None else found | _crawl_counts(self.crawl)
 

@@ -138,8 +138,6 @@ class Discovery:
 
     def learn_content(self, key: str, *, copy: bool) -> None:
         self._frontier.servers.learn_content(key, copy=copy)
-        if self._guard is not None:
-            self._guard.learn_content(key)
 
     def has_names(self, key: str, hosts: Sequence[str]) -> None:
         url, server = f"{key}/", self._frontier.server(key)
@@ -162,10 +160,9 @@ class Discovery:
             return False
         return self._exchange is None or domain_of_server(key) == domain_of_server(main)
 
-    def release(self, name: str) -> Iterator[None]:
-        """Release the servers that ``name`` covers from the guard, in steps."""
+    def release(self, name: str) -> None:
         if self._guard is not None:
-            yield from self._guard.release(name)
+            self._guard.release(name)
 
     # called by the backend
 

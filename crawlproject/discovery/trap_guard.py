@@ -118,10 +118,9 @@ def _as_version(entry: Entry) -> Entry:
 class TrapGuard:
     """Judges links for the intake and pages for the scheduler (docs/traps.md).
 
-    Stats: ``guard/demoted`` (URLs that wait), ``guard/servers`` (servers ranked last), ``guard/patterns`` (dropped
-    patterns), ``guard/dropped`` (waiting URLs dropped), ``guard/in_vain`` (servers whose waiting pages showed nothing
-    new), ``guard/closed_patterns`` (patterns closed to robots, or not read), ``guard/idle_parts`` (parts of addresses
-    found to be idle).
+    Stats: ``guard/demoted`` (URLs that wait), ``guard/patterns`` (dropped patterns), ``guard/dropped`` (waiting URLs
+    dropped), ``guard/in_vain`` (servers whose waiting pages showed nothing new), ``guard/closed_patterns`` (patterns
+    closed to robots, or not read), ``guard/idle_parts`` (parts of addresses found to be idle).
     """
 
     def __init__(
@@ -141,15 +140,13 @@ class TrapGuard:
         self._released: ServerNames[bool] = ServerNames()  # by the operator
         self._guard = Guard(options.limits, frontier.server, seen.url_is_seen, self._is_released, options.rules)
         self._work: deque[Iterator[int]] = deque()
-        self._lines, self._last_lines = FewLines(logger), FewLines(logger)
+        self._lines = FewLines(logger)
         self.load([server.key for server in frontier.servers])
 
     def load(self, keys: Sequence[str]) -> None:
         """Continue with what was learned of the stored servers ``keys``. O(servers)."""
         for server in map(self._frontier.servers.__getitem__, keys):
             self._guard.restored(server)
-            if self._is_released(server.key):
-                self._rank_normally(server)
 
     def page(self, url: str, response: Response, links: list[str | None]) -> GuardedPage | None:
         """An object to judge the canonical ``links`` of the page at the canonical ``url``; None: follow all."""
@@ -185,7 +182,6 @@ class TrapGuard:
         for question in questions:
             self._probes.ask(self._guard, page.server, question, self._answered)
         self._frontier.servers.changed(page.server)
-        self._judge(page.server)
         return entries
 
     def received(self, entries: list[Entry]) -> list[Entry]:
@@ -210,23 +206,12 @@ class TrapGuard:
         """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
         self._learn_redirect(request.meta, None)
 
-    def learn_content(self, key: str) -> None:
-        """Judge the server ``key`` after a page of it was compared with the others. O(1)."""
-        server = self._frontier.server(key)
-        if server is not None:
-            self._judge(server)
+    def release(self, name: str) -> None:
+        """Stop judging the servers that ``name`` (``frontier.orders``) covers; what was dropped does not come back.
 
-    def release(self, name: str) -> Iterator[None]:
-        """Stop judging the servers that ``name`` (``frontier.orders``) covers, and rank them like others again.
-
-        In steps of a few ms.  URLs that were dropped do not come back.  Raises ValueError for too many names.
+        O(1).  Raises ValueError for too many names.
         """
         self._released.set(name, True)
-        yield from self._frontier.servers.for_covered(name, self._rank_normally)
-
-    def _rank_normally(self, server: Server) -> None:
-        if server.demoted_because:
-            self._frontier.servers.rank_last(server, "")
 
     def _is_released(self, key: str) -> bool:
         return self._options.is_released(key) or self._released.find(key) is not None
@@ -265,14 +250,6 @@ class TrapGuard:
             self._stats.inc_value("guard/dropped", sum(self._frontier.rewrite_queue(server, judge)))
         else:
             self._work.append(self._frontier.rewrite_queue(server, judge))
-
-    def _judge(self, server: Server) -> None:
-        reason = self._guard.standing_out(server)
-        if reason and not server.demoted_because:
-            text = "%s is ranked last: %s (to release it: FRONTIER_GUARD_RELEASED)"
-            self._last_lines.log(logging.INFO, text, server.key, reason)
-            self._stats.inc_value("guard/servers")
-            self._frontier.servers.rank_last(server, reason)
 
     def _learn_redirect(self, meta: dict[str, Any], content: Callable[[PageAddresses], PageContent] | None) -> None:
         """Count the content behind a redirect, None: a known page, for the requested URL, if that is doubted."""

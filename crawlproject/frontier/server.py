@@ -121,7 +121,7 @@ class Server(Stored):
 
     STATE: ClassVar = (
         *("crawl_delay", "failures", "robots_failures", "answered", "last_error", "given_up", "fetched", "gathered"),
-        *("pages", "copies", "misfits", "demoted_because", "alias_of", "address", "ready_at"),
+        *("pages", "copies", "misfits", "alias_of", "address", "ready_at"),
     )
     PARTS: ClassVar = {"estimates": Estimates, "found": LinkYield, "file_kinds": FileKinds, "guard": ServerGuard}
 
@@ -152,7 +152,6 @@ class Server(Stored):
     left: bool = False  # it has never answered, and nothing else was left to fetch
     awaited: Awaited = Awaited.NO  # as ``ServerQueue`` has counted it
     guard: ServerGuard | None = None  # its suspicious URL patterns
-    demoted_because: str = ""  # reason for ranking last; empty if none
     file_kinds: FileKinds | None = None  # set by the first answer to a URL with a file extension
     given_up: bool = False
     blocked: bool = False  # by the operator: keeps its URLs, gets no request

@@ -402,8 +402,7 @@ class ServerQueue:
 
     def _key_by_rank(self, server: Server) -> float:
         rank = self._rank(server)
-        if server.demoted_because or (server.line and server.failures):  # the latter: of a newcomer
-            # maps to [-1, 0): below all others, whose ranks are >= 0
+        if server.line and server.failures:  # a newcomer: [-1, 0) is below all others, whose ranks are >= 0
             rank = rank / (1.0 + rank) - 1.0
         server.rerank_above = self._rerank_above(server, rank)
         return -rank

@@ -336,8 +336,3 @@ class ServerTable:
                 server.alias_of = main
                 self.changed(server)
         return True
-
-    def rank_last(self, server: Server, reason: str) -> None:
-        """Rank ``server`` below all others for this ``reason``; an empty one ends that. O(log servers)."""
-        server.demoted_because = reason
-        self.move(server)

@@ -34,7 +34,6 @@ class Survey:
     failing_time: float = 0.0
     #: Queued URLs that will not be fetched: their server will be full before.
     beyond_limits: int = 0
-    guarded: int = 0
     #: Queued URLs that wait until all others are fetched, because pages like theirs showed nothing new.
     doubted: int = 0
     #: The servers with the most pages, failures and URLs, most first.
@@ -175,7 +174,6 @@ class Surveyor:
         found, urls = self._found, len(server.urls)
         if server.fetched or server.failures or urls:
             found.top.append(server)
-        found.guarded += bool(server.demoted_because)
         found.doubted += server.guard.waiting if server.guard else 0
         if server.blocked or not urls:
             return

@@ -122,7 +122,6 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "session_time": server.expected_time if urls else 0.0,
         "crawl_delay": server.crawl_delay,
         "failures": server.failures,
-        "guarded": server.demoted_because,
         "doubted": server.guard.waiting if server.guard else 0,
         "refused": server.guard.refused if server.guard else 0,
         "traps": server.guard.spent[:MAX_TRAPS] if server.guard else [],

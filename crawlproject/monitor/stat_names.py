@@ -97,7 +97,6 @@ guard/probes: requests of the guard
 guard/probes/finite, guard/probes/endless, guard/probes/open: patterns of URLs by what the server answered
 guard/closed_patterns: patterns of URLs whose pages are closed to robots, or not read
 guard/idle_parts: parts of addresses found to change nothing
-guard/servers: servers ranked last by the guard
 duplicates/pages: HTML pages compared with earlier ones
 duplicates/exact, duplicates/near: of these, exact copies; near-duplicates
 duplicates/short: pages with too little text for near-duplicates

@@ -30,8 +30,6 @@ class TrapOptions(Options):
     FRONTIER_GUARD_MAX_WAITING: waiting pages in a row without anything new after which a server's other waiting URLs
         are dropped; 0: never
     FRONTIER_GUARD_MAX_OWN_URLS: maximum URLs of a pattern that are found on its own pages and followed; 0: no limit
-    FRONTIER_GUARD_SERVER_COPIES: share of copies among a server's pages from which the server ranks last; 0: no such
-        rule
     FRONTIER_GUARD_RELEASED: servers that the guard does not judge: hosts, or scheme://host[:port]
     """
 
@@ -41,7 +39,6 @@ class TrapOptions(Options):
             max_same=reader.count("FRONTIER_GUARD_MAX_SAME", GuardLimits.max_same),
             max_waiting=reader.count("FRONTIER_GUARD_MAX_WAITING", GuardLimits.max_waiting),
             max_own_urls=reader.count("FRONTIER_GUARD_MAX_OWN_URLS", GuardLimits.max_own_urls),
-            server_copies=reader.number("FRONTIER_GUARD_SERVER_COPIES", GuardLimits.server_copies, most=1),
             asks=reader.switch("FRONTIER_GUARD_PROBES", True),
         )
     )

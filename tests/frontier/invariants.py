@@ -57,7 +57,7 @@ def check(frontier: Frontier) -> None:
         assert server.heap_item is not None
         assert server in lines[server.line]
         rank = frontier.policy.rank(server)
-        rank = rank / (1.0 + rank) - 1.0 if server.demoted_because or (server.line and server.failures) else rank
+        rank = rank / (1.0 + rank) - 1.0 if server.line and server.failures else rank
         assert isclose(server.heap_item[0], -rank, rel_tol=1e-12), f"stale rank: {server!r}"
         assert server.ready_at <= queue.now
     groups = list(queue.groups.values())

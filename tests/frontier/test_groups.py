@@ -65,7 +65,7 @@ def test_the_best_server_of_a_group_is_next() -> None:
 
 
 def test_a_server_that_sinks_after_its_recall_gives_way() -> None:
-    """The recalled server is demoted before a session opens: the next best of its group is recalled."""
+    """The recalled server shows copies before a session opens: the next best of its group is recalled."""
     frontier = grouped(QualityFirst())
     frontier.push(Entry(f"http://s{quality}.example/", float(quality)) for quality in (2, 4, 3))
     assert fetch_next(frontier, 0.0) == "http://s4.example"
@@ -75,6 +75,7 @@ def test_a_server_that_sinks_after_its_recall_gives_way() -> None:
     frontier.queue.best(10.0)  # the group is free: its best server is recalled
     assert blocked.group is not None
     assert blocked.group.recalled is blocked
-    frontier.servers.rank_last(blocked, "test")
+    for _ in range(30):
+        frontier.servers.learn_content(blocked.key, copy=True)
     check(frontier)
     assert fetch_next(frontier, 10.0) == "http://s2.example"

@@ -203,17 +203,15 @@ def test_a_silent_newcomer_gives_its_place_to_one_that_waits() -> None:
     check(frontier)
 
 
-@pytest.mark.parametrize("waiting", ["failed", "resting", "known", "demoted"])
+@pytest.mark.parametrize("waiting", ["failed", "resting", "known"])
 def test_nobody_gives_way_to_servers_that_rank_last(waiting: str) -> None:
-    """Neither to one that has failed, nor to one that shows copies; a known one, or one whose rest is over, counts."""
+    """Not to one that has failed; a known one, or one whose rest is over, counts."""
     frontier = new_frontier()
     dispatcher = Dispatcher(frontier, max_sessions=1)
     push_admitted(frontier, 2, urls=3)
     visit(frontier, 0.0, failed=waiting == "failed")
     if waiting == "failed":
         push_admitted(frontier, 2, now=1.0)
-    if waiting == "demoted":
-        frontier.servers.rank_last(frontier.servers[key(2)], "copies")
     if waiting == "resting":
         frontier.servers.robots_failed(key(2), 1.0)
     push_admitted(frontier, 1, quality=9.0, now=1.0)

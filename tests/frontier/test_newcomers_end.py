@@ -111,7 +111,7 @@ class RandomCrawl:
         elif what == 8:
             sum(frontier.rewrite_queue(server, lambda entry: entry if self.random.random() < 0.7 else None))
         elif what == 9:
-            frontier.servers.rank_last(server, self.random.choice(["", "a trap"]))
+            frontier.servers.learn_content(key, copy=self.random.random() < 0.5)
         elif what == 10:
             frontier.record(Measurement(key, now, 200, connect_time=0.1, response_time=0.1))
         elif what == 11:

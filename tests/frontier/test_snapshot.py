@@ -160,7 +160,7 @@ def test_what_a_policy_does_not_ask_for_is_kept() -> None:
         ("pages", -1),
         ("given_up", 1),
         ("last_error", 5),
-        ("demoted_because", ["copies"] * 100),
+        ("alias_of", ["http://a.example"] * 100),
         ("estimates", []),
         ("estimates.connect_time", float("inf")),
         ("estimates.connects", 3),

@@ -109,7 +109,6 @@ def snapshot(servers: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
         "version": SNAPSHOT_VERSION,
         "servers": servers,
         "rest": {"servers": 99_000, "pages": 400_000, "gathered": 1e5, "urls": 7},
-        "guarded": 3,
         "doubted": 12,
         "bounds": TIME_BOUNDS,
         "connect": counts,

@@ -51,12 +51,6 @@ def copies(frontier: Frontier, count: int) -> None:
         frontier.servers.learn_content(B, copy=True)
 
 
-def rank_last(frontier: Frontier) -> None:
-    server = frontier.server(A)
-    assert server is not None
-    frontier.servers.rank_last(server, "copies")
-
-
 def of_new(frontier: Frontier) -> tuple[float, float]:
     """What a server never met is expected to take and to bring."""
     if frontier.server(NEW) is None:
@@ -158,7 +152,6 @@ LEARNED: dict[str, tuple[Learn, Learn]] = {
     "last error": (lambda f: f.servers.robots_failed(A, 0.0, error="refused"), of("last_error")),
     "failures of robots.txt": (lambda f: f.servers.robots_failed(A, 0.0), of("robots_failures")),
     "has answered": (lambda f: fetch(f, A), of("answered")),
-    "comes last": (rank_last, of("demoted_because")),
     "all servers' times": (lambda f: [fetch(f, B, seconds=3.0) for _ in range(9)], of_new),
     "what links bring": (
         lambda f: [f.push([Entry(f"{B}/{n}/{len(f)}", 9.0) for n in range(9)], A) for _ in range(5)],

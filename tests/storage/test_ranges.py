@@ -306,7 +306,7 @@ def test_what_is_still_known_of_an_unloaded_server_reaches_no_store(worker: Work
     """A page judged after its server has left, an answer that was late: nothing is committed, nothing fails."""
     server = worker.frontier.servers[key_of(3)]
     worker.leave(3)
-    worker.frontier.servers.rank_last(server, "copies")
+    worker.frontier.servers.changed(server)
     worker.frontier.record(Measurement(key_of(3), 1.0, 429, retry_after=60.0))
     changes: Changes = {}
     worker.store.commit(changes)

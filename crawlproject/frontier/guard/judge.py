@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from crawlproject.frontier.entry import Entry
     from crawlproject.frontier.server import Server
 
-#: Reason for ranking a server last.
-COPIES = "copies"
-
 #: Links from a seed, and pages of a server, from which every pattern is watched: patterns may be endless that lead only
 #: to each other.
 WATCHED_FROM_DEPTH, WATCHED_FROM_PAGES = 32, 1_000
@@ -257,13 +254,6 @@ class Guard:
     def _plain_name(url: str) -> str:
         name = pattern_of(url) or NAMES + folder_of(url)
         return name + COMBINED if _combines(url, url.rfind("/") + 1) else name
-
-    def standing_out(self, server: Server) -> str:
-        """Reason for ranking ``server`` last: copies; empty if none. O(1)."""
-        share, pages, copies = self.limits.server_copies, server.pages, server.copies
-        if self.is_released(server.key) or pages < self.limits.MIN_SERVER_PAGES:
-            return ""
-        return COPIES if 0 < share * pages <= copies else ""
 
     def has_versions(self, server: Server | None) -> bool:
         """Whether enough waiting pages of ``server`` were known under another address: no more are followed. O(1)."""

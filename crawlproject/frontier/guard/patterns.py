@@ -67,8 +67,6 @@ class GuardLimits:
     #: Maximum followed URLs of a pattern that were found on its own pages, plus 100 for each URL found elsewhere; ten
     #: times as many if it has an end. From a tenth of it they wait.
     max_own_urls: int = 10_000
-    #: Share of copies among a server's pages that ranks it last: in real shops and forums half may be permalinks.
-    server_copies: float = 0.8
     asks: bool = True  # whether far addresses are requested, and a page again
 
     #: The same as ``max_same`` for a pattern that never showed any news, once ``judge.VAIN_SHARE`` is used up.
@@ -86,7 +84,6 @@ class GuardLimits:
     OWN_URLS_PER_VOTE: ClassVar[int] = 100
     CLEARED_FROM: ClassVar[int] = 3  # pages with news after which doubted URLs no longer wait
     MIN_PAGES: ClassVar[int] = 10  # minimum pages for a share of pages without news to count
-    MIN_SERVER_PAGES: ClassVar[int] = 50
 
 
 def is_doubted(name: str | None) -> bool:

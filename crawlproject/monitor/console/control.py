@@ -250,7 +250,7 @@ class Control:
         elif kind == BLOCK:
             await _all(crawl.frontier.block(name, blocked=is_on))
         elif is_on:
-            await _all(crawl.intake.release(name))
+            crawl.intake.release(name)
 
     def _override(self, name: str, limit: int | None) -> None:
         """Obey another limit from now on. O(servers) for those of pages."""

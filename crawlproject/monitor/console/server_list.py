@@ -37,7 +37,6 @@ READY, WAITING = ServerState.READY, ServerState.WAITING
 
 #: Filters besides the states: name -> whether a server is shown.
 TESTS: dict[str, Callable[[Server], bool]] = {
-    "guarded": lambda server: bool(server.demoted_because),
     "with URLs": lambda server: bool(server.urls),
     "failing": lambda server: server.failures > 0,
 }

@@ -26,7 +26,7 @@ GROWING = (*COUNTS, "quality_gathered")
 PRESENT = tuple(name for name in COLUMNS if name not in GROWING)
 
 #: Counts of a snapshot.
-SUMMED = ("guarded", "doubted", "too_early")
+SUMMED = ("doubted", "too_early")
 
 #: Seconds: two runs with a shorter pause between them count as one; so long after a worker ended, others have its URLs.
 SILENT, TAKEN_OVER = 5.0, 30.0

@@ -274,7 +274,6 @@ def _copies(facts: Facts) -> dict[str, str]:
         "exact copies": facts.stat("duplicates/exact"),
         "near copies": facts.stat("duplicates/near"),
         "URLs left that come last (nothing new on pages like theirs)": snapshot.get("doubted", 0),
-        "servers ranked last as traps": facts.stat("guard/servers") or snapshot.get("guarded", 0),
         "dropped patterns of URLs": facts.stat("guard/patterns"),
         "their URLs": facts.stat("guard/dropped"),
     }

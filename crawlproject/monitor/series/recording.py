@@ -202,7 +202,6 @@ def snapshot_of(crawl: CrawlFrontier, survey: Survey | None) -> dict[str, Any]:
         "servers": rows,
         "rest": rest,
         "budget": "" if budget is None else ", ".join(budget_words(budget)),
-        "guarded": 0 if survey is None else survey.guarded,
         "doubted": 0 if survey is None else survey.doubted,
         "bounds": TIME_BOUNDS,
         "connect": times.connect.counts,

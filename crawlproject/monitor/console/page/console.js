@@ -344,7 +344,7 @@ function serverParts(server) {
   const terms = [
     ["State", server.state + (server.reason ? `: ${server.reason}` : "")], ["Next request allowed", server.urls ? wait(server.wait) : "–"],
     ["URLs queued", count(server.urls), at("queued")], ["Pages fetched", count(server.fetched), at("fetched")], ["Failures in a row", count(server.failures), at("lost")],
-    ["Last error", server.last_error || "none"], ["Guarded because", server.guarded || "not guarded"],
+    ["Last error", server.last_error || "none"],
     ["URLs that come last", server.doubted ? `${server.doubted}: nothing new on pages like theirs` : "none"],
     ["Trap patterns", server.traps.length ? server.traps.join(" ") : "none"], ["Group", server.group || "none"],
     ["Delay ordered for", server.delayed_by || "none"], ["Blocked by", server.blocked_by || "nobody"],

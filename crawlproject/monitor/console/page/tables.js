@@ -141,7 +141,7 @@ export class ServerTable {
       response_time: server.measured ? seconds(server.response_time) : "–",
       failures: server.failures && this.place("view-urls") ? el("a", { href: address("urls", { host: server.server, state: "lost" }) }, count(server.failures)) : count(server.failures),
       next: server.urls ? wait(server.wait) : "–",
-      why: alien([server.guarded && `guarded: ${server.guarded}`, server.reason || server.last_error].filter(Boolean).join("; ")),
+      why: alien(server.reason || server.last_error || ""),
     };
     return el("tr", {}, ...this.columns.map(([name, , , isMinor]) => el("td", { class: [name === "why" ? "text long" : kind(name), isMinor && "minor"].filter(Boolean).join(" ") || null }, cells[name])));
   }
