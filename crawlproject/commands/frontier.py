@@ -30,7 +30,6 @@ SERVER_COLUMNS = {
     "connect_time": ("connect", 7, ".3f"),
     "response_time": ("respond", 7, ".3f"),
     "worth": ("worth", 5, ".2f"),
-    "urgency": ("urgent", 6, ".2f"),
     "session_time": ("session", 7, ".2f"),
     "wait": ("wait", 6, ".1f"),
     "server": ("server", 0, ""),

@@ -156,7 +156,8 @@ class Frontier:
                 self._expectations.learn_source(source, count + elsewhere, gain if from_sitemap else None)
                 changed[source] = None
                 self.servers.changed(source)
-            self.servers.place(changed)
+            for server in changed:
+                self.queue.place(server)
             if found_on is not None:
                 self.links_known(found_on)
 
@@ -182,7 +183,8 @@ class Frontier:
             self.quality.raised(min(gain, quality))  # a demoted URL gains less
             if quality > server.rerank_above:
                 changed[server] = None
-        servers.place(changed)
+        for server in changed:
+            self.queue.place(server)
 
     def give_back(self, session: Session, entry: Entry) -> None:
         """Requeue ``entry``, the last one from ``next_url``, unless its server was removed. O(log n)."""
@@ -192,7 +194,6 @@ class Frontier:
         self._returns -= 1
         self.acknowledge(entry)
         self._push_url(session.server, path_of(entry.url, session.server.key), entry, self._returns)
-        self._expectations.backlog.given_back(self._urls)
         self.queue.place(session.server)
 
     def acknowledge(self, entry: Entry) -> None:
@@ -237,7 +238,7 @@ class Frontier:
         if entry.priority in WAITING and server.guard is not None:
             server.guard.waiting = max(0, server.guard.waiting - 1)
         self.quality.left(entry)
-        self._expectations.handed_out(entry, now, self._urls)
+        self._expectations.sitemaps.handed_out(entry)
         return entry
 
     def is_worth_more(self, session: Session, now: float) -> bool:

@@ -32,8 +32,7 @@ class Policy(ABC):
     #: Whether unknown times of a server are predicted from the other servers (else from the paper's constants).
     learns_prior: bool = False
 
-    #: Whether the worth of URLs includes the expected gain of their pages' links, and the rank of servers the
-    #: urgency of long polite waits.
+    #: Whether the worth of URLs includes the expected gain of their pages' links.
     looks_ahead: bool = False
 
     @abstractmethod
@@ -116,8 +115,7 @@ class CapacityBased(Policy):
 class BestPrefix(Policy):
     """Marginal-value capacity: the batch has the length that maximizes worth per second.
 
-    A URL is worth its quality plus the server's bonus (``look_ahead``).  A server with polite waits after each request
-    gets more urgent with the time that its queue will take (``backlog``).  Rank: max over k of (worth of the best k
+    A URL is worth its quality plus the server's bonus (``look_ahead``).  Rank: max over k of (worth of the best k
     URLs) / (2·connect + k·response), the maximal-ratio prefix of the queue (Sidney 1975).  URLs by quality.
 
     An open session continues while its next URL is worth more per second than the best waiting server offers, and
@@ -134,9 +132,8 @@ class BestPrefix(Policy):
     STAY = 0.75
 
     def rank(self, server: Server) -> float:
-        """Worth per second of the best prefix, times the server's urgency. O(its length), at most the batch."""
-        rate = server.urls.best_rate(server.setup_time, server.page_cost, server.bonus)
-        return rate * server.worth * server.urgency
+        """Worth per second of the best prefix. O(its length), at most the batch."""
+        return server.urls.best_rate(server.setup_time, server.page_cost, server.bonus) * server.worth
 
     def goes_on(self, server: Server, alternative: float) -> bool:
         """Whether the next URL is worth its time on the open connection. O(1), or as ``rank``."""
@@ -145,7 +142,7 @@ class BestPrefix(Policy):
 
     def rerank_above(self, server: Server, rank: float) -> float:
         """The quality of a URL with the prefix's worth per second: one below it stays outside the prefix."""
-        return rank / (server.worth * server.urgency) * server.page_cost - server.bonus
+        return rank / server.worth * server.page_cost - server.bonus
 
 
 #: Names of ``FRONTIER_POLICY``.

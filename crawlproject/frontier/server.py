@@ -114,9 +114,8 @@ class Server(Stored):
     """One server: its URL queue, its estimates, and when it may be requested again (seconds).
 
     The frontier keeps these up to date: ``key``, scheme://host[:port]; ``limit``, maximum requests of its next session;
-    ``request_wait``, polite wait between two of them; ``away_wait``, the same if the wait is spent disconnected;
-    ``page_time``, expected time of one more page on an open connection, ``request_wait`` included (requests are not
-    pipelined, so the paper's p does not enter).
+    ``request_wait``, polite wait between two of them; ``page_time``, expected time of one more page on an open
+    connection, ``request_wait`` included (requests are not pipelined, so the paper's p does not enter).
     """
 
     STATE: ClassVar = (
@@ -134,8 +133,6 @@ class Server(Stored):
     bonus: float = 0.0  # expected worth of the links on its next page
     state: ServerState = ServerState.IDLE
     request_wait: float = 0.0
-    away_wait: float = 0.0
-    urgency: float = 1.0  # factor on its rank: higher for a server that long polite waits will keep busy
     page_time: float = field(init=False)
     ready_at: float = 0.0
     last_end: float = -inf  # end of its last response in this run
@@ -247,10 +244,8 @@ class Server(Stored):
         estimates = self.estimates
         wait = politeness.request_wait(estimates.response_time, self.crawl_delay)
         self.limit, self.request_wait = min(estimates.requests_per_connection, max_batch), wait
-        self.away_wait = 0.0
         if wait and not estimates.is_worth_holding(wait):
-            self.request_wait = 0.0  # the wait is spent disconnected
-            self.limit, self.away_wait = 1, wait
+            self.limit, self.request_wait = 1, 0.0  # the wait is spent disconnected
         self.page_time = max(MIN_SESSION_TIME, estimates.response_time + self.request_wait)
         self.urls.set_window(self.limit)
 

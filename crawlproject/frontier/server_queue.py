@@ -83,7 +83,7 @@ class ServerQueue:
         self._to_hold: set[Server] = set()  # leased servers that will be held
         self.outdated: list[Server] = []  # to be reranked by ``rank_some``, best last
         self.now = 0.0  # the latest time seen
-        self.last_rank = 0.0  # rank of the last leased server without its urgency: the worth of a second
+        self.last_rank = 0.0  # rank of the last leased server: the worth of a second
 
     def share_sessions(self, share: float) -> None:
         """Limit each registered domain to this ``share`` of the sessions while others have ready servers; 1: no limit.
@@ -147,7 +147,7 @@ class ServerQueue:
         self.shares.set_places(sessions)
         while (server := self.best(now)) is not None:
             assert server.heap_item is not None
-            self.last_rank = max(0.0, -server.heap_item[0]) / server.urgency
+            self.last_rank = max(0.0, -server.heap_item[0])
             group = server.group
             if group is not None and not group.is_free(now):
                 self._step(server, SET_ASIDE)

@@ -12,7 +12,7 @@ from crawlproject.frontier.server import Server
 from crawlproject.urls.server_key import covers, server_key, slot_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from crawlproject.frontier.budgets import Prices
     from crawlproject.frontier.learning.expectation import Expectations
@@ -147,14 +147,6 @@ class ServerTable:
         if self.store is not None:
             self.store.changed(server)
 
-    def place(self, servers: Iterable[Server]) -> None:
-        """Move each server to the position of its URLs. O(log servers) each."""
-        place = self._queue.place
-        for server in servers:
-            if server.away_wait:  # urgency grows with the number of URLs
-                self._expectations.update(server)
-            place(server)
-
     def move(self, server: Server) -> None:
         """Move ``server`` to its current position and notify the store. O(log servers)."""
         self._queue.place(server)
@@ -172,7 +164,6 @@ class ServerTable:
         """Predict times and next session of a server never contacted; the caller must then place it. O(batch)."""
         if self._expectations.meet(server):
             self._predict_session(server)
-            self._expectations.update(server)
 
     def _predict_session(self, server: Server) -> None:
         """O(1), or O(batch) if the length of its next session changes."""
@@ -234,7 +225,6 @@ class ServerTable:
     def _obey_delay(self, server: Server, now: float) -> None:
         """The next request waits for it, as if the last one had just ended if that is unknown. O(log servers)."""
         self._predict_session(server)
-        self._expectations.update(server)
         delay = self.orders.delay(server.key)
         if delay:
             server.rest_until((now if server.latest_end == -inf else server.latest_end) + delay)
@@ -299,7 +289,6 @@ class ServerTable:
         server = self.get_or_add(key)
         server.crawl_delay = delay
         self._predict_session(server)
-        self._expectations.update(server)
         server.rest_until(server.latest_end + self.politeness_of(server).request_wait(0.0, delay))
         self.move(server)
 

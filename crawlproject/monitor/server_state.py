@@ -112,7 +112,6 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "best_quality": urls.best_quality,
         "batch_quality": urls.window_sum,
         "bonus": server.bonus,
-        "urgency": server.urgency,
         "pages": server.pages,
         "copies": server.copies,
         "worth": server.worth,

@@ -14,7 +14,6 @@ from crawlproject.frontier.guard.idle_parts import Evidence, IdleParts
 from crawlproject.frontier.guard.patterns import PAGES, Pattern
 from crawlproject.frontier.guard.server_guard import ServerGuard
 from crawlproject.frontier.learning.estimate import Estimates, Observed, Population, Prior
-from crawlproject.frontier.learning.expectation import Backlog
 from crawlproject.frontier.learning.file_kinds import FileKinds, FileSizes
 from crawlproject.frontier.learning.look_ahead import LinkYield, LookAhead, Sitemaps
 from crawlproject.frontier.quality import QualityTally
@@ -72,13 +71,12 @@ CASES: dict[str, tuple[Callable[[], Stored], set[str], dict[str, Any]]] = {
     "LookAhead": (LookAhead, {"_of_unmet"}, {"_buckets": [[1.0, 2.0]]}),
     "Sitemaps": (lambda: Sitemaps(None), {"_look_ahead", "_waiting", "outdated"}, {}),
     "QualityTally": (QualityTally, set(), {}),
-    "Backlog": (Backlog, {"_last"}, {}),
     "FileSizes": (FileSizes, set(), {"_answers": {"*": 3, "pdf": 2}, "_bytes": {"*": 900, "pdf": 800}}),
     "Server": (
         new_server,
         {
-            *("away_wait", "blocked", "bonus", "limit", "page_time", "prices", "request_wait", "rerank_above"),
-            *("urgency", "worth", "awaited", "crowd", "domain", "line", "key", "urls"),
+            *("blocked", "bonus", "limit", "page_time", "prices", "request_wait", "rerank_above", "worth"),
+            *("awaited", "crowd", "domain", "line", "key", "urls"),
             *("failed_at", "full", "group", "heap_item", "last_end", "left", "session", "state"),
         },
         {},

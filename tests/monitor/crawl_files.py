@@ -85,7 +85,6 @@ def server(number: int, **values: Any) -> dict[str, Any]:
         "response_time": 0.456,
         "bonus": 1.5,
         "worth": 0.9,
-        "urgency": 1.0,
         "session_time": 3.5,
         "copies": number % 10,
     }

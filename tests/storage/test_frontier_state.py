@@ -248,23 +248,3 @@ def test_servers_keep_their_numbers(disk: OnDisk) -> None:
     assert len(disk.frontier) == 30
     check(disk.frontier)
     disk.store.close()
-
-
-def test_urgency_survives_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long all that waits will take is known at once, whatever the clock says now."""
-    monkeypatch.setitem(globals(), "POLITENESS", Politeness(mode="request", factor=10.0, min_delay=0.0))
-    disk = OnDisk(tmp_path / "frontier")
-    disk.frontier.push([Entry(f"{SERVERS[0]}/{number}") for number in range(100)])
-    for second in range(0, 30, 3):
-        assert fetch(disk.frontier, float(second)) is not None
-    disk.store.commit()
-    before = disk.frontier.server(SERVERS[0])
-    assert before.urgency > 1.1  # 90 waits of a second or so, where all takes 270 s
-    disk.frontier.push([Entry(f"{SERVERS[1]}/{number}") for number in range(1000)])  # and one never asked
-    stranger = disk.frontier.server(SERVERS[1]).urgency
-    assert stranger > before.urgency
-    disk.store.commit()
-    disk.reopen(offset=-5000.0, now=6030.0)
-    urgencies = [disk.frontier.server(key).urgency for key in SERVERS[:2]]
-    assert urgencies == pytest.approx([before.urgency, stranger], rel=0.02)
-    disk.store.close()

@@ -41,7 +41,7 @@ export const tiles = (pairs) => el("dl", { class: "tiles" }, ...pairs.map(([titl
 export const rankTerms = (server) => tiles([
   ["Rank", number(server.rank)], ["URLs of the next session", count(server.batch)], ["Their quality", number(server.batch_quality)],
   ["Best quality", number(server.best_quality)], ["Bonus: what its links bring", number(server.bonus)],
-  ["Urgency", number(server.urgency)], ["Worth: factor for copies", number(server.worth)],
+  ["Worth: factor for copies", number(server.worth)],
   [`Connect time${guess(server)}`, seconds(server.connect_time)], [`Response time${guess(server)}`, seconds(server.response_time)],
   [`Time of a page${guess(server)}`, seconds(server.page_time)], [`Time of the session${guess(server)}`, server.urls ? seconds(server.session_time) : "–"],
   ["Crawl-delay", server.crawl_delay ? seconds(server.crawl_delay) : "none"], ["Minimum delay", server.request_delay ? seconds(server.request_delay) : "none"],
