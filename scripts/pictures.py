@@ -9,7 +9,7 @@ quality.svg   share of the quality (PageRank) gathered over time, by this projec
 panel.svg     the panel in a terminal, in the middle of a polite crawl
 console.png   the console, at the same time
 budgets.svg   what a limit of pages gathers, and in which time, by FRONTIER_CHOOSINESS (docs/policies.md); in virtual
-              time.  Prints the table.
+              time.  Prints the table.  (`scrapy simulate --tradeoff` draws it of any web.)
 
 Needs the extras ``simulation`` and ``render``, Chromium, and ``pip install pyte``.
 """
@@ -24,9 +24,8 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import product
+from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -49,8 +48,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 TOKEN = "0123456789abcdef"
 COLUMNS, LINES = 100, 24
-#: Values of FRONTIER_CHOOSINESS that are drawn.
-CHOOSINESS = (0.0, 1.0, 3.0, 10.0, 30.0)
 
 
 def curves(spec: WebSpec) -> Iterator[tuple[str, Curve]]:
@@ -66,20 +63,15 @@ def reached(curve: Curve, share: float) -> float:
     return next((moment for moment, quality in curve if quality >= share), float("nan"))
 
 
-def plots(columns: int = 1) -> Any:
-    """A figure and its plots, side by side."""
+def draw(found: dict[str, Curve], path: Path) -> None:
+    """Draw ``quality.svg``."""
     import matplotlib as mpl
 
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "crawlproject"
     from matplotlib import pyplot as plt
 
-    return plt.subplots(1, columns, figsize=(7, 3.2), layout="constrained", sharey=True)
-
-
-def draw(found: dict[str, Curve], path: Path) -> None:
-    """Draw ``quality.svg``."""
-    figure, axes = plots()
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
     end = max(curve[-1][0] for curve in found.values())
     for name, curve in found.items():
         moments = [end * at / 300 for at in range(301)]
@@ -93,27 +85,22 @@ def draw(found: dict[str, Curve], path: Path) -> None:
 def budgets(path: Path, webs: int = 3) -> None:
     """Draw ``budgets.svg``: quality of the first tenth and of the first 30% of the pages, by choosiness."""
     from crawlproject.frontier.budgets import Limits
+    from crawlproject.simulation import experiment, tradeoff
     from crawlproject.simulation.crawl import CrawlOptions
-    from crawlproject.simulation.experiment import Experiment, run
+    from crawlproject.simulation.experiment import Experiment
     from crawlproject.simulation.synthetic import SyntheticSpec
 
-    figure, axes = plots(2)
+    found: dict[str, list[tradeoff.Line]] = {}
     specs = tuple(SyntheticSpec(500, 10_000, seed) for seed in range(1, webs + 1))
-    for pages, (axis, quality) in product((3000, 1000), zip(axes, ("pagerank", "zipf"), strict=True)):
-        times, shares = [], []
-        for choosiness in CHOOSINESS:
-            options = CrawlOptions(limits=Limits(pages), choosiness=choosiness)
-            trials = run(Experiment(specs, (quality,), ("prefix",), options), os.cpu_count() or 1)
-            times.append(fmean(trial.outcome.full_time for trial in trials))
-            shares.append(100 * fmean(trial.outcome.gathered for trial in trials))
-            axis.annotate(f"{choosiness:g}", (times[-1], shares[-1]), (4, -10), textcoords="offset points", fontsize=7)
-            print(f"{quality:9} {pages} pages, {choosiness:3g}: {shares[-1]:.1f}% in {times[-1]:.1f} s", flush=True)
-        (line,) = axis.plot(times, shares, marker=".", label=f"{pages:,} pages")
-        axis.axhline(100 * fmean(trial.ground.most_within for trial in trials), color=line.get_color(), linestyle="--")
-        axis.set(title=quality, xlabel="seconds", xlim=(0, None), ylim=(0, 100))
-        axis.legend(loc="lower right")
-    axes[0].set(ylabel="quality gathered, %")
-    figure.savefig(path, metadata={"Date": None})
+    for pages in (3000, 1000):
+        plan = Experiment(specs, ("pagerank", "zipf"), ("prefix",), CrawlOptions(limits=Limits(pages)))
+        crawl_again = partial(experiment.outcomes, knowledge=plan.knowledge)
+        for quality, lines in tradeoff.lines(experiment.run(plan), plan.options, crawl_again).items():
+            line = lines[0]._replace(name=f"{pages:,} pages")
+            found.setdefault(quality, []).append(line)
+            for choosiness, (seconds, share) in zip(tradeoff.CHOOSINESS, line.points, strict=True):
+                print(f"{quality:9} {pages} pages, {choosiness:3g}: {100 * share:.1f}% in {seconds:.1f} s", flush=True)
+    path.write_text(tradeoff.svg(found), encoding="utf-8")
 
 
 def screens(spec: WebSpec, out: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentTypeError
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,22 +68,32 @@ class Command(Described, ScrapyCommand):
         add("--max-time", type=_number, metavar="SECONDS", help="end after this time")
         add("--max-bytes", type=_count, metavar="N", help="end after pages of N bytes")
         add("--choosiness", type=_number, metavar="X", help="as FRONTIER_CHOOSINESS (10)")
+        add("--tradeoff", metavar="FILE", help="draw quality and seconds by choosiness: an SVG file")
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        from crawlproject.simulation import experiment, report
+        from crawlproject.simulation import experiment, report, tradeoff
 
         if args:
             raise UsageError(f"unknown argument {args[0]!r}", print_help=False)
+        if opts.tradeoff and not (opts.max_pages or opts.max_bytes):
+            raise UsageError(f"--tradeoff {opts.tradeoff}: needs --max-pages or --max-bytes", print_help=False)
         try:  # before anything runs
             plan = _experiment(opts)
             if opts.output:
                 Path(opts.output).mkdir(parents=True, exist_ok=True)
+            if opts.tradeoff:
+                Path(opts.tradeoff).touch()
         except (OSError, ValueError) as error:
             raise UsageError(str(error), print_help=False) from error
         trials = experiment.run(plan, opts.jobs)
         print(report.text(trials))  # noqa: T201
         if opts.output:
             print(f"\nin {report.write(trials, Path(opts.output))}")  # noqa: T201
+        if opts.tradeoff:
+            crawl = partial(experiment.outcomes, knowledge=plan.knowledge, jobs=opts.jobs)
+            picture = tradeoff.svg(tradeoff.lines(trials, plan.options, crawl))
+            Path(opts.tradeoff).write_text(picture, encoding="utf-8")
+            print(f"\nby choosiness: {opts.tradeoff}")  # noqa: T201
 
 
 def _experiment(opts: Namespace) -> Experiment:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import isfinite
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from zlib import crc32
 
 from crawlproject.frontier.state import Stored
 
@@ -138,6 +139,16 @@ class PartialPageRank:
         return self.DAMPING * page_quality / links
 
 
+class ZipfQuality:
+    """1/rank with pseudo-random but fixed ranks (Cao 2003, §5): for experiments."""
+
+    PAGES = 1_000_000
+
+    def quality(self, url: str, depth: int) -> float:
+        """Between 1/PAGES and 1, by the URL's checksum."""
+        return 1.0 / (1 + crc32(url.encode("utf-8", "surrogatepass")) % self.PAGES)
+
+
 #: Names of ``FRONTIER_QUALITY`` that take no argument (``scores`` takes a file).
 QUALITIES: dict[str, type[Quality]] = {
     "constant": ConstantQuality,
@@ -145,6 +156,7 @@ QUALITIES: dict[str, type[Quality]] = {
     "in-links": InLinks,
     "opic": Opic,
     "partial-pagerank": PartialPageRank,
+    "zipf": ZipfQuality,
 }
 
 

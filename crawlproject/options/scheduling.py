@@ -171,8 +171,8 @@ class FrontierOptions(Options):
 
     FRONTIER_POLICY: order of URLs: `prefix`, `capacity`, `performance`, `quality`, `breadth-first`, `depth-first`, or
         the path of a class ([policies](policies.md))
-    FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, or
-        the path of a class ([policies](policies.md))
+    FRONTIER_QUALITY: worth of a page: `in-links`, `partial-pagerank`, `opic`, `depth`, `scores`, `constant`, `zipf`,
+        or the path of a class ([policies](policies.md))
     FRONTIER_QUALITY_FILE: for `scores`: file of lines `URL<TAB>score`; other URLs have score 0
     FRONTIER_MAX_SESSIONS: connections open at once, so also requests in progress
     FRONTIER_DOMAIN_SHARE: share of the sessions that servers of one registered domain may hold while other domains

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import product
@@ -26,9 +26,11 @@ from crawlproject.simulation.metrics import (
     Reference,
     Trial,
     WebSpec,
+    best_first,
     collectable_quality,
     score,
 )
+from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.pagerank import zipf
 from crawlproject.simulation.synthetic import SyntheticSpec
 from crawlproject.simulation.synthetic import build as build_synthetic
@@ -45,7 +47,7 @@ Done = TypeVar("Done")
 COLLECTED = ("pagerank", "zipf", "uniform")
 SCORES = "scores:"
 #: The crawler's estimates of quality; ``known`` is the true quality.
-ESTIMATES = ("known", *QUALITIES)
+ESTIMATES = ("known", *(name for name in QUALITIES if name != "zipf"))
 #: The policy whose full time is the unit of time.
 BREADTH_FIRST = "breadth-first"
 
@@ -109,6 +111,12 @@ def run(experiment: Experiment, jobs: int = 1) -> list[Trial]:
     return trials
 
 
+def outcomes(crawls: Sequence[tuple[Trial, CrawlOptions]], knowledge: Knowledge, jobs: int = 1) -> list[Outcome]:
+    """The crawls of trials with other options, in ``jobs`` processes."""
+    tasks = [_Task(trial.web, trial.quality, trial.policy, options, knowledge) for trial, options in crawls]
+    return cast("list[Outcome]", in_parallel(_perform, tasks, jobs))
+
+
 def web_of(spec: WebSpec, quality: str) -> SimulatedWeb:
     """The web of ``spec`` with the quality to collect: one of ``COLLECTED``, or ``scores:FILE`` (URL<TAB>score).
 
@@ -165,17 +173,25 @@ def _perform(task: _Task) -> Outcome | Ground:
 
 def _ground(web: SimulatedWeb, options: CrawlOptions) -> Ground:
     chains, sessions, total = web.chains(), options.sessions, collectable_quality(web)
-    most = nan if options.limits == NO_LIMITS else bound_within(web, sessions, options.limits)
+    most = oracle = nan
+    if options.limits != NO_LIMITS:
+        most = bound_within(web, sessions, options.limits)
+        # the oracle discovers pages as a crawl by ``prefix`` does
+        whole = simulate(web, POLICIES["prefix"](), KnownWorth(web), replace(options, limits=NO_LIMITS))
+        oracle = oracle_within(whole, sessions, options.limits)
     return Ground(
         pages=web.pages,
         servers=web.servers,
         links=len(web.targets),
         collectable=int(web.collectable.sum()),
         total=total,
+        best_first=best_first(web),
         longest_chain=float(chains.max()),
         work=float(chains.sum()),
         bound=bound_of(web, sessions),
+        page_bound=bound_of(web.with_quality(web.collectable.astype(np.float64)), sessions),
         most_within=most / total,
+        oracle_within=oracle / total,
     )
 
 

@@ -7,20 +7,27 @@
 from __future__ import annotations
 
 import csv
+from collections import defaultdict
+from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from crawlproject.simulation.graph import GraphSpec
+from crawlproject.simulation.metrics import SAMPLES, bound_shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from crawlproject.simulation.metrics import Trial, WebSpec
+    from crawlproject.simulation.web import FloatArray
 
 Row: TypeAlias = dict[str, str | float]
 
+BOUND = "bound"
 #: Printed columns: heading -> column, width, digits.
 COLUMNS = {
     "q@10%": ("q10", 6, 3),
@@ -39,11 +46,28 @@ COLUMNS = {
 #: The same of crawls with limits.
 BUDGET_COLUMNS = {
     "quality": ("gathered", 9, 3),
+    "of oracle": ("of oracle", 11, 3),
     "of bound": ("of bound", 10, 3),
     "seconds": ("seconds", 10, 1),
     "pages": ("pages", 9, 0),
     "MB": ("MB", 9, 1),
 }
+
+
+@dataclass(frozen=True)
+class CurveSet:
+    """Curves of one web and quality, or their means over webs, by policy and for the bound.
+
+    Values at 0 and at the end of each of ``SAMPLES`` equal parts of time or of pages.
+    """
+
+    #: In T, up to the end of the longest crawl.
+    times: FloatArray
+    #: Shares over time.
+    pages: dict[str, FloatArray]
+    quality: dict[str, FloatArray]
+    #: Share of the quality over share of the pages.
+    by_pages: dict[str, FloatArray]
 
 
 def _has_limits(trials: Sequence[Trial]) -> bool:
@@ -87,20 +111,22 @@ def _cells(group: Sequence[Row], columns: Mapping[str, tuple[str, int, int]]) ->
 
 
 def _budget_rows(trials: Sequence[Trial]) -> list[Row]:
-    """A row for each trial, and one for each web and quality: what any schedule can gather, at most."""
+    """A row for each trial, and two for each web and quality: what the oracle and what any schedule can gather."""
     result: list[Row] = []
     for trial in trials:
-        outcome = trial.outcome
-        row = _budget_row(trial, trial.policy, outcome.gathered)
+        outcome, ground, quality = trial.outcome, trial.ground, trial.outcome.gathered
+        row = _budget_row(trial, trial.policy, quality, quality / ground.oracle_within)
         row |= {"seconds": outcome.full_time, "pages": len(outcome.curve.shares), "MB": outcome.size / 1e6}
         result.append(row)
-    grounds = {(trial.web, trial.quality): trial for trial in trials}.values()
-    return result + [_budget_row(trial, "bound", trial.ground.most_within) for trial in grounds]
+    for trial in {(trial.web, trial.quality): trial for trial in trials}.values():
+        result.append(_budget_row(trial, "oracle", trial.ground.oracle_within, 1.0))
+        result.append(_budget_row(trial, BOUND, trial.ground.most_within, nan))
+    return result
 
 
-def _budget_row(trial: Trial, policy: str, gathered: float) -> Row:
-    row = _head(trial, policy) | {"gathered": gathered, "of bound": gathered / trial.ground.most_within}
-    return row | {"seconds": nan, "pages": nan, "MB": nan}
+def _budget_row(trial: Trial, policy: str, gathered: float, of_oracle: float) -> Row:
+    row = _head(trial, policy) | {"gathered": gathered, "of oracle": of_oracle}
+    return row | {"of bound": gathered / trial.ground.most_within, "seconds": nan, "pages": nan, "MB": nan}
 
 
 def _web_line(trial: Trial) -> str:
@@ -112,14 +138,38 @@ def _web_line(trial: Trial) -> str:
     )
 
 
+def curves(trials: Sequence[Trial]) -> CurveSet:
+    """The curves of trials of one quality, as means over the webs. O(trials x SAMPLES log pages)."""
+    end = max(trial.score["full_time"] for trial in trials)
+    times = np.linspace(0, end, SAMPLES + 1)
+    found: defaultdict[str, list[tuple[FloatArray, FloatArray, FloatArray]]] = defaultdict(list)
+    for trial in trials:
+        curve, ground = trial.outcome.curve, trial.ground
+        counts = curve.counts(times * trial.reference.unit)
+        evenly = np.round(np.linspace(0, ground.collectable, SAMPLES + 1)).astype(np.int64)
+        by_pages = curve.shares_of_first(evenly)
+        found[trial.policy].append((counts / ground.collectable, curve.shares_of_first(counts), by_pages))
+    for trial in {trial.web: trial for trial in trials}.values():
+        ground, seconds = trial.ground, times * trial.reference.unit
+        quality = bound_shares(ground.bound, ground.total, seconds)
+        found[BOUND].append((bound_shares(ground.page_bound, 1.0, seconds), quality, ground.best_first))
+    means = {name: np.mean(each, axis=0) for name, each in found.items()}
+    return CurveSet(times, *({name: mean[kind] for name, mean in means.items()} for kind in range(3)))
+
+
 def write(trials: Sequence[Trial], folder: Path) -> Path:
-    """Write the rows of the table into a CSV file in ``folder``, nan as an empty cell; returns its path."""
+    """Write the rows of the table into a CSV file in ``folder``; returns its path."""
     name, lines = ("budgets.csv", _budget_rows(trials)) if _has_limits(trials) else ("table.csv", rows(trials))
-    with (folder / name).open("w", encoding="utf-8", newline="") as file:
+    write_rows(lines, folder / name)
+    return folder / name
+
+
+def write_rows(lines: Sequence[Row], path: Path) -> None:
+    """Floats with six digits; nan is empty."""
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(lines[0]))
         writer.writeheader()
-        writer.writerows({column: _written(value) for column, value in line.items()} for line in lines)
-    return folder / name
+        writer.writerows({name: _written(value) for name, value in line.items()} for line in lines)
 
 
 def _written(value: str | float) -> str:

@@ -54,15 +54,17 @@ def test_simulate_runs_without_this_project_around_it(tmp_path: Path) -> None:
     assert "seed 8: 20 servers" in done.stdout
 
 
-def test_simulate_of_estimated_quality() -> None:
+def test_simulate_of_estimated_quality_draws_the_trade_off(tmp_path: Path) -> None:
     """With politeness, dead servers and limits."""
+    picture = tmp_path / "tradeoff.svg"
     options = ["--web", "tail", "--policy", "prefix", "--quality", "uniform", "--estimate", "in-links"]
     options += ["--politeness", "request", "--delay-factor", "2", "--min-delay", "0.1", "--dead", "0.1"]
-    options += ["--max-pages", "60", "--jobs", "1"]
+    options += ["--max-pages", "60", "--tradeoff", str(picture), "--jobs", "1"]
     done = scrapy("simulate", *SMALL, *options)
     assert done.returncode == 0, done.stderr
     assert "web tail, seed 1: 20 servers, 300 pages (" in done.stdout
-    assert done.stdout.splitlines()[-1].split()[0] == "bound"
+    assert f"by choosiness: {picture}" in done.stdout
+    assert picture.read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
@@ -91,6 +93,7 @@ def test_simulate_of_a_recorded_crawl(tmp_path: Path) -> None:
         ("--web README.md", "no page in it"),
         ("--pages 5", "a web needs seeds <= servers <= pages"),
         ("--servers 5 --pages 9 --output README.md/x", "Not a directory: 'README.md/x'"),
+        ("--tradeoff x.svg", "--tradeoff x.svg: needs --max-pages or --max-bytes"),
         ("--polcy capacity", "unknown argument '--polcy'"),
     ],
 )

@@ -2,7 +2,14 @@
 
 import pytest
 
-from crawlproject.frontier.quality import QUALITIES, InLinks, Opic, PartialPageRank, link_gains
+from crawlproject.frontier.quality import (
+    QUALITIES,
+    InLinks,
+    Opic,
+    PartialPageRank,
+    ZipfQuality,
+    link_gains,
+)
 
 
 def test_in_links_count_other_servers_twice() -> None:
@@ -25,6 +32,15 @@ def test_partial_pagerank_on_a_chain() -> None:
     for expected in (0.2775, 0.385875):
         worth = quality.quality("http://a.example/next", 1) + link_gains(quality, worth, 1)[0]
         assert worth == pytest.approx(expected)
+
+
+def test_zipf_is_dealt_by_the_url() -> None:
+    """Always the same value, within its range; few pages are worth much."""
+    quality = ZipfQuality()
+    values = [quality.quality(f"http://a.example/{i}", 1) for i in range(1000)]
+    assert values == [quality.quality(f"http://a.example/{i}", 2) for i in range(1000)]
+    assert all(1e-6 <= value <= 1 for value in values)
+    assert sum(value < 1e-4 for value in values) > 900
 
 
 @pytest.mark.parametrize("name", QUALITIES)

@@ -1,4 +1,4 @@
-"""Crawls within budgets, beside what no schedule can exceed."""
+"""Crawls within budgets, beside what an oracle gathers and what no schedule can exceed."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from crawlproject.simulation import report
 from crawlproject.simulation.bound import bound_within
 from crawlproject.simulation.crawl import Crawl, CrawlOptions, simulate
 from crawlproject.simulation.experiment import Experiment, KnownWorth, run
+from crawlproject.simulation.oracle import oracle_within
 from crawlproject.simulation.synthetic import SyntheticSpec, build
 from crawlproject.simulation.web import COPY, PAGE, SimulatedWeb
 
@@ -40,7 +41,10 @@ def test_a_crawl_keeps_within_its_budgets_and_below_the_bound(web: SimulatedWeb,
     assert len(done.pages) <= limits.pages
     assert done.full_time <= limits.seconds
     assert done.size <= limits.size * 1.1
-    assert gathered(done) <= bound_within(web, 16, limits) * 1.02
+    most = bound_within(web, 16, limits)
+    assert gathered(done) <= most * 1.02
+    whole = crawl(web, Limits())
+    assert 0.8 * gathered(done) <= oracle_within(whole, 16, limits) <= most + 1e-9
 
 
 def test_the_bound_of_a_page_budget_is_the_best_pages(web: SimulatedWeb) -> None:
@@ -125,14 +129,15 @@ def test_a_server_of_copies_gets_few_pages_of_a_budget(web: SimulatedWeb) -> Non
     assert len(limited.pages) + limited.wasted == 200
 
 
-def test_the_table_has_the_bound() -> None:
+def test_the_table_has_the_oracle_and_the_bound() -> None:
     """Of each quality, beneath the policies."""
     specs = (SyntheticSpec(20, 300), SyntheticSpec(20, 300, seed=2))
     options = CrawlOptions(sessions=4, limits=Limits(pages=60))
     trials = run(Experiment(specs, ("pagerank", "zipf"), ("prefix",), options=options))
     lines = [line.split() for line in report.text(trials).splitlines() if line]
-    assert [line[0] for line in lines[2:]] == ["pagerank", "prefix", "bound", "zipf", "prefix", "bound"]
-    assert lines[3][3:5] == [f"{np.mean([t.outcome.full_time for t in trials[::2]]):.1f}", "60"]
+    policies = ["prefix", "oracle", "bound"]
+    assert [line[0] for line in lines[2:]] == ["pagerank", *policies, "zipf", *policies]
+    assert lines[3][4:6] == [f"{np.mean([t.outcome.full_time for t in trials[::2]]):.1f}", "60"]
 
 
 def test_a_policy_without_prices_keeps_within_the_budget(web: SimulatedWeb) -> None:

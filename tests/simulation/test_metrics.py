@@ -4,10 +4,16 @@ from math import isnan
 
 import numpy as np
 import pytest
+from hypothesis import given
 
+from crawlproject.frontier import BreadthFirst
 from crawlproject.simulation.bound import bound_of
-from crawlproject.simulation.metrics import Curve, Outcome, Reference, bound_area, score
+from crawlproject.simulation.crawl import simulate
+from crawlproject.simulation.experiment import KnownWorth
+from crawlproject.simulation.metrics import Curve, Outcome, Reference, best_first, bound_area, bound_shares, score
 from crawlproject.simulation.synthetic import SyntheticSpec, build
+from crawlproject.simulation.web import SimulatedWeb
+from tests.simulation.webs import webs
 
 # Half of the quality after 1 s, .8 after 2 s, all after 4 s.
 STEPS = Curve(np.array([1.0, 2.0, 4.0]), np.array([0.5, 0.8, 1.0]))
@@ -34,5 +40,15 @@ def test_area_of_the_bound_is_exact_enough() -> None:
     web = build(SyntheticSpec(servers=20, pages=200))
     bound, until = bound_of(web, 4), 40.0
     times = until * np.linspace(0, 1, 4001) ** 2
-    exact = np.trapezoid(np.minimum(1.0, bound.curve(times)), times)
+    exact = np.trapezoid(bound_shares(bound, 1.0, times), times)
     assert bound_area(bound, 1.0, until) == pytest.approx(exact, abs=1e-5 * until)
+
+
+@given(webs())
+def test_best_pages_first_is_the_most_that_so_many_pages_hold(web: SimulatedWeb) -> None:
+    """From nothing to everything, ever more slowly."""
+    shares = best_first(web)
+    assert (shares[0], shares[-1]) == (0, pytest.approx(1))
+    crawl = simulate(web, BreadthFirst(), KnownWorth(web))
+    counts = np.round(np.linspace(0, web.pages, len(shares))).astype(int)
+    assert (Curve.of(crawl).shares_of_first(counts) <= shares + 1e-9).all()

@@ -49,3 +49,25 @@ def test_rows_have_all_columns_of_the_score(trials: list[Trial], tmp_path: Path)
         for name, value in trial.score.items():
             assert float(row[name]) == pytest.approx(value, rel=1e-5), name
         assert float(row["unit"]) == pytest.approx(trial.reference.unit, rel=1e-5)
+
+
+def test_curves_rise_to_everything_below_the_bound(trials: list[Trial]) -> None:
+    """For each policy, and the bounds of pages and of quality beside them."""
+    drawn = report.curves([trial for trial in trials if (trial.web.seed, trial.quality) == (2, "zipf")])
+    for curves in (drawn.pages, drawn.quality):
+        assert list(curves) == ["breadth-first", "prefix", "bound"]
+        for policy in ("breadth-first", "prefix"):
+            assert (np.diff(curves[policy]) >= 0).all()
+            assert curves[policy][-1] == pytest.approx(1)
+            assert (curves[policy] <= curves["bound"] + 1e-5).all()
+
+
+def test_means_of_curves_over_webs(trials: list[Trial]) -> None:
+    """On the time scale of each web's T."""
+    pagerank = [trial for trial in trials if trial.quality == "pagerank"]
+    both = report.curves(pagerank)
+    assert both.times[-1] == max(trial.score["full_time"] for trial in pagerank)
+    assert both.by_pages["prefix"][[0, -1]].tolist() == pytest.approx([0, 1])
+    half = np.searchsorted(both.times, 0.5)
+    shares = [trial.outcome.curve.at(both.times[half] * trial.reference.unit) for trial in pagerank[1::2]]
+    assert both.quality["prefix"][half] == pytest.approx(np.mean(shares))
