@@ -8,7 +8,7 @@ COMMANDS_MODULE = "crawlproject.commands"
 ADDONS = {"crawlproject.addon.FrontierAddon": 300}
 
 # Say who crawls: site owners look for a name and an address before they block. Put yours here.
-USER_AGENT = "crawlproject/0.1 (a Scrapy broad crawler; set USER_AGENT to your name and address)"
+USER_AGENT = "crawlproject/1.0 (a Scrapy broad crawler; set USER_AGENT to your name and address)"
 ROBOTSTXT_USER_AGENT = "crawlproject"
 ROBOTSTXT_OBEY = True
 
