@@ -220,7 +220,7 @@ class CrawlFrontier:
     def limit_sessions(self, limit: int) -> None:
         """Allow ``limit`` >= 1 open sessions; surplus ones close when their request ends. O(1)."""
         self.allowed_sessions = limit
-        self.dispatcher.max_sessions = limit
+        self.dispatcher.allow(limit)
 
     # of requests
 

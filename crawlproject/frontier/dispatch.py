@@ -67,6 +67,10 @@ class Dispatcher:
         self._in_flight = 0
         self.opened = 0  # sessions opened so far
 
+    def allow(self, sessions: int) -> None:
+        """Another limit on open sessions; surplus ones close when their request ends. O(1)."""
+        self.max_sessions = sessions
+
     @property
     def open_sessions(self) -> int:
         """Number of open sessions."""

@@ -104,7 +104,7 @@ class LoadMonitor:
         limit = throttle.look(self._load["lag"], int(self._load["memory"]))
         if limit == before:
             return
-        crawl.dispatcher.max_sessions = limit
+        crawl.dispatcher.allow(limit)
         self._stats.set_value("monitor/session_limit", limit)
         self._stats.min_value("monitor/session_limit/lowest", limit)
         if limit < before:
@@ -130,7 +130,7 @@ class LoadMonitor:
         crawl = frontier_of(self._crawler)
         if self._throttle is not None and crawl is not None and self._throttle.full != crawl.allowed_sessions:
             self._throttle.resize(crawl.allowed_sessions)
-            crawl.dispatcher.max_sessions = self._throttle.limit
+            crawl.dispatcher.allow(self._throttle.limit)
         load["session_limit"] = self._throttle.limit if self._throttle is not None else 0
         load["pages_per_second"] = round(figures.pages_per_second, 1)
         load["bytes_per_second"] = round(figures.bytes_per_second, 1)

@@ -106,7 +106,7 @@ class Several:
             (self._owners.meta_of_others if one is None else one.meta).update(off)
         crawler.settings.set("ITEM_PROCESSOR", PIPELINES, priority="addon")
         self._views = [owner.spider.crawler for owner in made if owner.spider is not None]
-        self._owners.told_of_ends = self._ended
+        self._owners.tell_ends(self._ended)
         crawler.signals.connect(self._opened, signals.spider_opened)
         crawler.signals.connect(self._closed, signals.spider_closed)
 

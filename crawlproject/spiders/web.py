@@ -162,7 +162,7 @@ class WebSpider(Spider):
         if spider._spiders:
             spider.several = Several(crawler, spider._spiders, spider._of_others)
         if spider.several or spider.rules:
-            spider._owners.reload = spider.reload
+            spider._owners.reload_by(spider.reload)
             crawler.signals.connect(spider._listen, signals.spider_opened)
         if spider.allowed:
             spider.allow(spider.several.domains if spider.several else ())
