@@ -141,13 +141,12 @@ class FrontierDownloader(SlotDownloader):
         if not self._is_fast:
             return super().fetch(request)
         self.active.add(request)
-        return deferred_from_coro(self._fetch(request))
+        return deferred_from_coro(self._to_end(request)).addBoth(self._fetched, request)
 
-    async def _fetch(self, request: Request) -> Response | Request:
-        try:
-            return await self._to_end(request)
-        finally:
-            self.active.remove(request)
+    def _fetched(self, result: Any, request: Request) -> Any:
+        """The engine gets ``result`` right after this: it must not find the request done a turn of the loop before."""
+        self.active.remove(request)
+        return result
 
     @property
     def direct(self) -> Callable[[Request], Awaitable[Response | Request]] | None:

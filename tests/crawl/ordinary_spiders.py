@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Self
 
 from scrapy import FormRequest, Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
@@ -209,6 +210,21 @@ class PatientSpider(LazySpider):
             if self.crawler.engine.needs_backout():
                 await self.crawler.signals.wait_for(signals.scheduler_empty)
             yield output
+
+
+class ToldSpider(StartUrlsSpider):
+    """Follows all links; wants to know whenever nothing is queued."""
+
+    name = "told"
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.nothing_queued, signals.scheduler_empty)
+        return spider
+
+    def nothing_queued(self) -> None:
+        """It does nothing with it."""
 
 
 class SpellingsSpider(SiteSpider):

@@ -208,6 +208,16 @@ def test_start_may_yield_requests_one_by_one(spider: str, settings: dict[str, in
     assert ours.asked() == stock.asked()
 
 
+@pytest.mark.parametrize("settings", [{}, {"CONCURRENT_REQUESTS": 1}])
+def test_who_is_told_that_nothing_is_queued_loses_no_page(settings: dict[str, int]) -> None:
+    """Each page is the only one in progress, and leads to the next one."""
+    script = {"1/": page("/a"), "1/a": page("/b"), "1/b": page("/c"), "1/c": FINE}
+    ours, stock = both("ToldSpider", lambda _: script, settings=settings)
+    assert ours.items() == stock.items()
+    assert len(ours.items()) == 4
+    assert ours.asked() == stock.asked()
+
+
 def fenced(site: Site) -> Script:
     """Pages too deep, elsewhere, or forbidden by robots.txt."""
     return {

@@ -79,8 +79,6 @@ class FastLane:
                 result = Failure()  # type: ignore[no-untyped-call]
             finally:
                 self._under_way.downloaded(request)
-            if self._told_empty.are_there():  # the engine looks before the callback runs, and may say so
-                await self._under_way.seen()
             if isinstance(result, Request):
                 self._scraping.follow(result)
             else:
@@ -104,6 +102,8 @@ class FastLane:
     async def _scrape(self, result: Response | Failure, request: Request) -> None:
         self._under_way.scraping(request, result)
         try:
+            if self._told_empty.are_there():  # the engine looks before the callback runs, and may say so
+                await self._under_way.seen()
             await self._scraping.scrape(result, request)
         finally:
             if isinstance(result, Response):
