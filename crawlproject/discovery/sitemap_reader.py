@@ -142,9 +142,8 @@ def _as_utf_8(body: bytes) -> bytes:
     elif body.startswith(codecs.BOM_UTF16_BE) or (body[:1] == b"\0" and body[1:2] not in (b"", b"\0")):
         encoding = "utf-16-be"
     else:
-        while body.startswith(codecs.BOM_UTF8):
-            body = body[len(codecs.BOM_UTF8) :]
-        return _WIDE_DECLARATION.sub(b"", body.lstrip(), count=1).lstrip()
+        # Any number of marks; no document begins with one of their bytes.
+        return _WIDE_DECLARATION.sub(b"", body.lstrip(codecs.BOM_UTF8).lstrip(), count=1).lstrip()
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     pieces = [decoder.decode(body[start : start + _PIECE]) for start in range(0, len(body), _PIECE)]
     text = "".join((*pieces, decoder.decode(b"", True))).lstrip("\ufeff \t\r\n")

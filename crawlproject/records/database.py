@@ -59,10 +59,12 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
 )
 
 
-#: Operational errors that concern one table or row, and not the database: of PostgreSQL what a view's state does not
-#: allow, of SQLite names, types and views, of MySQL permissions, views, too many or too wide columns, checks.
-_CHECKS = frozenset((3819, 4025))
-_REFUSALS = frozenset(("55000", "SQLITE_ERROR", 1117, 1118, 1142, 1143, 1288, 1347, 1348, 1356, 1364, 1471)) | _CHECKS
+#: Operational errors of MySQL that concern one row: values that a type does not take, partitions, triggers, checks.
+_OF_ROW = frozenset((1292, 1416, 1526, 1644, 3819, 4025))
+#: Those that concern one table: columns that are missing, generated, too many or too wide, permissions, views.
+_OF_TABLE = frozenset((1054, 1117, 1118, 1142, 1143, 1288, 1347, 1348, 1356, 1364, 1442, 1471, 1906))
+#: Both; of PostgreSQL what a view's state does not allow, of SQLite names, types and views.
+_REFUSALS = frozenset(("55000", "SQLITE_ERROR")) | _OF_TABLE | _OF_ROW
 
 
 class AwayError(Exception):
@@ -209,7 +211,7 @@ def _is_away(error: exc.SQLAlchemyError) -> bool:
 
 
 def _is_of_row(error: exc.DBAPIError) -> bool:
-    is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or not _CHECKS.isdisjoint(_codes(error))
+    is_told = isinstance(error, (exc.DataError, exc.IntegrityError)) or not _OF_ROW.isdisjoint(_codes(error))
     return is_told and not error.connection_invalidated
 
 

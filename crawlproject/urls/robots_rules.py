@@ -228,9 +228,8 @@ def _unescape(escape: re.Match[bytes]) -> bytes:
 
 
 def _records(pattern: re.Pattern[bytes], body: bytes) -> Iterator[tuple[str, bytes]]:
-    while body.startswith(codecs.BOM_UTF8):  # editors add one, and then another
-        body = body[len(codecs.BOM_UTF8) :]
-    body = body.replace(b"\r", b"\n")
+    # Editors add one mark, and then another. No record begins with one of its bytes.
+    body = body.lstrip(codecs.BOM_UTF8).replace(b"\r", b"\n")
     for record in pattern.finditer(body):
         start = record.end()
         end = body.find(b"\n", start)

@@ -367,6 +367,7 @@ HOSTILE = {
     "almost records": b" user-agent\t" * 42_000,
     "absolute": b"User-agent: *\n" + b"\n".join(b"Disallow: http://example.com/%x" % n for n in range(15_000)),
     "sitemaps": b"Sitemap: /\n" * 45_000,
+    "byte order marks": b"\xef\xbb\xbf" * 170_000,
 }
 
 

@@ -184,6 +184,27 @@ def test_table_that_takes_nothing_stops_no_other(database: tuple[Database, Query
     assert ask("SELECT count(*) FROM book") == [(13,)]
 
 
+OWN = "site varchar(99), record_key varchar(99), first_seen datetime, last_seen datetime, changed datetime, digest text"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("column", ["at timestamp NULL", "at time", "at int CHECK (at > 2)", "trigger"])
+def test_value_that_mariadb_refuses_costs_no_other_row(mariadb: RunningMariadb, column: str) -> None:
+    """A table that a user made: its types, checks and triggers."""
+    mariadb.query("DROP TABLE IF EXISTS made")
+    of_column = "at int" if column == "trigger" else column
+    mariadb.query(f"CREATE TABLE made ({of_column}, {OWN}, PRIMARY KEY (site, record_key))")
+    if column == "trigger":
+        mariadb.query("CREATE TRIGGER no BEFORE INSERT ON made FOR EACH ROW IF new.at = 2 THEN SIGNAL SQLSTATE '45000';"
+                      " END IF")  # fmt: skip
+    bad = {"at timestamp NULL": datetime(3000, 1, 1, tzinfo=UTC), "at time": "x"}.get(column, 2)
+    books = Database(mariadb.url.replace("mysql", "mysql+pymysql"))
+    refused = books.write([row("1", table="made"), row("2", table="made", at=bad), row("3", table="made")])
+    assert [one.key for one, _ in refused] == ["2"]
+    assert mariadb.query("SELECT count(*) FROM made") == [(2,)]
+    books.close()
+
+
 def test_refused_rows_wait_for_the_next_crawl(database: tuple[Database, Query], tmp_path: Path) -> None:
     """In a file; what may be written is."""
     books, ask = database

@@ -81,8 +81,8 @@ def found_by_scrapy(response):
 
 
 def refresh_of(response):
-    """Where the page leads by itself: a link here, a redirect for Scrapy."""
-    target = get_meta_refresh(response)[1]
+    """Where the page leads by itself, also without scripts: a link here, a redirect for Scrapy."""
+    target = get_meta_refresh(response, ignore_tags=("script",))[1]
     return {CANONICALIZER.canonical(target)} if target else set()
 
 
