@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from crawlproject.clock import CLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from scrapy import Request
 
@@ -22,6 +23,9 @@ MAX_NUISANCES = 20
 
 #: Requests of a page at once; each may be answered by all the bytes that the page may still load.
 AT_ONCE = 8
+
+#: Requests of a page that are the same in all, after which it polls: nobody waits for further ones, which never end.
+POLLS = 3
 
 
 class RenderError(Exception):
@@ -49,7 +53,9 @@ class PageJob:
         self.loaded = 0  # bytes
         self.in_flight = 0
         self.places = asyncio.Semaphore(AT_ONCE)
-        self.changes = 0  # of the network: a request began or ended
+        self.changes = 0  # of the network: a request that is waited for began or ended
+        self._asked: Counter[int] = Counter()  # hash of a request -> how often; a body may be long
+        self._awaited = 0  # requests in flight that are no polls
         self._idle = asyncio.Event()
         self._idle.set()
         self.nuisances: dict[str, int] = {}  # kind -> number of alert boxes, pop-ups, ...
@@ -59,21 +65,29 @@ class PageJob:
         self._busy_since = 0.0
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
-        """Around each request to a server."""
+    def asking(self, request: Hashable) -> Iterator[None]:
+        """Around each request to a server; equal ones are polls from the fourth on."""
+        self._asked[hash(request)] += 1
+        is_awaited = self._asked[hash(request)] <= POLLS
         if not self.in_flight:
             self._busy_since = CLOCK()
         self.in_flight += 1
-        self.changes += 1
-        self._idle.clear()
+        self._await(is_awaited)
         try:
             yield
         finally:
             self.in_flight -= 1
-            self.changes += 1
+            self._await(-is_awaited)
             if not self.in_flight:
                 self.network_time += CLOCK() - self._busy_since
-                self._idle.set()
+
+    def _await(self, requests: int) -> None:
+        self._awaited += requests
+        self.changes += abs(requests)
+        if self._awaited:
+            self._idle.clear()
+        else:
+            self._idle.set()
 
     def may_ask(self) -> bool:
         """Count a request; False if the page has had its share of requests or bytes."""
@@ -92,7 +106,7 @@ class PageJob:
         return True
 
     async def idle(self) -> None:
-        """Return when no request is in flight."""
+        """Return when no request is in flight, polls apart."""
         await self._idle.wait()
 
     def count_nuisance(self, nuisance: str) -> None:

@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 #: How often a page is tried whose browser or process died.
 TRIES = 2
 
-#: Seconds, after the time-out, to read a DOM that is still changing.
-LAST_READ = 2.0
+#: Seconds to read the DOM after the time-out: the requests of a page that has asked for many come first.
+LAST_READ = 5.0
 
 #: Failures after which another try may help.
 _AGAIN = frozenset(("crashed", "browser"))
@@ -132,6 +132,7 @@ class Renderer:
             except TimeoutError as error:  # scrapy-playwright reads the DOM once
                 raise self._too_late() from error
             found = await self._read(tab, job, steps)
+            return Rendered(_with_base(found, job.url), job.redirect)  # scripts may leave it while it is closed
         except RenderError as error:
             if error.kind == "browser":
                 self._failed_launches += 1
@@ -143,16 +144,17 @@ class Renderer:
             await asyncio.shield(browser.close_page(job))
             for nuisance, count in job.nuisances.items():
                 self._stats.inc_value(f"render/{nuisance}", count)
-        return Rendered(_with_base(found, job.url), job.redirect)
 
     async def _read(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> Dom:
         """The DOM after the page has settled and all steps were taken, or at the time-out."""
+        end = CLOCK() + self._options.timeout
         try:
             try:
                 await _unless_failed(job, self._work(tab, job, steps), self._options.timeout)
             except TimeoutError:
                 self._stats.inc_value("render/unquiet")
-            return await _unless_failed(job, tab.read(), LAST_READ)
+                tab.stop()
+            return await _unless_failed(job, tab.read(), max(LAST_READ, end - CLOCK()))
         except TimeoutError as error:
             raise self._too_late() from error
         except RenderError:
@@ -163,9 +165,8 @@ class Renderer:
             raise RenderError("crashed" if is_gone(error) else "script", first_line(error)) from error
 
     def _too_late(self) -> RenderError:
-        return RenderError(
-            "timeout", f"its scripts did not end within FRONTIER_RENDER_TIMEOUT={self._options.timeout:g}"
-        )
+        limit = f"FRONTIER_RENDER_TIMEOUT={self._options.timeout:g}"
+        return RenderError("timeout", f"Chromium did not load or read it within {limit}")
 
     async def _work(self, tab: Tab, job: PageJob, steps: tuple[Step, ...]) -> None:
         await tab.settle()

@@ -113,7 +113,7 @@ class Resources:
         if not job.may_ask():
             self._stats.inc_value("render/requests/over_limit")
             return REFUSED
-        with job.asking():
+        with job.asking((asked.method, asked.url, asked.body)):
             async with job.places:
                 if not job.may_load():
                     self._stats.inc_value("render/requests/over_limit")

@@ -127,6 +127,9 @@ class Tab:
 
     def _bothered(self, nuisance: str, answer: Awaitable[object]) -> None:
         self._job.count_nuisance(nuisance)
+        self._begin(answer)
+
+    def _begin(self, answer: Awaitable[object]) -> None:
         task = asyncio.ensure_future(failure(answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -153,8 +156,8 @@ class Tab:
             return False
 
     async def settle(self) -> None:
-        """Return when the page is complete: no request of it is in flight and its DOM has not changed for
-        ``FRONTIER_RENDER_QUIET`` seconds; or when a script wants to leave it.
+        """Return when the page is complete: no request of it is in flight, polls apart, no worker computes, and its
+        DOM has not changed for ``FRONTIER_RENDER_QUIET`` seconds; or when a script wants to leave it.
 
         Only pauses between two looks count: while scripts run a look takes longer.
         """
@@ -164,6 +167,9 @@ class Tab:
         while self._job.redirect is None and quiet < self._options.quiet and idle < MAX_IDLE:
             await asyncio.sleep(look)
             await self._job.idle()
+            answers = [worker.evaluate("0") for worker in self._page.workers]  # later than what they compute
+            if isinstance(await failure(asyncio.gather(*answers, return_exceptions=True), MAX_IDLE), TimeoutError):
+                return
             before, seen = seen, (self._job.changes, await self._ask(_CHANGES))
             idle += look
             quiet = quiet + look if seen == before and seen[1] is not None else 0.0
@@ -192,6 +198,11 @@ class Tab:
             if height == before:
                 return
             await self.settle()
+
+    def stop(self) -> None:
+        """End the page's scripts, also those that never end. What is asked after this is answered after it."""
+        self._begin(self._session.send("Emulation.setScriptExecutionDisabled", {"value": True}))
+        self._begin(self._session.send("Runtime.terminateExecution"))
 
     async def read(self) -> Dom:
         """The DOM. Raises RenderError if it is too long, or that of no page of a server."""

@@ -75,7 +75,7 @@ def attack(allowed: list[str], names: list[str]) -> Outcome:
             "FRONTIER_MAX_BACKOFF": 0.02,
             "FRONTIER_GUARD_ENABLED": False,
             "FRONTIER_RENDER": "always",
-            "FRONTIER_RENDER_TIMEOUT": 10,
+            "FRONTIER_RENDER_TIMEOUT": 60,  # none of them needs as much, except where much else runs
             "RETRY_TIMES": 1,
             "LOG_LEVEL": "INFO",
         }

@@ -51,6 +51,8 @@ ENDLESS = {
     "requestAnimationFrame(f) }; f()",
     "timers without a pause": "(function again() { document.title = Math.random(); setTimeout(again, 0) })()",
     "polling": "setInterval(() => fetch('/poll'), 300)",
+    "polling without a pause": "(function again() { fetch('/poll').then(again) })()",
+    "polling a slow server": "setInterval(() => fetch('OTHER/slow', {mode: 'no-cors'}), 100)",
     "much later": "setTimeout(() => add('LATER'), 60000)",
 }
 
