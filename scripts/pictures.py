@@ -103,7 +103,7 @@ def budgets(path: Path, webs: int = 3) -> None:
         times, shares = [], []
         for choosiness in CHOOSINESS:
             options = CrawlOptions(limits=Limits(pages), choosiness=choosiness)
-            trials = run(Experiment(specs, (quality,), ("prefix",), options), os.cpu_count() or 1)
+            trials = run(Experiment(specs, (quality,), ("prefix",), options))
             times.append(fmean(trial.outcome.full_time for trial in trials))
             shares.append(100 * fmean(trial.outcome.gathered for trial in trials))
             axis.annotate(f"{choosiness:g}", (times[-1], shares[-1]), (4, -10), textcoords="offset points", fontsize=7)
