@@ -108,7 +108,7 @@ def test_several_connections_tell_nothing_about_one() -> None:
     before = first.session.server.estimates.requests_per_connection
     end(crawl, first, 2.0, connect_time=0.1)
     end(crawl, second, 2.0, connect_time=0.1, connection_requests=1)
-    crawl.connection_lost(KEY, 2.1)
+    crawl.frontier.servers.connection_lost(KEY, 2.1)
     assert first.session.server.estimates.requests_per_connection == before
     assert len(started(crawl, 2.2)) == 2
 

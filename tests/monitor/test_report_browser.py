@@ -70,7 +70,7 @@ def test_the_table_sorts_and_searches(running: Any, tmp_path: Path) -> None:
     assert page.locator("#servers-caption").inner_text() == "1 to 10 of 10 servers that match, of 1,000"
     assert page.locator("#servers tbody tr").count() == 10
     first.click()
-    assert "Urgency" in page.locator("#view-server").inner_text()
+    assert "Bonus" in page.locator("#view-server").inner_text()
     assert faults(page, "#view-server") == []
     assert errors == []
 

@@ -1,5 +1,5 @@
 """Estimates learned from servers and pages, by which policies rank.
 
-Times, the prior for a new server, the gain of links, the time to drain the queue, sitemaps, kinds of files.
+Times, the prior for a new server, the gain of links, sitemaps, kinds of files.
 Evidence against servers is in ``frontier/guard``.
 """
