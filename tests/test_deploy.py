@@ -34,8 +34,6 @@ WEB = WebSpec(servers=4, pages=40, time_scale=0)
 ON_LOOPBACK = "-d setting=FRONTIER_ALLOWED_NETWORKS=127.0.0.0/8 -d setting=FRONTIER_MIN_DELAY=0"
 #: The first job takes half a minute, so that it can be stopped before it ends.
 SLOW = "-d setting=DOWNLOAD_DELAY=3"
-#: The log of a job is a file: progress is lines in it.
-WITH_PROGRESS = "-d setting=FRONTIER_PROGRESS=on"
 
 
 def sections() -> dict[str, list[str]]:
@@ -139,7 +137,7 @@ def follow(user: User) -> None:
         assert (told["status"], told["spiders"] > 0) == ("ok", True)
         names = zipfile.ZipFile(next((user.home / "scrapyd").rglob("*.egg"))).namelist()
         assert {name.split("/")[0] for name in names} == {"crawlproject", "EGG-INFO"}
-        assert '"status": "ok"' in user.type("Schedule", f"{SLOW} {WITH_PROGRESS}")
+        assert '"status": "ok"' in user.type("Schedule", SLOW)
         until(lambda: bool(fetches(user.web.records())))
         assert "Spider opened" in user.type("Look")
         assert user.state("first") == "running"

@@ -68,11 +68,11 @@ def _directory(reader: Reader) -> Path | None:
 class ReportOptions(Options):
     """Progress in the terminal, and the report.
 
-    FRONTIER_PROGRESS: the panel in the terminal: `auto` (if standard error is one), `on` or `off`
+    FRONTIER_PROGRESS: the panel in the terminal: `auto` (if standard error is one) or `off`
     FRONTIER_REPORT_DIR: directory of the report; default: `report` in `JOBDIR`
     """
 
-    progress: str = setting(Reader.choice, "FRONTIER_PROGRESS", "auto", ("auto", "on", "off"))
+    has_panel: bool = setting(lambda reader: reader.choice("FRONTIER_PROGRESS", "auto", ("auto", "off")) == "auto")
     #: Directory of the series and of the report; None: neither is written.
     report_directory: Path | None = setting(_directory)
 

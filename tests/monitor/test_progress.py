@@ -29,7 +29,7 @@ from crawlproject.monitor.figures import Figures
 from crawlproject.monitor.forecast import Forecast
 from crawlproject.monitor.progress.extension import _terminal
 from crawlproject.monitor.progress.terminal import BottomPanel
-from crawlproject.monitor.progress.words import lines, one_line
+from crawlproject.monitor.progress.words import lines
 from crawlproject.monitor.quantities import size
 from testbed.web import WebSpec, running_web
 from tests.monitor.screen import Screen
@@ -85,7 +85,6 @@ def test_the_panel_tells_what_a_person_asks() -> None:
         "Held back by politeness: 40 of 89 servers rest\n"
         "Queue fetched in about 25 min"
     )
-    assert one_line(FIGURES).startswith("pages 12,345 in this run, 161.5/s now")
     unknown = replace(FIGURES, forecast=Forecast(None, "too few pages yet"))
     assert text(unknown).endswith("Queue time not known: too few pages yet")
     assert "Quality" not in text(replace(unknown, quality_queued=None))

@@ -13,7 +13,7 @@ from crawlproject.crawl_frontier import frontier_of
 from crawlproject.monitor.console.order_book import OrderBook
 from crawlproject.monitor.console.room import CrawlRoom
 from crawlproject.monitor.figures import figures_of
-from crawlproject.monitor.progress.words import one_line
+from crawlproject.monitor.progress.words import topics
 from crawlproject.signals import frontier_closing
 from tests.crawl.ordinary_spiders import StartUrlsSpider
 
@@ -40,7 +40,9 @@ class ToldSpider(StartUrlsSpider):
         assert crawl is not None
         figures_of(self.crawler).now(fresh=0.0)
         room = CrawlRoom(self.crawler, crawl, OrderBook(None))
-        self.told = {"panel": one_line(figures_of(self.crawler).now()), "console": room.figures()}
+        panel = topics(figures_of(self.crawler).now())
+        lines = [f"{label.lower()} {', '.join(words)}" for label, words in panel.items()]
+        self.told = {"panel": "\n".join(lines), "console": room.figures()}
 
     def ended(self) -> None:
         self.path.write_text(json.dumps(self.told | {"stats": self.crawler.stats.get_stats()}, default=str))

@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawlproject.monitor.figures import figures_of
 from crawlproject.monitor.progress.terminal import AbovePanel, BottomPanel
-from crawlproject.monitor.progress.words import lines, one_line
+from crawlproject.monitor.progress.words import lines
 from crawlproject.options.monitor import ReportOptions
 
 if TYPE_CHECKING:
@@ -27,22 +27,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two updates of the panel, and of the lines where there is no terminal.
-INTERVAL, LINE_INTERVAL = 1.0, 10.0
+#: Seconds between two updates.
+INTERVAL = 1.0
 
 
 class Progress:
-    """Shows the figures in a panel on a terminal; with ``FRONTIER_PROGRESS = "on"`` elsewhere as a line now and then.
-
-    One crawl of a process has the panel.
-    """
+    """Shows the figures in a panel on a terminal; one crawl of a process has it."""
 
     _in_use: ClassVar[bool] = False
 
-    def __init__(self, crawler: Crawler, stream: TextIO, *, has_panel: bool) -> None:
+    def __init__(self, crawler: Crawler, stream: TextIO) -> None:
         self._crawler = crawler
         self._stream = stream
-        self._panel = BottomPanel(stream, self._terminal_gone) if has_panel else None
+        self._panel = BottomPanel(stream, self._terminal_gone)
         self._task: AsyncioLoopingCall | LoopingCall | None = None
         self._replaced: list[tuple[logging.StreamHandler[Any] | str, TextIO]] = []
         self._hangup: Any = None
@@ -51,39 +48,29 @@ class Progress:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        choice, stream = ReportOptions.of(crawler).progress, sys.stderr
-        is_terminal = _terminal(stream) is not None
-        if choice == "off" or (choice == "auto" and not is_terminal) or cls._in_use:
+        if not ReportOptions.of(crawler).has_panel or _terminal(sys.stderr) is None or cls._in_use:
             raise NotConfigured
-        return cls(crawler, stream, has_panel=is_terminal)
+        return cls(crawler, sys.stderr)
 
     def _opened(self) -> None:
         Progress._in_use = True
         figures_of(self._crawler).now()
-        if self._panel is not None:
-            self._take_streams(self._panel)
-            self._survive_hangup(self._panel)
+        self._take_streams()
+        self._survive_hangup()
         self._task = create_looping_call(self._show)
-        self._task.start(INTERVAL if self._panel is not None else LINE_INTERVAL, now=False)
+        self._task.start(INTERVAL, now=False)
 
     def _show(self) -> None:
-        figures = figures_of(self._crawler).now()
-        if self._panel is not None:
-            self._panel.draw(lines(figures, self._panel.size().columns - 1))
-            return
-        with suppress(OSError, ValueError):  # a closed pipe must not end the crawl
-            self._stream.write(f"{one_line(figures)}\n")
-            self._stream.flush()
+        self._panel.draw(lines(figures_of(self._crawler).now(), self._panel.size().columns - 1))
 
     def _closed(self) -> None:
         self._stop()
-        if self._panel is not None:
-            self._panel.erase()
-            for place, stream in self._replaced:
-                if isinstance(place, str):
-                    setattr(sys, place, stream)
-                else:
-                    place.setStream(stream)
+        self._panel.erase()
+        for place, stream in self._replaced:
+            if isinstance(place, str):
+                setattr(sys, place, stream)
+            else:
+                place.setStream(stream)
         if self._hangup is not None:
             signal.signal(signal.SIGHUP, self._hangup)
         Progress._in_use = False
@@ -92,23 +79,23 @@ class Progress:
         if self._task is not None and self._task.running:
             self._task.stop()
 
-    def _take_streams(self, panel: BottomPanel) -> None:
+    def _take_streams(self) -> None:
         """What else writes to this terminal writes above the panel; a second terminal keeps what belongs there."""
         for handler in logging.root.handlers:
             if isinstance(handler, logging.StreamHandler) and handler.stream is self._stream:
-                handler.setStream(cast("TextIO", AbovePanel(self._stream, panel)))
+                handler.setStream(cast("TextIO", AbovePanel(self._stream, self._panel)))
                 self._replaced.append((handler, self._stream))
         for name in ("stderr", "stdout"):
             stream = getattr(sys, name)
             if _terminal(stream) == _terminal(self._stream):
-                setattr(sys, name, AbovePanel(stream, panel))
+                setattr(sys, name, AbovePanel(stream, self._panel))
                 self._replaced.append((name, stream))
 
-    def _survive_hangup(self, panel: BottomPanel) -> None:
+    def _survive_hangup(self) -> None:
         """A terminal that is closed must not end a crawl of hours."""
         with suppress(AttributeError, ValueError):  # not on this system; not in the main thread
             if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-                self._hangup = signal.signal(signal.SIGHUP, lambda *_: panel.lose())
+                self._hangup = signal.signal(signal.SIGHUP, lambda *_: self._panel.lose())
 
     def _terminal_gone(self) -> None:
         self._stop()

@@ -1,7 +1,6 @@
 """Keeps a panel at the bottom of a terminal while other text scrolls above it.
 
-rich draws the panel; this module places it.  (``rich.live`` would draw it again for every line of the log, which costs
-too much at level DEBUG.)
+``rich.live`` would draw it again for every line of the log, which costs too much at level DEBUG.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import select
-from io import StringIO
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -62,7 +60,7 @@ class BottomPanel:
             shown = lines[: max(0, size.lines - LOG_LINES)] if size.lines >= MIN_HEIGHT else ()
             erased = self._erased()
             self._lengths = [width(label) + 1 + width(text) for label, text in shown]
-            self._drawn = styled(shown, size.columns)
+            self._drawn = styled(shown)
             self._is_shown = bool(shown)
             self._out(erased + self._drawn)
 
@@ -143,16 +141,7 @@ def width(text: str) -> int:
     return cell_len(text)
 
 
-def styled(lines: Sequence[tuple[str, str]], columns: int) -> str:
-    """The lines as the terminal shows them, labels emphasized; without colours if ``NO_COLOR`` says so."""
-    from rich.console import Console
-    from rich.text import Text
-
-    out = StringIO()
-    console = Console(file=out, force_terminal=True, width=columns, highlight=False, soft_wrap=True)
-    for label, text in lines:
-        line = Text(label, style="bold cyan")
-        line.append(" ")
-        line.append(text, style="not bold default")
-        console.print(line, crop=False, no_wrap=True, overflow="ignore")
-    return out.getvalue()
+def styled(lines: Sequence[tuple[str, str]]) -> str:
+    """The lines as the terminal shows them, labels in bold type, in a colour unless ``NO_COLOR`` forbids it."""
+    bold = "\x1b[1m" if os.environ.get("NO_COLOR") else "\x1b[1;36m"
+    return "".join(f"{bold}{label} \x1b[0m{text}\n" for label, text in lines)

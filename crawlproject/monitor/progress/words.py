@@ -1,4 +1,4 @@
-"""A crawl's figures in words, for the panel and for lines of text."""
+"""A crawl's figures in words, for the panel."""
 
 from __future__ import annotations
 
@@ -80,7 +80,3 @@ def lines(figures: Figures, width: int) -> list[tuple[str, str]]:
         for number, row in enumerate(rows[:MAX_LINES]):
             found.append((" " * len(label) if number else label, row.plain.rstrip()))
     return found
-
-
-def one_line(figures: Figures) -> str:
-    return "; ".join(f"{label.lower()} {', '.join(parts)}" for label, parts in topics(figures).items())
