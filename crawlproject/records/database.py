@@ -58,7 +58,6 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
     (sa.JSON, Kind.JSON),
 )
 
-
 #: Operational errors that concern one table or row, and not the database: of PostgreSQL what a view's state does not
 #: allow, of SQLite names, types and views, of MySQL permissions, views, too many or too wide columns, checks.
 _CHECKS = frozenset((3819, 4025))

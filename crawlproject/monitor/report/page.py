@@ -18,14 +18,7 @@ from crawlproject.monitor.console.page_files import one_script, page_file
 from crawlproject.monitor.quantities import duration, quality
 from crawlproject.monitor.report.facts import Facts, advice, runs_rows, spider_rows, summary, worker_row, written_time
 from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories
-from crawlproject.monitor.series.samples import (
-    FILE_NAME,
-    KINDS,
-    SNAPSHOT_NAME,
-    Series,
-    read_series,
-    read_snapshot,
-)
+from crawlproject.monitor.series.samples import FILE_NAME, KINDS, SNAPSHOT_NAME, Series, read_series, read_snapshot
 from crawlproject.options.monitor import REPORT_FOLDER
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
