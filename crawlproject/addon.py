@@ -22,7 +22,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from crawlproject.compat import USED, job_dir, missing_names
+from crawlproject.compat import USED, missing_names
 from crawlproject.engine import Crawl
 from crawlproject.monitor.logs import shorten_lists, use_json
 from crawlproject.options.all_settings import FAMILIES, check_names
@@ -134,7 +134,6 @@ class FrontierAddon:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy."""
         return cls(crawler)
 
     @classmethod
@@ -147,7 +146,6 @@ class FrontierAddon:
 
     @starting()
     def update_settings(self, settings: BaseSettings) -> None:
-        """Called by Scrapy before the crawl."""
         ignore_late_signals()
         if missing := missing_names(USED):
             raise ValueError(f"Scrapy {scrapy.__version__} has no {', '.join(missing)}: use another version")
@@ -247,12 +245,16 @@ def _replace_in(settings: BaseSettings, name: str, old: type, new: str) -> None:
 
 
 def _check_job_dir(settings: BaseSettings) -> None:
-    """Raise ValueError if JOBDIR cannot be used."""
+    """Make JOBDIR if it is missing. Raises ValueError if it cannot be used."""
+    path = settings["JOBDIR"]
+    if not path:
+        return
     try:
-        path = job_dir(settings)
+        if not Path(path).exists():
+            Path(path).mkdir(parents=True)
     except (OSError, TypeError) as error:
-        raise ValueError(f"JOBDIR={settings['JOBDIR']!r}: {getattr(error, 'strerror', error)}") from error
-    if path and not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
+        raise ValueError(f"JOBDIR={path!r}: {getattr(error, 'strerror', error)}") from error
+    if not (Path(path).is_dir() and os.access(path, os.W_OK | os.X_OK)):
         raise ValueError(f"JOBDIR={path!r}: must be a writable directory")
 
 

@@ -10,7 +10,6 @@ import logging
 import os
 import ssl
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scrapy
@@ -37,30 +36,14 @@ if not LOWEST <= VERSION < ABOVE:
         f"crawlproject needs Scrapy {LOWEST[0]}.{LOWEST[1]} to {ABOVE[0]}.{ABOVE[1] - 1}, found {scrapy.__version__}"
     )
 
-from scrapy.core.downloader.handlers.base import BaseDownloadHandler  # noqa: E402 - 2.13 has none
-
 if VERSION >= (2, 15):
-    from scrapy.exceptions import (
-        CannotResolveHostError as CannotResolveHostError,
-    )
-    from scrapy.exceptions import (
-        DownloadCancelledError as DownloadCancelledError,
-    )
-    from scrapy.exceptions import (
-        DownloadConnectionRefusedError as DownloadConnectionRefusedError,
-    )
-    from scrapy.exceptions import (
-        DownloadFailedError as DownloadFailedError,
-    )
-    from scrapy.exceptions import (
-        DownloadTimeoutError as DownloadTimeoutError,
-    )
-    from scrapy.exceptions import (
-        ResponseDataLossError as ResponseDataLossError,
-    )
-    from scrapy.exceptions import (
-        UnsupportedURLSchemeError as UnsupportedURLSchemeError,
-    )
+    from scrapy.exceptions import CannotResolveHostError as CannotResolveHostError
+    from scrapy.exceptions import DownloadCancelledError as DownloadCancelledError
+    from scrapy.exceptions import DownloadConnectionRefusedError as DownloadConnectionRefusedError
+    from scrapy.exceptions import DownloadFailedError as DownloadFailedError
+    from scrapy.exceptions import DownloadTimeoutError as DownloadTimeoutError
+    from scrapy.exceptions import ResponseDataLossError as ResponseDataLossError
+    from scrapy.exceptions import UnsupportedURLSchemeError as UnsupportedURLSchemeError
 else:  # RETRY_EXCEPTIONS, and errbacks of projects, know the errors of Twisted
     from scrapy.exceptions import NotSupported
     from twisted.internet import error as _twisted
@@ -99,18 +82,6 @@ robots_parsed: Any = getattr(signals, "robots_parsed", "robots_parsed")
 
 #: ``Downloader.total_concurrency`` without a limit; 0 means that from 2.18 on.
 UNLIMITED = 0 if VERSION >= (2, 18) else 1 << 30
-
-
-class HttpHandler(BaseDownloadHandler):
-    """What download handlers for http and https have in common."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        settings = crawler.settings
-        self._default_maxsize = settings.getint("DOWNLOAD_MAXSIZE")
-        self._default_warnsize = settings.getint("DOWNLOAD_WARNSIZE")
-        self._fail_on_dataloss = settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
-        self._tls_verbose_logging = settings.getbool("DOWNLOADER_CLIENT_TLS_VERBOSE_LOGGING")
 
 
 class SlotDownloader(Downloader):
@@ -185,16 +156,6 @@ def tls_context(settings: BaseSettings) -> ssl.SSLContext:
         except OSError as error:
             logging.getLogger(__name__).warning("Cannot write TLS session keys to %s: %s", keylog, error)
     return context
-
-
-def job_dir(settings: BaseSettings) -> str | None:
-    """``JOBDIR``, which is made if it is missing; None without. Raises OSError, TypeError."""
-    path: str | None = settings["JOBDIR"]
-    if not path:
-        return None
-    if not Path(path).exists():  # whether it is a directory is checked by who uses it
-        Path(path).mkdir(parents=True)
-    return path
 
 
 def engine_of(crawler: Crawler) -> engine.ExecutionEngine | None:

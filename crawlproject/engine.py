@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from scrapy.http import TextResponse
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.core.scheduler import BaseScheduler
     from scrapy.crawler import Crawler
     from scrapy.dupefilters import BaseDupeFilter
-    from scrapy.http import Response, TextResponse
+    from scrapy.http import Response
     from scrapy.utils.asyncio import CallLaterResult
     from twisted.python.failure import Failure
 
@@ -222,9 +223,14 @@ def keep_text(response: TextResponse, encoding: str, text: str) -> None:
     response._cached_benc, response._cached_ubody = encoding, text
 
 
-def forget_selector(response: TextResponse) -> None:
-    """Free the parsed page."""
-    response._cached_selector = None
+def forget_selector(response: Response) -> None:
+    """Let ``response`` go when its callback has ended: it and its cached selector refer to each other.
+
+    Such a cycle, with body, text and tree, lives until the next garbage collection; meanwhile other bodies may wait.
+    Whoever still needs the selector gets a new one.  O(1).
+    """
+    if isinstance(response, TextResponse):
+        response._cached_selector = None
 
 
 def answered_by(request: Request, callback: Callable[[Response], Any]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +146,8 @@ class Command(Described, ScrapyCommand):
             else:
                 servers = report.servers(server, opts.state)[: max(1, opts.limit)]
                 if opts.urls:
-                    servers = [each | {"queue": report.top_urls(each["server"], opts.limit)} for each in servers]
+                    for each in servers:
+                        each["queue"] = list(islice(report.urls(each["server"]), opts.limit))
                 answer["top_servers"] = servers
                 if server and not servers and not url:
                     self.fail(f"no URL of {server!r} is known there (for one page: --url)")

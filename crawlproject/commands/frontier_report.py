@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import StringIO
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from crawlproject.frontier.entry import path_of, url_of
@@ -129,9 +129,6 @@ class FrontierReport:
             row = decode_row(data)
             url = url_of(row.path, key)
             yield {"url": url, "quality": quality, "priority": priority, "depth": row.depth}
-
-    def top_urls(self, key: str, count: int) -> list[dict[str, Any]]:
-        return list(islice(self.urls(key), count))
 
     def url(self, url: str) -> dict[str, Any]:
         """What became of the canonical ``url``. O(queued URLs of its server)."""

@@ -243,7 +243,7 @@ class WorkerOptions:
         if parsed.job is not None:
             own["JOBDIR"] = str(self.directory / f"worker-{number}")
         for name, path in parsed.written.items():
-            if not parsed.own_path(path):
+            if parsed.job is None or path.is_absolute():  # else it lies in the worker's own JOBDIR
                 own[name] = numbered(str(path), number)
         if parsed.report is not None:
             own["FRONTIER_REPORT_DIR"] = str(parsed.report / f"worker-{number}")

@@ -152,11 +152,7 @@ class Workers:
     """
 
     def __init__(
-        self,
-        workers: list[Worker],
-        signals: Signals,
-        show: Callable[[str], None],
-        watch: Callable[[list[int]], bool],
+        self, workers: list[Worker], signals: Signals, show: Callable[[str], None], watch: Callable[[list[int]], bool]
     ) -> None:
         self._workers = workers
         self._signals = signals

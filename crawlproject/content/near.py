@@ -79,15 +79,13 @@ class NearDuplicates:
 
     def _likeness(self, slot: int, sketch: PageSketch) -> float:
         """Similarity of the page in ``slot``: 1 for the same text, 0 for another heading."""
-        if self._texts[slot] == sketch.text and self._may_be(slot, sketch.title):
+        title = self._titles[slot]
+        may_be_one = title == sketch.title or not (title and sketch.title)
+        if self._texts[slot] == sketch.text and may_be_one:
             return 1.0
         if self._headings[slot] != sketch.heading or not sketch.heading:
             return 0.0
         return similarity(self._bins[slot * _SKETCH : (slot + 1) * _SKETCH], sketch.bins)
-
-    def _may_be(self, slot: int, title: int) -> bool:
-        """Whether the page in ``slot`` has this title, or one of the two has none."""
-        return self._titles[slot] == title or not (title and self._titles[slot])
 
     def _keep(self, page: str, sketch: PageSketch, cells: list[int]) -> None:
         slot = self._count % self._capacity

@@ -72,7 +72,6 @@ _no_digits = re.compile(r"\d+")
 _full_date = re.compile(r"\d(?<![\d.,:/-]\d)\d{0,3}([-/.])\d{1,2}\1\d{1,4}(?!\d|[.,:/-]\d)")
 _east_asian_date = re.compile(r"\d{4} ?[年년] ?\d{1,2} ?[月월](?: ?\d{1,2} ?[日일])?")
 
-
 #: Attributes that differ between the addresses of one page.
 _OF_ADDRESS = frozenset(("href", "content", "value", "script"))
 

@@ -82,12 +82,7 @@ class Discovery:
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        frontier: Frontier,
-        seen: SeenDupeFilter,
-        backend: Backend,
-        ports: DiscoveryPorts,
+        self, crawler: Crawler, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, ports: DiscoveryPorts
     ) -> None:
         assert crawler.spider is not None
         options, stats = LinkOptions.of(crawler), stats_of(crawler)
@@ -225,7 +220,7 @@ class Discovery:
     def led_back(self, request: Request) -> None:
         """Learn from a duplicate ``request``: if it is a redirect, the URL requested first shows nothing new."""
         if self._guard is not None and "redirect_urls" in request.meta:
-            self._guard.led_back(request)
+            self._guard.learn_redirect(request.meta, None)
 
     def refusal(self, request: Request, entry: Entry) -> Reason | None:
         """Why the ``request`` of a queued ``entry`` is not sent, by what was learned or ordered since. O(length)."""

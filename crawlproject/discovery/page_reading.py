@@ -10,14 +10,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.http import HtmlResponse, TextResponse
 
-from crawlproject.content.page_marks import (
-    MAX_TEXT,
-    NO_ADDRESSES,
-    PageAddresses,
-    PageContent,
-    PageText,
-    page_content,
-)
+from crawlproject.content.page_marks import MAX_TEXT, NO_ADDRESSES, PageAddresses, PageContent, PageText, page_content
 from crawlproject.discovery.sitemap_reader import read_sitemap
 from crawlproject.download import charsets
 from crawlproject.download.content_types import essence_of, root_of

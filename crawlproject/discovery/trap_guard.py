@@ -68,10 +68,7 @@ class Probes:
     """
 
     def __init__(
-        self,
-        fetch: Callable[[Request], Awaitable[Response]],
-        read: Callable[[Response], Answer],
-        stats: StatsCollector,
+        self, fetch: Callable[[Request], Awaitable[Response]], read: Callable[[Response], Answer], stats: StatsCollector
     ) -> None:
         self._fetch = fetch
         self._read = read
@@ -124,12 +121,7 @@ class TrapGuard:
     """
 
     def __init__(
-        self,
-        frontier: Frontier,
-        seen: SeenDupeFilter,
-        backend: Backend,
-        options: TrapOptions,
-        probes: Probes,
+        self, frontier: Frontier, seen: SeenDupeFilter, backend: Backend, options: TrapOptions, probes: Probes
     ) -> None:
         self._frontier = frontier
         self._seen = seen
@@ -156,7 +148,7 @@ class TrapGuard:
             self._learn_closed(url)
             return None
         is_copy = DUPLICATE_OF in meta or NEAR_DUPLICATE_OF in meta
-        self._learn_redirect(meta, partial(content_of, response))
+        self.learn_redirect(meta, partial(content_of, response))
         self._learn_login(meta, url)
         visit = Visit(is_copy, FETCHED_BEFORE in meta, meta.get(WAS_LAST, 0), meta.get("depth", 0), links)
         return self._guard.page(url, partial(content_of, response), visit)
@@ -201,10 +193,6 @@ class TrapGuard:
             for dropped in self._work.popleft():
                 self._stats.inc_value("guard/dropped", dropped)
                 yield
-
-    def led_back(self, request: Request) -> None:
-        """Learn from ``request``, a redirect to a known page: the URL requested first shows nothing new."""
-        self._learn_redirect(request.meta, None)
 
     def release(self, name: str) -> None:
         """Stop judging the servers that ``name`` (``frontier.orders``) covers; what was dropped does not come back.
@@ -251,7 +239,7 @@ class TrapGuard:
         else:
             self._work.append(self._frontier.rewrite_queue(server, judge))
 
-    def _learn_redirect(self, meta: dict[str, Any], content: Callable[[PageAddresses], PageContent] | None) -> None:
+    def learn_redirect(self, meta: dict[str, Any], content: Callable[[PageAddresses], PageContent] | None) -> None:
         """Count the content behind a redirect, None: a known page, for the requested URL, if that is doubted."""
         url = self._requested(meta)
         if url is not None and is_doubted(self._guard.name_of(url)):

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, finalize
 
 from scrapy import signals
-from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
 from crawlproject.download.endings import causes
-from crawlproject.engine import forget_selector, stats_of, unfinished_requests
+from crawlproject.engine import stats_of, unfinished_requests
 from crawlproject.options.network import NetworkOptions
 
 if TYPE_CHECKING:
@@ -57,17 +56,13 @@ class Share:
         self.size = 0
         self.finished_at: float | None = None  # on CLOCK; from then on a response holds it
         self.turn: asyncio.Future[None] | None = None
-        self.give_up: Callable[[], None] | None = None  # aborts its download
+        self.give_up: Callable[[], None] | None = None  # aborts its download; None: nothing is read
 
     def grow(self, size: int) -> bool:
         """Add ``size`` bytes; False: call ``wait`` before reading more. O(1)."""
         self.size += size
         self._budget.total += size
         return self._budget.total <= self._budget.limit
-
-    def reads(self, give_up: Callable[[], None] | None) -> None:
-        """Reading begins, and ``give_up`` aborts it; None: it has ended."""
-        self.give_up = give_up
 
     async def wait(self) -> None:
         """Return when it may grow: see ``BodyBudget.wait``."""
@@ -90,10 +85,7 @@ class BodyBudget:
     """
 
     def __init__(
-        self,
-        limit: int,
-        count: Callable[[str], None],
-        unfinished: Callable[[], AbstractSet[Request]],
+        self, limit: int, count: Callable[[str], None], unfinished: Callable[[], AbstractSet[Request]]
     ) -> None:
         self.limit = limit
         self.total = 0
@@ -189,15 +181,6 @@ class BodyBudget:
         """
         if response in self._held and failure.value is not None:
             asyncio.get_running_loop().call_soon(_drop_tracebacks, failure.value)
-
-    def scraped(self, response: Response) -> None:
-        """Let ``response`` go when its callback has ended: it and its cached selector refer to each other.
-
-        Such a cycle, with body, text and tree, lives until the next garbage collection; meanwhile other bodies may
-        wait.  Whoever still needs the selector gets a new one.  O(1).
-        """
-        if isinstance(response, TextResponse):
-            forget_selector(response)
 
     def close(self) -> None:
         """Stop the timer."""

@@ -87,7 +87,6 @@ class MeasuredHandlers:
         return getattr(self._all, name)
 
     async def download_request_async(self, request: Request) -> Response:
-        """See Scrapy's."""
         scheme = request.url.partition(":")[0]
         frontier = frontier_of(self._crawler)
         if scheme not in _HTTP or frontier is None or _measures(self._all._get_handler(scheme)):
@@ -137,7 +136,6 @@ class FrontierDownloader(SlotDownloader):
             frontier.not_recorded(server_key(request.url))
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """Called by the engine."""
         if not self._is_fast:
             return super().fetch(request)
         self.active.add(request)

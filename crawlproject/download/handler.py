@@ -11,6 +11,7 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.exceptions import IgnoreRequest
 
 from crawlproject import signals
@@ -18,7 +19,6 @@ from crawlproject.clock import CLOCK
 from crawlproject.compat import (
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
-    HttpHandler,
     normalize_bind_address,
     tls_context,
 )
@@ -57,7 +57,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_TIMEOUT = 10.0
 
 
-class FrontierDownloadHandler(HttpHandler):
+class FrontierDownloadHandler(BaseDownloadHandler):
     """``DOWNLOAD_HANDLERS`` entry for http and https.
 
     With ``FrontierScheduler`` a server keeps its connection while it has a session.  Any other request
@@ -69,12 +69,14 @@ class FrontierDownloadHandler(HttpHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        settings = crawler.settings
         sessions, ahead = FrontierOptions.of(crawler), NetworkOptions.of(crawler).prefetch
         # This handler is made with the first request: the frontier exists, orders of the operator are in force already.
         self._crawl = crawl = frontier_of(crawler)
         self._count = stats_of(crawler).inc_value
         self._is_closing = partial(is_closing, crawler)
-        self._bind_address = normalize_bind_address(crawler.settings.get("DOWNLOAD_BIND_ADDRESS"))
+        self._bind_address = normalize_bind_address(settings.get("DOWNLOAD_BIND_ADDRESS"))
+        self._tls_verbose_logging = settings.getbool("DOWNLOADER_CLIENT_TLS_VERBOSE_LOGGING")
         parts = Crawl.of(crawler)
         self._guard = parts.part(AddressGuard)
         self._resolver = parts.part(CachingResolver)
@@ -84,7 +86,7 @@ class FrontierDownloadHandler(HttpHandler):
         self._pool = ConnectionPool(
             max_sessions,
             Opening(
-                tls_context(crawler.settings),
+                tls_context(settings),
                 self._prefetch.resolve,
                 self._guard,
                 sessions.connect_timeout,
@@ -98,16 +100,16 @@ class FrontierDownloadHandler(HttpHandler):
         self._outages: Outages | None = None
         self._patience: Patience | None = None
         if crawl is not None:
-            if ahead and not crawl.admits_any and looks_up_names(crawler.settings):
+            if ahead and not crawl.admits_any and looks_up_names(settings):
                 self._newcomers = NewcomerNames(self._resolver, self._guard, crawl, ahead, self._count)
             self._outages = Outages.from_crawler(crawler)
-            self._resolver.explain_by(self._outages.looked_up)
+            self._resolver.explains = self._outages.looked_up
             if sessions.patience < inf:
                 self._patience = Patience(crawl, sessions.patience, self._give_way, self._count, self._is_closing)
         self._limits = Limits(
-            getattr(crawler.spider, "download_maxsize", self._default_maxsize),
-            getattr(crawler.spider, "download_warnsize", self._default_warnsize),
-            self._fail_on_dataloss,
+            getattr(crawler.spider, "download_maxsize", settings.getint("DOWNLOAD_MAXSIZE")),
+            getattr(crawler.spider, "download_warnsize", settings.getint("DOWNLOAD_WARNSIZE")),
+            settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS"),
         )
         self._body_signals = BodySignals(crawler)
         self._connection_lost = Receivers(crawler, signals.connection_lost)

@@ -43,10 +43,8 @@ _KINDS: dict[type[Exception], str] = {
     dns.resolver.NoNameservers: "servfail",
 }
 
-
 #: Kinds of ``NameLookupError`` that are answers: the name has no address.
 FINAL = frozenset(("nxdomain", "no_address", "malformed"))
-
 
 _WORDS = {
     "nxdomain": "no such name",
@@ -56,7 +54,6 @@ _WORDS = {
     "malformed": "not a host name",
 }
 _IN_WORDS = frozenset(_WORDS.values())
-
 
 #: Names of a chain of CNAME records that are read: dnspython follows 16.
 MAX_NAMES = 4

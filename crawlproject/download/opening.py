@@ -116,16 +116,9 @@ class Opening:
             raise CannotResolveHostError(f"Cannot resolve {first.host}: {error}") from error
         finally:
             timing.dns_time = 0.0 if is_address(first.host) else CLOCK() - started
-        return [
-            (
-                socket.AF_INET6 if ":" in address else socket.AF_INET,
-                socket.SOCK_STREAM,
-                socket.IPPROTO_TCP,
-                "",
-                (address, first.port),
-            )
-            for address in found
-        ]
+        tcp = socket.SOCK_STREAM, socket.IPPROTO_TCP, ""
+        families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in found]
+        return [(family, *tcp, (address, first.port)) for family, address in zip(families, found, strict=True)]
 
     async def _connect(
         self,

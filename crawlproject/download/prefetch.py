@@ -35,7 +35,6 @@ PAUSE = 0.05
 #: once, about 3 ms of CPU each.
 MAX_STARTED_FAILING = 5
 
-
 #: Resting servers are included if they will be ready within this many seconds.
 HORIZON = 30.0
 

@@ -50,16 +50,14 @@ class CachingResolver:
     """
 
     def __init__(
-        self,
-        options: NetworkOptions,
-        stats: StatsCollector,
-        lookup: NameLookup,
-        clock: Callable[[], float] = CLOCK,
+        self, options: NetworkOptions, stats: StatsCollector, lookup: NameLookup, clock: Callable[[], float] = CLOCK
     ) -> None:
         self._options = options
         self._stats = stats
         self._lookup = lookup
-        self._explanations: list[Callable[[str, str | None], bool]] = []
+        #: Called with each name that the name servers were asked for, and the kind of failure or None; returns whether
+        #: the failure is not to be cached.
+        self.explains: Callable[[str, str | None], bool] = lambda _name, _failure: False
         self._clock = clock
         self._wait_time = 0.0
         self._cache: TLRUCache[str, Found] = TLRUCache(
@@ -72,13 +70,6 @@ class CachingResolver:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """By the settings; only in a running event loop."""
         return cls(NetworkOptions.of(crawler), stats_of(crawler), Crawl.of(crawler).part(NameLookup))
-
-    def explain_by(self, explains: Callable[[str, str | None], bool]) -> None:
-        """Call ``explains`` with each name that the name servers were asked for, and the kind of failure or None.
-
-        It returns whether the failure is not to be cached.
-        """
-        self._explanations.append(explains)
 
     @property
     def in_flight(self) -> int:
@@ -120,17 +111,15 @@ class CachingResolver:
     def prefetch(self, host: str, until: float) -> bool:
         """Look ``host`` up in the background unless it is cached until ``until``; False: too many in progress."""
         name = host.lower()
-        if is_address(host) or name in self._in_flight or self._knows(name, until):
+        found = self._cache.get(name)
+        is_known = found is not None and (found.expires >= until or found.failure is not None)
+        if is_known or is_address(host) or name in self._in_flight:
             return True
         if not self.may_ask:
             return False
         self._stats.inc_value("dns/prefetched")
         self._task(name)
         return True
-
-    def _knows(self, name: str, until: float) -> bool:
-        found = self._cache.get(name)
-        return found is not None and (found.expires >= until or found.failure is not None)
 
     async def close(self) -> None:
         """Cancel the look-ups in progress."""
@@ -139,10 +128,6 @@ class CachingResolver:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-    def _tell(self, name: str, failure: str | None) -> bool:
-        explained = [explains(name, failure) for explains in self._explanations]
-        return any(explained)
 
     def _task(self, name: str) -> asyncio.Task[Found]:
         task = self._in_flight.get(name)
@@ -160,11 +145,11 @@ class CachingResolver:
             expires = self._clock() + min(max(answer.ttl, MIN_TTL), MAX_TTL)
             found = Found(answer.addresses, None, expires, answer.names)
             if answer.ttl != inf:  # else hosts(5) has it
-                self._tell(name, None)
+                self.explains(name, None)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
             found = Found((), error.kind, self._clock() + options.failure_ttl)
-            is_unexplained = not self._tell(name, error.kind)
+            is_unexplained = not self.explains(name, error.kind)
         finally:
             del self._in_flight[name]
         if options.cache_size and is_unexplained:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse, TextResponse, XmlResponse
 from w3lib.encoding import read_bom, resolve_encoding
 
-from crawlproject.discovery.page_reading import (
-    OF_PAGES,
-    is_html,
-    links_of,
-    parser_of,
-    read_page,
-    wants_text,
-)
+from crawlproject.discovery.page_reading import OF_PAGES, is_html, links_of, parser_of, read_page, wants_text
 from crawlproject.download import charsets
 from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.content_types import declared

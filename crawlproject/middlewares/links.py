@@ -10,8 +10,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
-from crawlproject.download.body_budget import BodyBudget
-from crawlproject.engine import Crawl
+from crawlproject.engine import Crawl, forget_selector
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware
 from crawlproject.options.project_rules import ENABLED
@@ -51,12 +50,11 @@ class OriginMiddleware(BaseSpiderMiddleware):
 class LinksMiddleware(CrawlerMiddleware):
     """Passes ``Links`` from callbacks to the frontier (spider middleware, next to the spider).
 
-    Drops the links of a copy marked ``skip_links``.  Lets large responses go (``BodyBudget.scraped``).
+    Drops the links of a copy marked ``skip_links``.  Lets large responses go (``forget_selector``).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._budget = Crawl.of(crawler).part(BodyBudget)
         self._owners = Crawl.of(crawler).part(Owners)
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
@@ -74,7 +72,7 @@ class LinksMiddleware(CrawlerMiddleware):
                 else:
                     yield output
         finally:
-            self._budget.scraped(response)
+            forget_selector(response)
 
     async def push(self, links: Links) -> None:
         """Queue ``links``; yields to the event loop between steps."""

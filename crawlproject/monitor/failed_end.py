@@ -34,7 +34,6 @@ class FailedEnd:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Called by Scrapy."""
         return cls(crawler)
 
     def _closed(self, spider: Spider, reason: str) -> None:

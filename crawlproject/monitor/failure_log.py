@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from scrapy.logformatter import LogFormatter
@@ -71,17 +70,15 @@ class CountingHttpErrorMiddleware(HttpErrorMiddleware):
         return ()
 
 
-def failures_by_kind(
-    stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)
-) -> dict[str, int]:
+def failures_by_kind(stats: Mapping[str, Any]) -> dict[str, int]:
     """URLs lost so far, and retries: kind in words -> count, most frequent first. O(kinds)."""
     counts: Counter[str] = Counter()
-    for name, words in counted.items():
+    for name, words in COUNTED.items():
         if name in stats:
             counts[words] += stats[name]
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
-def failure_counts(stats: Mapping[str, Any], counted: Mapping[str, str] = MappingProxyType(COUNTED)) -> str:
+def failure_counts(stats: Mapping[str, Any]) -> str:
     """``failures_by_kind`` as text (``not found: 12, timeout: 3``); empty if none. O(kinds)."""
-    return ", ".join(f"{words}: {count}" for words, count in failures_by_kind(stats, counted).items())
+    return ", ".join(f"{words}: {count}" for words, count in failures_by_kind(stats).items())

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
 #: Beginnings of the names of stats that are gauges -> those of the metrics.
 GAUGES = {"monitor/": "crawlproject_", "workers/": "crawlproject_worker_"}
 
@@ -102,7 +101,6 @@ class MetricsServer:
 class CrawlMetric(NamedTuple):
     """A counter."""
 
-    #: Without ``_total``, with which it ends.
     name: str
     help: str
     #: The stat, or what the names of the stats begin with, if it has a label.
@@ -112,14 +110,9 @@ class CrawlMetric(NamedTuple):
     #: Values of the label, if only some stats with this beginning belong to it.
     values: frozenset[str] = frozenset()
 
-    @property
-    def full_name(self) -> str:
-        """As Prometheus stores it."""
-        return f"{self.name}_total"
-
 
 def _counter(name: str, text: str, stat: str, label: str = "", values: str = "") -> CrawlMetric:
-    return CrawlMetric(f"crawlproject_{name}", text, stat, label, frozenset(values.split()))
+    return CrawlMetric(f"crawlproject_{name}_total", text, stat, label, frozenset(values.split()))
 
 
 METRICS: tuple[CrawlMetric, ...] = (

@@ -38,7 +38,6 @@ STATES = {
     LEFT: "never answered, when nothing else was left: tried again by the next run",
 }
 
-
 #: Trap patterns of a server that are shown.
 MAX_TRAPS = 100
 
@@ -59,12 +58,6 @@ def shown_state(server: Server) -> str:
 def next_at(server: Server) -> float:
     """When it may be contacted again; inf if it gets no request: given up, blocked or full. O(1)."""
     return inf if server.given_up or server.blocked or server.full else server.ready_at
-
-
-def wait_of(server: Server, now: float) -> float | None:
-    """Seconds until ``next_at``, which JSON can have: None if it gets no request. O(1)."""
-    at = next_at(server)
-    return max(0.0, at - now) if at < inf else None
 
 
 def state_reason(server: Server) -> str:
@@ -95,8 +88,11 @@ def _last_error(server: Server) -> str:
 
 
 def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
-    """The state of ``server``, its rank by ``policy``, and the terms of that; times in seconds. O(batch)."""
-    estimates, urls = server.estimates, server.urls
+    """The state of ``server``, its rank by ``policy``, and the terms of that; times in seconds. O(batch).
+
+    ``wait``: until ``next_at``, None if it gets no request.
+    """
+    estimates, urls, at = server.estimates, server.urls, next_at(server)
     return {
         "server": server.key,
         "state": shown_state(server),
@@ -106,7 +102,7 @@ def server_terms(policy: Policy, server: Server, now: float) -> dict[str, Any]:
         "fetched": server.fetched,
         "gathered": server.gathered,
         "measured": server.answered,
-        "wait": wait_of(server, now),
+        "wait": max(0.0, at - now) if at < inf else None,
         "urls": len(urls),
         "batch": server.expected_pages,
         "best_quality": urls.best_quality,

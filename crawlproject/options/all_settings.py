@@ -21,8 +21,6 @@ from crawlproject.options.seen import SeenOptions
 from crawlproject.options.traps import TrapOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from scrapy.settings import BaseSettings
 
     from crawlproject.options.values import Options
@@ -74,11 +72,6 @@ def check_names(settings: BaseSettings) -> None:
     for name in sorted(map(str, settings)):
         if name in DEFAULTS or name in OTHERS or name in vars(default_settings) or not name.upper().startswith(PREFIX):
             continue
-        if meant := closest(name.upper().removeprefix(PREFIX), ends, 0.8):
-            raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {PREFIX}{meant}?")
+        if meant := get_close_matches(name.upper().removeprefix(PREFIX), ends, 1, 0.8):
+            raise ValueError(f"{name}={settings[name]!r}: unknown setting; did you mean {PREFIX}{meant[0]}?")
         logger.warning("Setting %s is not one of crawlproject's: nothing here reads it", name)
-
-
-def closest(name: str, names: Iterable[str], similarity: float = 0.6) -> str | None:
-    """The one of ``names`` that ``name`` most probably misspells, or None."""
-    return next(iter(get_close_matches(name, list(names), 1, similarity)), None)

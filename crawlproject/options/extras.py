@@ -21,7 +21,9 @@ def needs_extra(feature: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("crawlproject"):
             raise
-        raise MissingExtraError(f"{feature} needs: {install_command(extra)} (no module {error.name!r})") from error
+        # the package is on no index
+        command = f"pip install '.[{extra}]' in crawlproject's checkout, or with its wheel's path for the dot"
+        raise MissingExtraError(f"{feature} needs: {command} (no module {error.name!r})") from error
 
 
 @contextmanager
@@ -32,8 +34,3 @@ def command_needs_extra(command: str, extra: str) -> Iterator[None]:
             yield
     except MissingExtraError as error:
         raise SystemExit(str(error)) from None  # Python writes it to standard error
-
-
-def install_command(extra: str) -> str:
-    """The command that installs an extra: the package is on no index."""
-    return f"pip install '.[{extra}]' in crawlproject's checkout, or with its wheel's path for the dot"

@@ -167,10 +167,6 @@ class WorkerSettings(Options):
     has_redis: bool = setting(_has_redis)
     redis: RedisOptions = setting(RedisOptions.read)
 
-    def own_path(self, path: Path) -> bool:
-        """Whether ``path`` lies in each worker's own ``JOBDIR``."""
-        return self.job is not None and not path.is_absolute()
-
 
 def common_settings(crawler: Crawler) -> dict[str, str]:
     """The settings that decide who owns a URL and which URLs are equal: the same in all workers. Name -> value."""

@@ -58,11 +58,6 @@ def _watch_reporters() -> None:
         logging.getLogger(name).addFilter(_one_line)  # added only once
 
 
-def in_one_line(error: BaseException) -> str:
-    """The message of ``error`` without line breaks, its length bounded."""
-    return " ".join(str(error).split())[:MAX_MESSAGE]
-
-
 def _one_line(record: logging.LogRecord) -> bool:
     """A filter: rewrite a record with an exception raised at the start; drop those that repeat it."""
     error = _start_error(record.exc_info[1]) if record.exc_info else None
@@ -72,7 +67,7 @@ def _one_line(record: logging.LogRecord) -> bool:
         return False
     setattr(error, _LOGGED, True)
     record.name, record.levelno, record.levelname = "crawlproject", logging.ERROR, "ERROR"
-    record.msg, record.args = "Cannot start: %s", (in_one_line(error),)
+    record.msg, record.args = "Cannot start: %s", (" ".join(str(error).split())[:MAX_MESSAGE],)
     record.exc_info = record.exc_text = None
     return True
 

@@ -58,7 +58,6 @@ _KINDS: tuple[tuple[type[sa.types.TypeEngine[Any]], Kind], ...] = (
     (sa.JSON, Kind.JSON),
 )
 
-
 #: Operational errors of MySQL that concern one row: values that a type does not take, partitions, triggers, checks.
 _OF_ROW = frozenset((1292, 1416, 1526, 1644, 3819, 4025))
 #: Those that concern one table: columns that are missing, generated, too many or too wide, permissions, views.

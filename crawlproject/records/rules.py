@@ -44,10 +44,6 @@ class RecordRule:
     rows: Selector | None = None
     pages: UrlPatterns = NO_PATTERNS
 
-    def is_on(self, url: str) -> bool:
-        """Whether the page with the canonical ``url`` has such records, by its URL."""
-        return not self.pages or self.pages.match(url)
-
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
@@ -70,8 +66,8 @@ class SiteRules:
     version: int = 0
 
     def records_on(self, url: str) -> list[RecordRule]:
-        """The kinds of records that the page with this URL may have."""
-        return [record for record in self.records if record.is_on(url)]
+        """The kinds of records that the page with this canonical URL may have."""
+        return [record for record in self.records if not record.pages or record.pages.match(url)]
 
     def follows(self, url: str) -> bool:
         """Whether a link to the canonical ``url`` is followed: allowed, or a page of records, and not denied."""

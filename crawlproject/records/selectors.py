@@ -30,9 +30,6 @@ MAX_TEXT = 100_000
 #: Characters of a text that is read as JSON, or by a regular expression.
 MAX_SOURCE = 5_000_000
 
-#: Characters of an expression.
-MAX_EXPRESSION = 2_000
-
 #: Axes and functions that look at other elements than those below.
 _looks_around = re.compile(
     r"following|preceding|ancestor|parent::|\.\.|\||\b(?:last|position|count|sum|id|key|current)\s*\("
@@ -49,7 +46,6 @@ _crosses = re.compile(r"\b(?:following|preceding)\s{0,9}::(?!\s{0,9}[\w*-]{1,99}
 
 _string = etree.XPath("string()", smart_strings=False)
 _translator = HTMLTranslator()
-
 
 _decoder = json.JSONDecoder(strict=False)
 #: What scripts write before a value: ``window.__STATE__ =``, ``var data =``.

@@ -79,12 +79,6 @@ _ORIGINAL = f"{_ROWS} WHERE p.digest = ? AND p.record_type = 'response' AND p.tr
 _UNCHANGED = "SELECT digest FROM pages WHERE url = ? AND status = 200 ORDER BY fetched_at DESC LIMIT 1"
 #: The pages of one server are a range of URLs: they share a prefix that ends in "/".
 _FILTERS = {"url": "p.url = ?", "server": "p.url >= ? || '/' AND p.url < ? || '0'", "status": "p.status = ?"}
-#: The pages of a host, with http or https, on any port: four such ranges.
-_FILTERS["host"] = " OR ".join(
-    f"p.url >= '{scheme}://' || ? || '{first}' AND p.url < '{scheme}://' || ? || '{end}'"
-    for scheme in ("http", "https")
-    for first, end in (("/", "0"), (":", ";"))
-)
 
 
 class PageIndex:
@@ -211,8 +205,8 @@ class PageIndex:
         return None if digest is None else self.original(digest)
 
     def rows(self, *, newest_first: bool = False, **equal: object) -> Iterator[PageRow]:
-        """The stored pages, ordered by URL; optionally only those with a ``url``, ``server`` (scheme://host[:port]),
-        ``host`` or ``status``."""
+        """The stored pages, ordered by URL; optionally only those with a ``url``, ``server`` (scheme://host[:port]) or
+        ``status``."""
         asked = {name: value for name, value in equal.items() if value is not None}
         where = " AND ".join(f"({_FILTERS[name]})" for name in asked)
         values = [value for name, value in asked.items() for _ in range(_FILTERS[name].count("?"))]

@@ -23,7 +23,6 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import TextResponse
 
-from crawlproject.compat import job_dir
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.links import STEP
 from crawlproject.discovery.page_reading import is_html, markup
@@ -111,7 +110,7 @@ class KeywordSpider(WebSpider):
     @classmethod
     @starting()
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        if job_dir(crawler.settings):
+        if crawler.settings["JOBDIR"]:
             raise ValueError("JOBDIR: a keyword search cannot be resumed, it starts at level 1")
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider._opened, signals.spider_opened)

@@ -18,7 +18,6 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import TextResponse
 
 from crawlproject.clock import CLOCK
-from crawlproject.compat import job_dir
 from crawlproject.crawl_frontier import frontier_of
 from crawlproject.discovery.page_reading import is_html, markup, read_page, saved_text
 from crawlproject.download.off_loop import LARGE, off_loop
@@ -112,8 +111,8 @@ class TopicSpider(WebSpider):
 
     def _opened(self) -> None:
         """On ``spider_opened``: read what an earlier run has learned."""
-        folder, file = job_dir(self.settings), self._file
-        if folder is not None:
+        folder, file = self.settings["JOBDIR"], self._file
+        if folder:
             sources = [file.terms, file.threshold, file.examples, self._examples]
             self._state = StateFile(Path(folder), sources, stats_of(self.crawler))
             self._learned = self._state.load() or self._learned

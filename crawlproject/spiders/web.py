@@ -34,14 +34,7 @@ from crawlproject.options.values import age_seconds
 from crawlproject.records.intake import RecordIntake, SiteReader
 from crawlproject.records.rule_file import read_rules, read_rules_again
 from crawlproject.requests.answers import has_header, header
-from crawlproject.requests.meta import (
-    CANONICAL,
-    CLOSED_TO_ROBOTS,
-    DUPLICATE_OF,
-    NEAR_DUPLICATE_OF,
-    QUALITY,
-    SKIP_LINKS,
-)
+from crawlproject.requests.meta import CANONICAL, CLOSED_TO_ROBOTS, DUPLICATE_OF, NEAR_DUPLICATE_OF, QUALITY, SKIP_LINKS
 from crawlproject.requests.owners import Owners
 from crawlproject.spiders.seed_list import seed_lines
 from crawlproject.spiders.several import Several

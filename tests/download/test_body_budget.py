@@ -16,7 +16,7 @@ from twisted.python.failure import Failure
 
 from crawlproject.download import body_budget
 from crawlproject.download.body_budget import BodyBudget, Share
-from crawlproject.engine import Crawl
+from crawlproject.engine import Crawl, forget_selector
 from tests.download.direct_fetch import in_loop
 
 LIMIT = 1_000_000
@@ -213,7 +213,7 @@ async def test_page_whose_selector_was_used_is_released_after_its_callback(size:
     counts.budget.hold(response, grown(counts.budget, size))
     for _ in range(2):
         assert response.css("a")
-        counts.budget.scraped(response)
+        forget_selector(response)
         assert counts.budget.total == size
     gone = weakref.ref(response)
     del response
@@ -227,7 +227,7 @@ async def test_slow_body_does_not_hold_up_the_others(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(body_budget, "GRACE", 0.01)
     counts = Counts()
     slow = counts.budget.share()
-    slow.reads(slow.end)
+    slow.give_up = slow.end
     slow.grow(2 * LIMIT)
     await counts.budget.wait(slow)
     await counts.budget.wait(grown(counts.budget, 1))

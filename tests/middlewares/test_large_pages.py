@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 from crawlproject.discovery import page_reading
 from crawlproject.discovery.page_reading import read_page
 from crawlproject.download.body_budget import BodyBudget, Share
-from crawlproject.download.off_loop import LARGE, _thread
+from crawlproject.download.off_loop import _THREAD, LARGE
 from crawlproject.engine import Crawl
 from crawlproject.middlewares import large_pages
 from crawlproject.middlewares.large_pages import LargePageMiddleware
@@ -89,7 +89,7 @@ def test_large_page_counts_the_memory_it_takes(monkeypatch: pytest.MonkeyPatch) 
     assert totals == [size, 3 * size, size + parts[0], size + sum(parts)]
     assert budget.total == totals[-1]
     del answer, taken
-    _thread().submit(int).result()  # releases what its last task held
+    _THREAD.submit(int).result()  # releases what its last task held
     gc.collect()
     assert budget.total == 0
     budget.close()

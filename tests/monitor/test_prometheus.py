@@ -31,7 +31,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "monitoring"
 DASHBOARD = json.loads((FOLDER / "grafana.json").read_text(encoding="utf-8"))
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 STATS = re.findall(r"(?:monitor|workers)/[\w/]+", SECTIONS) + [f"monitor/servers/{state}" for state in STATES]
-NAMES = {metric.full_name for metric in METRICS} | {gauge_name(stat) for stat in STATS}
+NAMES = {metric.name for metric in METRICS} | {gauge_name(stat) for stat in STATS}
 METRIC = re.compile(r"\b(?:crawlproject|scrapy)_\w+")
 LABELS = re.compile(r"(\w+)\{([^}]*)\}")
 
@@ -46,7 +46,7 @@ def collected(values: dict[str, Any]) -> dict[str, Any]:
 
 def test_names_are_distinct() -> None:
     """Of counters, and of the stats that they show."""
-    assert len({each.full_name for each in METRICS}) == len(METRICS)
+    assert len({each.name for each in METRICS}) == len(METRICS)
     assert len({each.stat for each in METRICS}) == len(METRICS)
 
 
@@ -56,13 +56,13 @@ def test_every_metric_that_the_dashboard_and_the_alerts_use_exists() -> None:
     used = set(METRIC.findall(" ".join(EXPRESSIONS) + alerts))
     assert len(used) > 25
     assert used <= NAMES
-    labels = {each.full_name: {"instance", each.label} for each in METRICS}
+    labels = {each.name: {"instance", each.label} for each in METRICS}
     for expression in (*EXPRESSIONS, alerts):
         for name, inner in LABELS.findall(expression):
             if name in labels:
                 assert set(re.findall(r"(\w+)\s*[=!]", inner)) <= labels[name], expression
         for by, name in re.findall(r"by \(instance, (\w+)\) \((?:rate|increase)\((\w+)\{", expression):
-            assert by == next(each.label for each in METRICS if each.full_name == name)
+            assert by == next(each.label for each in METRICS if each.name == name)
 
 
 def test_counters_and_labels() -> None:

@@ -49,7 +49,6 @@ _inner_breaks = re.compile(r"\r\n?|\n").sub
 _controls = re.compile(r"[\x00-\x1f\x7f-\x9f]").sub
 _spaces = str.maketrans({_PRE: " ", _END: " ", _CELL: " "})
 
-
 #: As keyboards have them: pages have curved quotation marks and another hyphen; Turkish has an i without a dot, and a
 #: capital with one, which without case is an i and a dot. Single replacements take a tenth of the time of a table.
 _TYPED = (

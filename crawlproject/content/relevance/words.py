@@ -55,7 +55,6 @@ _has_unspaced = re2.compile(f"[{''.join(script for script, _ in _UNSPACED)}]").s
 _has_katakana = re2.compile("[\u30a1-\u30fe]").search
 _katakana = re.compile("[\u30a1-\u30fe\u31f0-\u31ff]+").sub
 
-
 #: re2, because this reads every text: 50 times as fast as re.
 _has_many_marks = re2.compile(rf"\pM{{{_MAX_MARKS + 1}}}").search
 

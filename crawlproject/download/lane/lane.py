@@ -15,10 +15,9 @@ from twisted.python.failure import Failure
 
 from crawlproject.compat import closes_lane, engine_of
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.download.body_budget import BodyBudget
 from crawlproject.download.lane.scraping import Scraping
 from crawlproject.download.receivers import Receivers, log_line
-from crawlproject.engine import Crawl, RequestsUnderWay, answers, stats_of
+from crawlproject.engine import RequestsUnderWay, answers, forget_selector, stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,7 +40,6 @@ class FastLane:
         self._engine = engine
         self._count = stats_of(crawler).inc_value
         self._crawl = frontier_of(crawler)
-        self._budget = Crawl.of(crawler).part(BodyBudget)
         self._under_way = RequestsUnderWay(engine)
         self._scraping = Scraping(engine, self._under_way)
         self._received = Receivers(crawler, signals.response_received)
@@ -108,7 +106,7 @@ class FastLane:
         finally:
             if isinstance(result, Response):
                 self._count("lane/pages")
-                self._budget.scraped(result)
+                forget_selector(result)
                 if self._crawl is not None:
                     self._crawl.page_scraped(request)
             self._under_way.scraped(request, result)

@@ -25,7 +25,6 @@ _Function: TypeAlias = "tuple[int, Callable[[Any, Any], Any]]"
 
 _BASE = (BaseSpiderMiddleware.process_spider_output_async, BaseSpiderMiddleware._get_processed)
 
-
 _DROPPED: list[_Function] = [(0, lambda _, __: None)]
 
 

@@ -22,6 +22,7 @@ from crawlproject.monitor.console.order_book import (
     BLOCK,
     DELAY,
     LIMIT,
+    MAX_SESSIONS,
     PAUSED,
     RELEASE,
     SESSIONS,
@@ -30,7 +31,6 @@ from crawlproject.monitor.console.order_book import (
     UnavailableError,
     checked_count,
     checked_delay,
-    checked_limit,
     checked_orders,
     in_words,
     split_order,
@@ -164,7 +164,7 @@ class Control:
     async def limit(self, name: Any, value: Any) -> dict[str, Any]:
         """Put ``value`` in the place of a limit of the settings; None: the setting counts again."""
         if name == SESSIONS:
-            return await self._order(SESSIONS, None if value is None else str(checked_limit(value)))
+            return await self._order(SESSIONS, None if value is None else str(checked_count(value, 1, MAX_SESSIONS)))
         if name not in LIMITS:
             raise ValueError(f"name: one of {SESSIONS}, {', '.join(LIMITS)}")
         return await self._order(f"{LIMIT} {name}", None if value is None else str(checked_count(value)))

@@ -72,7 +72,7 @@ def checked(order: str, value: str) -> str:
     if kind == DELAY:
         checked_delay(float(value))
     elif kind == SESSIONS:
-        checked_limit(int(value))
+        checked_count(int(value), 1, MAX_SESSIONS)
     elif kind == LIMIT:
         checked_count(int(value))
     return kind
@@ -207,17 +207,8 @@ def checked_delay(value: Any) -> float:
     return float(value)
 
 
-def checked_limit(value: Any) -> int:
-    """A number of sessions; raises ValueError for anything else."""
-    return _whole(value, 1, MAX_SESSIONS)
-
-
-def checked_count(value: Any) -> int:
-    """A limit, 0: none; raises ValueError for anything else."""
-    return _whole(value, 0, MAX_LIMIT)
-
-
-def _whole(value: Any, least: int, most: int) -> int:
+def checked_count(value: Any, least: int = 0, most: int = MAX_LIMIT) -> int:
+    """A whole number in these bounds; raises ValueError for anything else."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise ValueError(f"value: must be a whole number from {least} to {most}")
     return value

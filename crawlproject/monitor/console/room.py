@@ -57,19 +57,8 @@ SERVERS_FRESH = 30.0
 
 #: Figures of workers that are added up, and rates: name -> what is counted.
 SUMMED = (
-    *(
-        "queued",
-        "seen",
-        "blocked",
-        "bytes",
-        "items",
-        "sessions",
-        "session_limit",
-        "quality_gathered",
-        "failed",
-        "pages",
-    ),
-    *("servers/known", "servers/ready", "servers/resting", "servers/leased", "servers/given_up"),
+    *("queued", "seen", "blocked", "bytes", "items", "sessions", "session_limit", "quality_gathered", "failed"),
+    *("pages", "servers/known", "servers/ready", "servers/resting", "servers/leased", "servers/given_up"),
 )
 RATED = {"pages_per_second": "pages", "bytes_per_second": "bytes"}
 

@@ -77,11 +77,7 @@ class Query:
     def parse(cls, given: Mapping[str, str]) -> Query:
         """From the parameters of a URL. Raises ValueError for a wrong one."""
         choices = {"sort": tuple(SORTS), "state": ("", *FILTERS), "order": ("asc", "desc")}
-        chosen = {
-            "sort": given.get("sort", "urls"),
-            "state": given.get("state", ""),
-            "order": given.get("order", "desc"),
-        }
+        chosen = {name: given.get(name, usual) for name, usual in (("sort", "urls"), ("state", ""), ("order", "desc"))}
         if unknown := given.keys() - {"search", "offset", "limit"} - choices.keys():
             raise ValueError(f"unknown parameter: {min(unknown):.50}")
         for name, value in chosen.items():

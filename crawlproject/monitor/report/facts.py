@@ -143,12 +143,9 @@ class Facts:
         whole = sum(times.values())
         return {kind: time / whole for kind, time in times.most_common()} if whole else {}
 
-    def most_held(self, *, share: bool = True) -> str:
+    def most_held(self) -> str:
         """What held it back most often, in words, with its share of the time; empty if it is not known."""
-        kind, most = next(iter(self.held.items()), ("", 0.0))
-        if not self.held:
-            return ""
-        return f"{KINDS[kind]} ({most:.0%} of the time)" if share else KINDS[kind]
+        return next((f"{KINDS[kind]} ({share:.0%} of the time)" for kind, share in self.held.items()), "")
 
     def in_use(self) -> float:
         """Mean share of the allowed connections that were in use."""

@@ -18,14 +18,7 @@ from crawlproject.monitor.console.page_files import one_script, page_file
 from crawlproject.monitor.quantities import duration, quality
 from crawlproject.monitor.report.facts import Facts, advice, runs_rows, spider_rows, summary, worker_row, written_time
 from crawlproject.monitor.report.joint import Worker, joint_series, joint_snapshot, worker_directories
-from crawlproject.monitor.series.samples import (
-    FILE_NAME,
-    KINDS,
-    SNAPSHOT_NAME,
-    Series,
-    read_series,
-    read_snapshot,
-)
+from crawlproject.monitor.series.samples import FILE_NAME, KINDS, SNAPSHOT_NAME, Series, read_series, read_snapshot
 from crawlproject.options.monitor import REPORT_FOLDER
 from crawlproject.storage.errors import plain_message
 from crawlproject.storage.replacing import replace_file
@@ -301,11 +294,6 @@ def place_of(directory: Path) -> Path:
     """Where the figures of the crawl with this JOBDIR, or FRONTIER_REPORT_DIR, are."""
     is_job = not (directory / FILE_NAME).exists() and (directory / REPORT_FOLDER / FILE_NAME).exists()
     return directory / REPORT_FOLDER if is_job else directory
-
-
-def has_figures(directory: Path) -> bool:
-    """Whether ``crawl_of`` may find a crawl in ``directory``."""
-    return (place_of(directory) / FILE_NAME).exists() or bool(worker_directories(directory))
 
 
 def crawl_of(directory: Path, problems: list[str]) -> Facts:

@@ -60,7 +60,6 @@ LOOK = 1.0
 #: Seconds between two snapshots, 15 ms each; and until the second one, from which on this time doubles.
 SNAPSHOT_INTERVAL, FIRST_INTERVAL = 60.0, 4.0
 
-
 #: Longest text kept of a server's key, of an error, of a setting or a stat.
 MAX_TEXT = 120
 
