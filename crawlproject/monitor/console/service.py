@@ -11,8 +11,10 @@ from aiohttp import web
 
 from crawlproject.monitor.console.access import Access, Ticket
 from crawlproject.monitor.console.api import TICK, Hub, application
+from crawlproject.monitor.console.past import Past
 from crawlproject.monitor.console.room import CrawlRoom
-from crawlproject.options.monitor import ConsoleOptions
+from crawlproject.monitor.quantities import crawl_folder
+from crawlproject.options.monitor import ConsoleOptions, ReportOptions
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -36,11 +38,13 @@ class ConsoleService:
     def __init__(self, crawler: Crawler, crawl: CrawlFrontier, book: OrderBook, actions: Actions) -> None:
         self._options = options = ConsoleOptions.of(crawler)
         self._crawl = crawl
+        own = ReportOptions.of(crawler).report_directory
+        past = Past(own if options.job is None else crawl_folder(options.job))
         self._room = CrawlRoom(crawler, crawl, book)
         self._hub = Hub(self._room.event)
         self._access = Access(options)
         self._ticket = Ticket(options)
-        app = application(self._room.views(), actions, self._access, self._hub)
+        app = application({**self._room.views(), **past.views()}, actions, self._access, self._hub)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN)
         self._ticking: asyncio.Task[None] | None = None
 

@@ -31,6 +31,13 @@ CURVES: tuple[Curve, ...] = (
 def write_comparison(directories: Sequence[Path], target: Path) -> Made:
     """Compare the crawls in two ``directories``; the page is written to ``target``. Raises OSError, ValueError."""
     problems: list[str] = []
+    data = comparison(directories, problems)
+    told = f"<section><h2>Summary</h2><p>{text(data['summary'])}</p></section>"
+    return write(document(told, data, problems), target, problems)
+
+
+def comparison(directories: Sequence[Path], problems: list[str]) -> dict[str, Any]:
+    """What a page shows of the crawls in two ``directories``. Raises OSError, ValueError."""
     crawls = [crawl_of(directory, problems) for directory in directories]
     names = [name_of(facts.snapshot) or directory.name for facts, directory in zip(crawls, directories, strict=True)]
     if names[0] == names[1]:
@@ -49,9 +56,10 @@ def write_comparison(directories: Sequence[Path], target: Path) -> Made:
         if len(set(values := [each.get(key, "default") for each in settings])) > 1
     ]
     pages = (f"{name}: {facts.end['pages']:,.0f} pages." for name, facts in zip(names, crawls, strict=True))
-    data = {
+    return {
         "title": " and ".join(names),
         "about": ["", "A comparison of two crawls"],
+        "summary": " ".join(pages),
         "overview": None,
         "lost": [
             part("Figures, all runs", table(figures)),
@@ -64,8 +72,6 @@ def write_comparison(directories: Sequence[Path], target: Path) -> Made:
         "by_pages": _curves(crawls, names, "pages", CURVES[:1]),
         "servers": None,
     }
-    told = f"<section><h2>Summary</h2><p>{text(' '.join(pages))}</p></section>"
-    return write(document(told, data, problems), target, problems)
 
 
 def _figures(facts: Facts) -> dict[str, str]:

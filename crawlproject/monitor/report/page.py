@@ -296,6 +296,11 @@ def place_of(directory: Path) -> Path:
     return directory / REPORT_FOLDER if is_job else directory
 
 
+def has_figures(directory: Path) -> bool:
+    """Whether ``crawl_of`` may find a crawl in ``directory``."""
+    return (place_of(directory) / FILE_NAME).exists() or bool(worker_directories(directory))
+
+
 def crawl_of(directory: Path, problems: list[str]) -> Facts:
     """The crawl whose figures are in ``directory`` (see ``place_of``), by one process or several; what is missing is
     added to ``problems``. Raises OSError, ValueError if there is none."""

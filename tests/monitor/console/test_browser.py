@@ -21,6 +21,7 @@ from tests.crawl.workers import redis_settings, workers
 from tests.monitor.browser import INKED, faults
 from tests.monitor.browser import browser as new_browser
 from tests.monitor.console.client import Client
+from tests.monitor.crawl_files import samples, server, snapshot, write
 from tests.waiting import until
 
 pytestmark = pytest.mark.long
@@ -177,6 +178,7 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.3)
     settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
     spider = "crawlproject.spiders.web.WebSpider"
+    write(tmp_path / "earlier" / "report", samples(100, 60.0, 4000), snapshot([server(1)], name="earlier"))
     for run in ("first", "resumed"):
         with (
             running_web(spec) as web,
@@ -192,6 +194,7 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
                 page.wait_for_selector("#held button:has-text('Resume')")
                 if run == "resumed":
                     page.wait_for_selector("#hero:has-text('in all runs')")
+                    check_comparison(page, tmp_path)
                 check_looks(page, tmp_path, f"{run}-paused")
             client.post("resume")
             client.post("stop")
@@ -205,6 +208,23 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
                 scheme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
                 name = f"{run}-ended-{page.viewport_size['width']}-{scheme}.png"
                 page.screenshot(path=tmp_path / name, full_page=True)
+
+
+def check_comparison(page: Page, folder: Path) -> None:
+    """Of a crawl that was resumed, and has another one beside it."""
+    width, scheme = page.viewport_size["width"], page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    page.click("#to-compare")
+    page.wait_for_selector("#compare-with option", state="attached")
+    page.click("#compare-form button")
+    page.wait_for_selector("#compare-by-pages canvas")
+    assert page.locator("#compared tr:has-text('Pages per second') td").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT) == []
+    page.screenshot(path=folder / f"compare-{width}-{'dark' if scheme else 'light'}.png", full_page=True)
+    if width in (360, 1280):
+        assert faults(page, "main") == []
+    page.go_back()
+    page.go_back()
 
 
 def test_addresses_and_the_keyboard(browser: Browser, crawl: Client) -> None:
@@ -250,13 +270,17 @@ def test_charts(browser: Browser, crawl: Client) -> None:
 
 
 def test_urls(browser: Browser, crawl: Client, tmp_path: Path) -> None:
-    """Searched; one with its history; those of a pattern counted, deleted and ordered."""
+    """Searched, exported; one with its history; those of a pattern counted, deleted and ordered."""
     with opened(browser, crawl) as page:
         show(page, "urls?search=%2Fp*1&state=queued")
         assert page.input_value("#url-text") == "/p*1"
         found = page.locator("#urls tbody a").all_inner_texts()
         assert found
         assert all("/p" in url and "1" in url.rpartition("/")[2] for url in found)
+        with page.expect_download() as download:
+            page.click("#urls-csv")
+        text = Path(download.value.path()).read_text()
+        assert text.startswith('"url","state"')
         page.fill("#pattern", "/p*1")
         page.click("#pattern-form button[value=exclude]")
         page.wait_for_selector("#confirm[open]:has-text('Delete the')")
@@ -409,6 +433,8 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
         }
         settings = settings_of(job, port, DOWNLOAD_DELAY=1)
         spider = "crawlproject.spiders.web.WebSpider"
+        hostile = snapshot([server(1)], name=evil, settings={evil: evil}, stats={"finish_reason": evil})
+        write(tmp_path / "<b>x&amp;'\"" / "report", samples(10, 100.0, 50), hostile)
         with crawling(spider, tmp_path, settings=settings, seeds=f"{site.origins[0]}/") as process:
             client = open_console(process, job, port)
             with opened(browser, client) as page:
@@ -427,6 +453,12 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
                 text += page.inner_text("#view-url")
                 show(page, f"url?url={site.origins[0]}/%3Cimg%20src=x%20onerror=alert(1)%3E")
                 show_none(page, "%3Cscript%3E")
+                page.click("#to-compare")
+                page.wait_for_selector("#compare-with option", state="attached")
+                page.click("#compare-form button")
+                page.wait_for_selector("#compared td:has-text('onerror')")
+                text += page.inner_text("#view-compare")
+                page.wait_for_selector("#compare-by-pages canvas")
                 assert "\u202e" not in text
                 assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
                 assert page.evaluate("document.documentElement.scrollWidth") <= 1280

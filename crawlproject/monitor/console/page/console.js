@@ -2,14 +2,14 @@
 import { Charts } from "./charts.js";
 import { ago, alien, clean, clock, count, day, el, elapsed, exact, number, seconds, titled, wait } from "./format.js";
 import { address, bars, fill, held, hero, progress, smallTiles } from "./overview.js";
-import { ServerTable, rankTerms, table, tiles } from "./tables.js";
+import { ServerTable, part, rankTerms, table, tiles, timeline } from "./tables.js";
 import { UrlView } from "./urls.js";
 
 const $ = (id) => document.getElementById(id);
 const REFRESH = 5000;
 /** URLs of one request: longer bodies than 100 kB are refused, and longer URLs than 2,083 characters. */
 const SEEDS = 40;
-const VIEWS = ["overview", "servers", "server", "urls", "url", "controls"];
+const VIEWS = ["overview", "servers", "server", "urls", "url", "controls", "compare"];
 /** The view that is marked in the navigation while another, of one thing, is open. */
 const PARENTS = { server: "servers", url: "urls" };
 /** Name in the API, heading, how a value is shown, and whether a narrow screen leaves it out; names are strangers' text. */
@@ -19,6 +19,8 @@ const WORKERS = [
   ["lag", "saved", ago, true], ["lease", "lease ends in", seconds, true],
 ];
 const charts = new Charts($("charts"), "now", (stretch) => { $("unzoom").hidden = stretch === null; });
+const compared = new Charts($("compare-charts"), "in the end");
+const byPages = new Charts($("compare-by-pages"), "in the end");
 const view = { name: "overview", given: new URLSearchParams() };
 /** What /api/state said of the crawl. */
 let crawl = {};
@@ -254,7 +256,7 @@ function route() {
   for (const each of document.querySelectorAll("nav a")) {
     if (each.getAttribute("href") === `#/${marked}`) each.setAttribute("aria-current", "page"); else each.removeAttribute("aria-current");
   }
-  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls" }[view.name]} – ${crawl.name ?? "crawl"}`;
+  document.title = `${{ overview: "Overview", servers: "Servers", server: view.given.get("key"), urls: "URLs", url: view.given.get("url"), controls: "Controls", compare: "Compare" }[view.name]} – ${crawl.name ?? "crawl"}`;
   window.scrollTo(0, 0);
   if (view.name === "overview") charts.resize();
   if (ended) return;
@@ -264,6 +266,7 @@ function route() {
   if (view.name === "urls") urls.open(view.given);
   if (view.name === "url") urls.show(view.given.get("url") ?? "");
   if (view.name === "controls") showSpiders();
+  if (view.name === "compare") compare(view.given.get("with"));
   if (view.name === "controls") document.querySelector(`[data-at="${view.given.get("at")?.replace(/[^a-z]/g, "")}"]`)?.querySelector("input, textarea, h3")?.focus();
   refresh();
 }
@@ -306,6 +309,24 @@ const showSpiders = beside(async () => {
   $("spiders").replaceChildren(table(names, rows, { spider, pages: count, items: count, errors: count, queued: count }, "Only rules: there are no other spiders.", "Spiders"));
 });
 
+/** This crawl beside another one of the same folder, as `scrapy report A B` shows them. */
+async function compare(other) {
+  const place = $("compare-with");
+  try {
+    const names = await ask("crawls");
+    place.replaceChildren(...names.map((name) => el("option", { value: name }, clean(name))));
+    if (!names.length) throw new Error(`There is no other crawl beside ${crawl.folder}.`);
+    if (!other) return;
+    place.value = other;
+    const found = await ask(`compare?${new URLSearchParams({ with: other })}`);
+    $("compared").replaceChildren(...found.problems.map((problem) => el("p", { class: "note" }, clean(problem))), ...found.lost.map(part), ...found.parts.map(part), el("h2", {}, found.charts));
+    compared.load(found.history);
+    byPages.load(found.by_pages);
+  } catch (error) {
+    $("compared").replaceChildren(el("p", {}, clean(error.message)));
+  }
+}
+
 async function showServer(key) {
   $("server-title").replaceChildren(alien(key));
   try {
@@ -335,12 +356,12 @@ function serverParts(server) {
       button("Delay 60 s", "delay", { name, seconds: 60 }),
       server.delayed_by === name ? button("No delay", "delay", { name, seconds: 0 }) : null,
       button("Release from guard", "release", { name })),
-    tiles(terms),
+    tiles(terms), timeline(server.answers),
     el("h3", {}, "Rank, term by term"), rankTerms(server),
     el("h3", {}, "Best URLs"),
     table(["quality", "priority", "depth", "url"], server.best, { quality: number, url }, "no URL is queued", "Best URLs"),
     el("h3", {}, "Last answers"),
-    table(["at", "status", "connect", "seconds", "url", "error"], server.answers, { at: clock, connect: seconds, seconds, url }, "none since this console runs", "Last answers"),
+    table(["at", "status", "seconds", "url", "error"], server.answers, { at: clock, seconds, url }, "none since this console runs", "Last answers"),
     el("h3", {}, "robots.txt"),
     server.robots === null ? el("p", {}, "not known: not asked for yet, or unavailable")
       : el("pre", { tabindex: "0", role: "region", "aria-label": "robots.txt" }, server.robots.text.replace(/[^\n]+/g, (line) => clean(line)) || "nothing is disallowed", server.robots.cut ? "\n…" : ""),
@@ -444,6 +465,7 @@ function connect() {
     await addSeeds(given);
     $("seeds").value = given.join("\n"); // those that were not sent, or are wrong
   });
+  on("compare-form", () => { location.hash = address("compare", { with: $("compare-with").value }); });
   on("login", () => {
     sessionStorage.setItem("token", $("token").value.trim());
     location.reload();
@@ -484,6 +506,7 @@ async function start() {
   crawl = state.crawl;
   hasWorkers = state.has_workers;
   if (!hasWorkers) whose = "worker";
+  $("to-compare").hidden = !crawl.folder;
   $("name").textContent = clean(crawl.name);
   servers.states(state.states);
   urls.offer(state.reasons, state.spiders);

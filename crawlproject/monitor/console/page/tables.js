@@ -1,5 +1,5 @@
 // Tables of the console and of the report: plain ones, that of servers a page at a time, and the page of a server.
-import { alien, clean, count, el, exact, number, seconds, wait } from "./format.js";
+import { alien, clean, clock, count, el, exact, number, seconds, wait } from "./format.js";
 import { address } from "./overview.js";
 
 const ROWS = 50;
@@ -145,4 +145,20 @@ export class ServerTable {
     };
     return el("tr", {}, ...this.columns.map(([name, , , isMinor]) => el("td", { class: [name === "why" ? "text long" : kind(name), isMinor && "minor"].filter(Boolean).join(" ") || null }, cells[name])));
   }
+}
+
+/** A server's last answers on a line of time: high is slow; a new connection begins a session. */
+export function timeline(answers) {
+  if (answers.length < 2) return null;
+  const [last, first] = [answers[0].at, answers[answers.length - 1].at];
+  const slowest = Math.max(...answers.map((answer) => answer.seconds ?? 0), 0.001);
+  const place = el("div", { class: "timeline", "aria-hidden": "true" });
+  for (const answer of answers) {
+    const isFailed = !answer.status || answer.status >= 400;
+    const mark = el("span", { class: `${isFailed ? "bad" : "good"}${answer.connect === null ? "" : " new"}`, title: `${clock(answer.at)} ${answer.status || clean(answer.error)} ${seconds(answer.seconds)}` });
+    mark.style.left = `${(98 * (answer.at - first)) / Math.max(0.001, last - first)}%`;
+    mark.style.height = `${15 + (85 * (answer.seconds ?? slowest)) / slowest}%`;
+    place.append(mark);
+  }
+  return el("figure", {}, el("figcaption", {}, `Sessions and answers, ${clock(first)} to ${clock(last)}`, el("span", { class: "line" }, el("span", { class: "key one" }), "answer"), el("span", { class: "line" }, el("span", { class: "key bad" }), "failure"), el("span", { class: "line" }, el("span", { class: "key new" }), "a new session")), place);
 }

@@ -1,9 +1,12 @@
-// The view of URLs: searched a page at a time, one URL with its history, patterns.
+// The view of URLs: searched a page at a time, one URL with its history, patterns, exports.
 import { alien, clean, count, day, el, exact, number, titled } from "./format.js";
 import { address } from "./overview.js";
 import { table, tiles } from "./tables.js";
 
 const ROWS = 50;
+/** Rows of an export, and searches after each other without a row. */
+const MOST_EXPORTED = 1e5;
+const COLUMNS = ["url", "state", "reason", "status", "depth", "quality", "at"];
 const WORDS = { exclude: "Delete", include: "Drop all queued URLs but", raise: "Fetch first", lower: "Fetch last" };
 const AFTER = { exclude: "and fetch none that is found later", include: "and follow no other links", raise: "before the others of their servers", lower: "after the others of their servers" };
 const $ = (id) => document.getElementById(id);
@@ -18,6 +21,8 @@ export class UrlView {
       if (location.hash === to) this.open(new URLSearchParams(to.split("?")[1])); else location.hash = to;
     });
     $("urls-more").addEventListener("click", () => this.more(this.search));
+    $("urls-csv").addEventListener("click", () => this.export("csv"));
+    $("urls-jsonl").addEventListener("click", () => this.export("jsonl"));
     const head = ([name, isMinor]) => el("th", { scope: "col", class: [name === "url" || name === "state" ? "text" : null, isMinor && "minor"].filter(Boolean).join(" ") || null }, name);
     $("urls").tHead.rows[0].replaceChildren(...[["url"], ["state"], ["status"], ["depth", true], ["quality", true], ["at", true]].map(head));
   }
@@ -111,5 +116,25 @@ export class UrlView {
     $("urls-told").textContent = "";
     const what = kind === "include" ? `Keep the ${exact(many)} queued URLs that match “${clean(pattern)}”, delete all others, ${AFTER[kind]}?` : `${WORDS[kind]} the ${exact(many)} queued URLs that match “${clean(pattern)}”, ${AFTER[kind]}?`;
     if (await this.confirm(what)) await this.act("pattern", { kind, pattern, on: true });
+  }
+
+  async export(form) {
+    const rows = [];
+    let next = "";
+    try {
+      do {
+        const found = await this.page(next, 200);
+        rows.push(...found.rows);
+        next = found.next;
+        $("urls-told").textContent = `${exact(rows.length)} URLs`;
+      } while (next !== null && rows.length < MOST_EXPORTED);
+    } catch (error) { this.failed(error); return; }
+    // a cell that begins like a formula would be one in a spreadsheet
+    const cell = (value) => `"${String(value ?? "").replace(/^([=+\-@\t\r])/, "'$1").replaceAll('"', '""')}"`;
+    const text = form === "csv" ? [COLUMNS, ...rows.map((row) => COLUMNS.map((name) => row[name]))].map((line) => line.map(cell).join(",")).join("\r\n") : rows.map((row) => JSON.stringify(row)).join("\n");
+    const link = el("a", { href: URL.createObjectURL(new Blob([`${text}\n`], { type: form === "csv" ? "text/csv" : "application/jsonl" })), download: `urls.${form}` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    if (next !== null) $("urls-told").textContent = `The first ${exact(rows.length)} URLs: scrapy frontier exports all.`;
   }
 }
