@@ -56,13 +56,17 @@ class Share:
         self.size = 0
         self.finished_at: float | None = None  # on CLOCK; from then on a response holds it
         self.turn: asyncio.Future[None] | None = None
-        self.give_up: Callable[[], None] | None = None  # aborts its download; None: nothing is read
+        self.give_up: Callable[[], None] | None = None  # aborts its download
 
     def grow(self, size: int) -> bool:
         """Add ``size`` bytes; False: call ``wait`` before reading more. O(1)."""
         self.size += size
         self._budget.total += size
         return self._budget.total <= self._budget.limit
+
+    def reads(self, give_up: Callable[[], None] | None) -> None:
+        """Reading begins, and ``give_up`` aborts it; None: it has ended."""
+        self.give_up = give_up
 
     async def wait(self) -> None:
         """Return when it may grow: see ``BodyBudget.wait``."""

@@ -103,7 +103,7 @@ class FrontierDownloadHandler(BaseDownloadHandler):
             if ahead and not crawl.admits_any and looks_up_names(settings):
                 self._newcomers = NewcomerNames(self._resolver, self._guard, crawl, ahead, self._count)
             self._outages = Outages.from_crawler(crawler)
-            self._resolver.explains = self._outages.looked_up
+            self._resolver.explain_by(self._outages.looked_up)
             if sessions.patience < inf:
                 self._patience = Patience(crawl, sessions.patience, self._give_way, self._count, self._is_closing)
         self._limits = Limits(

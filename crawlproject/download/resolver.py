@@ -55,9 +55,7 @@ class CachingResolver:
         self._options = options
         self._stats = stats
         self._lookup = lookup
-        #: Called with each name that the name servers were asked for, and the kind of failure or None; returns whether
-        #: the failure is not to be cached.
-        self.explains: Callable[[str, str | None], bool] = lambda _name, _failure: False
+        self._explains: Callable[[str, str | None], bool] = lambda _name, _failure: False
         self._clock = clock
         self._wait_time = 0.0
         self._cache: TLRUCache[str, Found] = TLRUCache(
@@ -70,6 +68,13 @@ class CachingResolver:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """By the settings; only in a running event loop."""
         return cls(NetworkOptions.of(crawler), stats_of(crawler), Crawl.of(crawler).part(NameLookup))
+
+    def explain_by(self, explains: Callable[[str, str | None], bool]) -> None:
+        """Call ``explains`` with each name that the name servers were asked for, and the kind of failure or None.
+
+        It returns whether the failure is not to be cached.
+        """
+        self._explains = explains
 
     @property
     def in_flight(self) -> int:
@@ -145,11 +150,11 @@ class CachingResolver:
             expires = self._clock() + min(max(answer.ttl, MIN_TTL), MAX_TTL)
             found = Found(answer.addresses, None, expires, answer.names)
             if answer.ttl != inf:  # else hosts(5) has it
-                self.explains(name, None)
+                self._explains(name, None)
         except NameLookupError as error:
             self._stats.inc_value(f"dns/failures/{error.kind}")
             found = Found((), error.kind, self._clock() + options.failure_ttl)
-            is_unexplained = not self.explains(name, error.kind)
+            is_unexplained = not self._explains(name, error.kind)
         finally:
             del self._in_flight[name]
         if options.cache_size and is_unexplained:

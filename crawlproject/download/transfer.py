@@ -136,7 +136,7 @@ class Transfer:
         the rest of the body is not read.
         """
         self._socket, self._noted, self._left, self._timeout = socket, noted, left, timeout
-        self.share.give_up = self._give_up
+        self.share.reads(self._give_up)
         self._set_timer(ends_at)
 
     @property
@@ -321,7 +321,7 @@ class Transfer:
     def _let_go(self) -> None:
         """Stop the timers and break the cycles: those of each page were two thirds of the garbage collector's work."""
         self._cancel_timer()
-        self.share.give_up = None
+        self.share.reads(None)
         if self._pause is not None:
             self._pause.cancel()
 
