@@ -494,11 +494,13 @@ class Control:
 
     async def _load_scripts(self) -> None:
         """All of them, in one round trip: one for each would take longer than the timeout if Redis is far away."""
-        if isinstance(self._redis, RedisCluster):  # its pipelines cannot
-            await asyncio.gather(*map(self._redis.script_load, ALL))
-            return
-        for answer in await self._pipeline([("SCRIPT LOAD", script) for script in ALL]):
-            if isinstance(answer, Exception):
+        answers: list[Any]
+        if isinstance(self._redis, RedisCluster):  # its pipelines cannot; none goes on after the first that fails
+            answers = await asyncio.gather(*map(self._redis.script_load, ALL), return_exceptions=True)
+        else:
+            answers = await self._pipeline([("SCRIPT LOAD", script) for script in ALL])
+        for answer in answers:
+            if isinstance(answer, BaseException):
                 raise answer
 
     async def _info_of_all(self) -> dict[str, Any]:

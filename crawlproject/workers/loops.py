@@ -73,6 +73,8 @@ class Loops:
                 logger.exception("A step of this worker failed: the worker ends")
                 self._crawl.fail("worker_failed")
                 return
+            if self.are_over.is_set():  # ``step`` was cancelled too late
+                return
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(self._shortest, next_at(started) - boot_time())):
                     await event.wait()

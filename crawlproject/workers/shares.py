@@ -159,6 +159,8 @@ class Shares:
         try:
             async with self._slots:
                 left = await self._read(part, record, beat)
+                if self._parts.get(part.number) is not part:  # lost meanwhile, and cancelled too late
+                    return
                 steps = self._local.restore(part.number, record.extra)
                 part.is_read = True
                 for keys in steps:

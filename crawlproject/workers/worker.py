@@ -187,7 +187,8 @@ class Worker:
         self._loops.are_over.set()
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, self._shares.stop(), return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._shares.stop()  # not before: a tick takes partitions, and may be cancelled too late
         end = boot_time() + self._options.lease
         while not self._is_gone and not await self._leave():
             if boot_time() > end:

@@ -121,8 +121,10 @@ class Place:
         crawler._engine = cast("Any", IdleEngine(spider, crawl))
         with asyncio.Runner() as runner:  # timers need a loop, which runs while they are set
             backend = runner.run(_open(crawler, options, frontier, seen))
-            yield Opened(backend, frontier, seen, spider)
-            runner.run(_close(backend))
+            try:
+                yield Opened(backend, frontier, seen, spider)
+            finally:  # or what a test that fails leaves open makes later ones fail
+                runner.run(_close(backend))
 
 
 async def _open(crawler: Crawler, options: FrontierOptions, frontier: Frontier, seen: SeenDupeFilter) -> Backend:

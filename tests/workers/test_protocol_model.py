@@ -47,6 +47,8 @@ RUNS = [
     ("orders", 0),
     ("orders and losses", 1),
     ("clocks", 30),
+    ("deaf", 1),
+    ("deaf", 2),
 ]
 #: Each kind once more: most of these faults, one at a time, are in the runs above as well.
 MORE_RUNS = [pytest.param(kind, 1, marks=pytest.mark.long) for kind in FAULTS if (kind, 1) not in RUNS]

@@ -283,6 +283,8 @@ class ModelCrawl:
         if self.obeyed is not None:
             await self.obeyed.shared.close()
         await self.worker.stop()
+        if left := asyncio.all_tasks() - {asyncio.current_task()}:
+            self._observer.error(f"{self._process.name} has stopped, and goes on with {left}")
 
     def close(self) -> None:
         """Leave, as after Ctrl-C: pages in progress are done first."""

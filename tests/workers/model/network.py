@@ -28,6 +28,9 @@ class Chances:
     #: It is sent in several parts, with other things between them.
     split: float = 0.0
     slow: float = 0.0
+    #: While it is sent, its task cannot be cancelled: ``asyncio.wait_for`` before Python 3.12, in which the client of
+    #: Redis sends, loses that.
+    deaf: float = 0.0
 
 
 class Server:
@@ -156,6 +159,12 @@ class Client:
         connection.is_silent = random.random() < 0.5
         parts = self._parts(commands)
         lost = random.randrange(len(parts)) if random.random() < chances.lose_request else -1
+        if chances.deaf and random.random() < chances.deaf:
+            try:
+                await asyncio.sleep(random.uniform(0.0, 0.1))
+            except asyncio.CancelledError:
+                if self._process.is_killed:
+                    raise
         arrival = simulation.now
         try:
             for number, part in enumerate(parts):

@@ -82,6 +82,7 @@ FAULTS = {
     "churn": Faults(leave=5.0, join=5.0),
     "stops": Faults(stop=8.0, leave=20.0, join=10.0, calls=Chances(split=0.3)),
     "stops and calls": Faults(stop=8.0, join=10.0, calls=_CALLS),
+    "deaf": Faults(stop=5.0, leave=5.0, join=5.0, clock=20.0, calls=Chances(slow=0.1, deaf=0.7)),
     "cuts": Faults(cut_off=6.0, calls=Chances(split=0.2)),
     "away": Faults(down=15.0, stall=15.0, kill=20.0),
     "restarts": Faults(restart=10.0, kill=12.0, calls=_CALLS),
