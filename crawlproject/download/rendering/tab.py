@@ -203,6 +203,7 @@ class Tab:
         """End the page's scripts, also those that never end. What is asked after this is answered after it."""
         self._begin(self._session.send("Emulation.setScriptExecutionDisabled", {"value": True}))
         self._begin(self._session.send("Runtime.terminateExecution"))
+        self._begin(self._session.send("Runtime.evaluate", {"expression": "0"}))  # is ended if no script runs
 
     async def read(self) -> Dom:
         """The DOM. Raises RenderError if it is too long, or that of no page of a server."""

@@ -43,7 +43,7 @@ FAILURES = {
     "alerts": {"dialogs"},
     "pop-ups": {"timeout", "popups", ""},
     "frames": {"timeout", "memory", ""},
-    "memory of buffers": {"memory", "crashed", "timeout"},
+    "memory of buffers": {"memory", "crashed", ""},  # a slow machine fills none within the time-out
     "large text": {"too_large", "memory", "timeout"},
     "deep elements": {"crashed", "timeout", "script", ""},
     "leave for nothing": {"left"},
