@@ -37,7 +37,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # ``scrapy`` imports the commands of all packages before any of its own; that of scrapy-poet, which few users have,
 # imports pytest: a quarter of the CPU time of a small crawl. ``test_package.py`` runs with it.
-os.environ["PYTHONPATH"] = str(Path(__file__).with_name("without_scrapy_poet"))
+os.environ["PYTHONPATH"] = str(Path(__file__).with_name("hidden"))
+sys.modules["matplotlib"] = None  # type: ignore[assignment]  # hidden there as well
 
 # The emulated web needs 0.02 s of CPU to start instead of 0.15.
 web_process.START = Piped

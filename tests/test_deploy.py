@@ -54,13 +54,18 @@ class User:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a shell of its own; pip has the archives that it has downloaded before, and compiles nothing.
+        """Of a shell of its own; pip has the archives that it has downloaded before.
 
-        To switch ``--no-compile`` on, its variable has to be false.
+        Nothing is compiled: what is in an egg's ``__pycache__`` is not read from there.  To switch ``--no-compile`` of
+        pip on, its variable has to be false.
         """
         names = ("VIRTUAL_ENV", "SCRAPY_SETTINGS_MODULE")
         kept = {name: value for name, value in os.environ.items() if name not in names}
-        pip = {"PIP_CACHE_DIR": str(Path("~/.cache/pip").expanduser()), "PIP_NO_COMPILE": "0"}
+        pip = {
+            "PIP_CACHE_DIR": str(Path("~/.cache/pip").expanduser()),
+            "PIP_NO_COMPILE": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         return pip | kept | {"HOME": str(self.home)}
 
     def script(self, section: str, more: str = "") -> str:
@@ -120,7 +125,7 @@ class User:
 
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[User]:
-    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build")
+    ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "*.egg-info", "build")
     checkout = Path(shutil.copytree(ROOT, tmp_path / "checkout", ignore=ignored, symlinks=True))
     (tmp_path / "home").mkdir()
     user = User(checkout, tmp_path / "home", free_port(), None)  # type: ignore[arg-type]

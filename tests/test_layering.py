@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.source import statements
+
 PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
 
 #: Rooms from the lowest level to the highest: an import goes from a higher level to a lower one, or stays in its room.
@@ -61,14 +63,14 @@ FORBIDDEN = {
 
 
 @cache
-def statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
+def import_statements(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """All imports of a module, at any depth."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    nodes = statements(ast.parse(path.read_text(encoding="utf-8")))
     return [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def imports(path: Path) -> Iterator[str]:
-    for node in statements(path):
+    for node in import_statements(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         else:
@@ -89,7 +91,7 @@ def graph() -> Graph:
 
 
 def _imported(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
-    for node in statements(path):
+    for node in import_statements(path):
         module = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""  # of a module, or of names in one
         names = [module + alias.name for alias in node.names]
         for name in names:

@@ -23,6 +23,7 @@ import pytest
 from crawlproject.urls.native import PARTS, compiled
 from testbed.web import WebSpec, running_web
 from tests.processes import HUNG
+from tests.source import statements
 
 from .test_layering import imports
 
@@ -95,11 +96,11 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(archives: Path) -> Path:
-    """A folder for PYTHONPATH that holds what the wheel installs, and nothing else."""
+    """A folder for PYTHONPATH that holds what the wheel installs, and nothing else: pip would unpack it as well."""
     folder = archives / "site"
-    wheel = next(archives.glob("*.whl"))
-    options = ("--quiet", "--no-compile", "--disable-pip-version-check", "--no-deps", "--no-index", "--target")
-    run(sys.executable, "-m", "pip", "install", *options, str(folder), str(wheel))
+    with zipfile.ZipFile(next(archives.glob("*.whl"))) as wheel:
+        assert not [name for name in wheel.namelist() if ".data/" in name], "is installed elsewhere"
+        wheel.extractall(folder)
     return folder
 
 
@@ -151,9 +152,12 @@ gc.enable()
 names = [f"{sys.argv[1]}/{stream}" for stream in ("stdout", "stderr")]
 while asked := sys.stdin.readline():
     told = []
-    for folder, arguments in json.loads(asked):
+    for folder, hidden, arguments in json.loads(asked):
         pid = os.fork()
         if pid == 0:
+            if hidden:
+                sys.path.remove(hidden)
+                os.environ["PYTHONPATH"] = ""
             os.chdir(folder)
             sys.path[0] = folder
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -180,11 +184,15 @@ class Turns:
             env=os.environ | environment,
         )
 
-    def run(self, *calls: tuple[Path, int, tuple[str, ...]]) -> list[tuple[str, str]]:
-        """Standard output and error of each call: where, the exit code it should have, arguments of ``scrapy``."""
+    def run(self, *calls: tuple[Path, int, tuple[str, ...]], hidden: Path | str = "") -> list[tuple[str, str]]:
+        """Standard output and error of each call: where, the exit code it should have, arguments of ``scrapy``.
+
+        ``hidden``: the folder of PYTHONPATH, to be taken out of it.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        print(json.dumps([(str(cwd), arguments) for cwd, _, arguments in calls]), file=self._process.stdin, flush=True)
+        asked = json.dumps([(str(cwd), str(hidden), arguments) for cwd, _, arguments in calls])
+        print(asked, file=self._process.stdin, flush=True)
         told = json.loads(self._process.stdout.readline())
         for (_, expected, arguments), (code, out, error) in zip(calls, told, strict=True):
             assert code == expected, (arguments, out, error)
@@ -253,8 +261,8 @@ def test_what_is_imported_is_declared() -> None:
     imported = set()
     for path in (ROOT / "crawlproject").rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for_types = {id(inner) for node in ast.walk(tree) if is_for_types(node) for inner in ast.walk(node)}
-        for node in ast.walk(tree):
+        for_types = {id(inner) for node in statements(tree) if is_for_types(node) for inner in statements(node)}
+        for node in statements(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             imported |= {name.partition(".")[0] for name in names if id(node) not in for_types}
@@ -333,7 +341,7 @@ CHANGING = re.compile(
 
 
 def test_scrapy_is_as_without_this_package_in_a_project_without_the_addon(
-    new_project: Path, turns: Turns, tmp_path: Path
+    new_project: Path, site: Path, turns: Turns, tmp_path: Path
 ) -> None:
     """Each command prints the same bytes, and the same log but for times; our commands are all that is added."""
     project = Path(shutil.copytree(new_project, tmp_path / "plain"))
@@ -355,8 +363,7 @@ def test_scrapy_is_as_without_this_package_in_a_project_without_the_addon(
     calls = [(project, 0, arguments) for arguments in commands]
     calls.append((project, 1, ("crawl", "unknown")))
     calls.append((project, 2, ("crawl", "plain", "-o", "pages.unknown")))
-    with Turns(PYTHONPATH="") as without:
-        expected = without.run(*calls)
+    expected = turns.run(*calls, hidden=site)
     for call, (out, error), (plain_out, plain_error) in zip(calls, turns.run(*calls), expected, strict=True):
         out = "".join(line for line in out.splitlines(keepends=True) if not line.endswith(" (crawlproject)\n"))
         assert out == plain_out, call

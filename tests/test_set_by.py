@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from tests.source import statements
+
 PACKAGE = Path(__file__).resolve().parents[1] / "crawlproject"
 
 #: Scrapy's properties that must be set are set here; in the second those that its versions name differently.
@@ -48,11 +50,11 @@ def states() -> dict[str, set[str]]:
     found: defaultdict[str, set[str]] = defaultdict(set)
     wires: defaultdict[str, set[str]] = defaultdict(set)
     for path, tree in trees().items():
-        for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+        for kind in (node for node in statements(tree) if isinstance(node, ast.ClassDef)):
             marks = [ast.unparse(mark) for mark in kind.decorator_list]
             is_record = any("dataclass" in mark and "frozen=True" not in mark for mark in marks)
             where = room(path) if is_record else folder(path)
-            for node in ast.walk(kind):
+            for node in statements(kind):
                 if not isinstance(node, ast.Assign | ast.AnnAssign):
                     continue
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -90,7 +92,7 @@ def is_new(value: ast.expr | None) -> bool:
 
 
 def assigned(function: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt]]:
-    for node in ast.walk(function):
+    for node in statements(function):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
             targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
             for target in targets:
@@ -102,9 +104,9 @@ def assigned(function: ast.AST) -> Iterator[tuple[ast.Attribute, ast.stmt]]:
 def set_by_others() -> set[str]:
     found = set()
     for path, tree in trees().items():
-        for function in (node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS)):
+        for function in (node for node in statements(tree) if isinstance(node, _FUNCTIONS)):
             made = {"self", "cls"}
-            for node in ast.walk(function):
+            for node in statements(function):
                 if isinstance(node, ast.Assign | ast.AnnAssign) and is_new(node.value):
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                     made |= {ast.unparse(target) for target in targets}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from crawlproject.frontier.guard import judge as guard
@@ -17,9 +19,13 @@ ROOT = "http://a.example"
 CANONICAL = Canonicalizer()
 
 
-def walk(site: Site, order: str) -> Walk:
+#: What each page shows: the same in every walk, and two fifths of the CPU time of one.
+PAGES = {name: cache(shown_by(site.render, ROOT)) for name, site in {**REAL, **TRAPS}.items()}
+
+
+def walk(name: str, order: str) -> Walk:
     """A walk of the whole site, or of 5,000 requests."""
-    return Walk([ROOT + "/"], shown_by(site.render, ROOT), GuardLimits(), order=order, most=MAX_PAGES)
+    return Walk([ROOT + "/"], PAGES[name], GuardLimits(), order=order, most=MAX_PAGES)
 
 
 def real_pages(site: Site) -> set[str | None]:
@@ -31,14 +37,14 @@ def real_pages(site: Site) -> set[str | None]:
 @pytest.mark.parametrize("name", REAL)
 def test_nothing_real_is_lost(name: str, order: str) -> None:
     """In any order."""
-    assert real_pages(REAL[name]) - set(walk(REAL[name], order).fetched) == set()
+    assert real_pages(REAL[name]) - set(walk(name, order).fetched) == set()
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", TRAPS)
 def test_a_trap_costs_little(name: str, order: str) -> None:
     """Nothing real is lost, and at most 300 requests go beyond it."""
-    done, real = walk(TRAPS[name], order), real_pages(TRAPS[name])
+    done, real = walk(name, order), real_pages(TRAPS[name])
     assert real - set(done.fetched) == set()
     if order != "depth":  # depth-first follows each page's last link; no policy does so
         assert done.requests - len(real) <= MOST_BEYOND
@@ -49,6 +55,6 @@ def test_no_page_is_lost_where_what_pages_showed_is_forgotten(most: int, monkeyp
     """With a budget for the marks of no page or of a few, every page with new text is fetched."""
     budget = MarkBudget(most)
     monkeypatch.setattr(guard, "MarkBudget", lambda: budget)
-    for site in REAL.values():
-        assert real_pages(site) - set(walk(site, "links").fetched) == set()
+    for name, site in REAL.items():
+        assert real_pages(site) - set(walk(name, "links").fetched) == set()
     assert budget.held <= most

@@ -13,8 +13,6 @@ from testbed.data_sites import PLAIN, REDIRECT, Site, real_sites, traps
 from testbed.data_sites.server import DataWeb
 from testbed.in_thread import in_thread
 
-REAL, TRAPS = real_sites(), traps()
-SITES = {**REAL, **TRAPS}
 ROOT = "http://site.example"
 
 
@@ -24,6 +22,21 @@ def links(path: str, page: str) -> list[str]:
     found = [] if page.startswith(PLAIN) else re.findall('href="([^"]*)"', page)
     targets = [urljoin(ROOT + path, unescape(target)) for target in found]
     return [target.removeprefix(ROOT) for target in targets if target.startswith(f"{ROOT}/")]
+
+
+@pytest.fixture(scope="module")
+def real() -> dict[str, Site]:
+    return real_sites()
+
+
+@pytest.fixture(scope="module")
+def trapped() -> dict[str, Site]:
+    return traps()
+
+
+@pytest.fixture(scope="module")
+def sites(real: dict[str, Site], trapped: dict[str, Site]) -> dict[str, Site]:
+    return {**real, **trapped}
 
 
 def walk(site: Site, beyond: int) -> tuple[set[str], set[str]]:
@@ -50,53 +63,53 @@ def walk(site: Site, beyond: int) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", REAL)
-def test_every_real_page_is_found_by_links(name: str) -> None:
+def test_every_real_page_is_found_by_links(real: dict[str, Site], subtests: pytest.Subtests) -> None:
     """From the home page; a site with an end has nothing but its pages and what its budget is for."""
-    site = REAL[name]
-    found, _ = walk(site, 0 if site.is_endless else 1_000)
-    assert not site.real - found
-    assert 200 <= len(site.real) <= 640
-    assert site.is_endless or len(found - site.real) <= site.budget
+    for name, site in real.items():
+        with subtests.test(name):
+            found, _ = walk(site, 0 if site.is_endless else 1_000)
+            assert not site.real - found
+            assert 200 <= len(site.real) <= 640
+            assert site.is_endless or len(found - site.real) <= site.budget
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TRAPS)
-def test_a_trap_has_more_addresses_than_its_budget(name: str) -> None:
+def test_a_trap_has_more_addresses_than_its_budget(trapped: dict[str, Site], subtests: pytest.Subtests) -> None:
     """Beside real pages that are all found."""
-    site = TRAPS[name]
-    found, seen = walk(site, site.budget)
-    assert not site.real - found
-    assert 100 <= len(site.real) <= 460
-    assert len(seen) > len(site.real) + site.budget
+    for name, site in trapped.items():
+        with subtests.test(name):
+            found, seen = walk(site, site.budget)
+            assert not site.real - found
+            assert 100 <= len(site.real) <= 460
+            assert len(seen) > len(site.real) + site.budget
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", SITES)
-def test_every_real_page_is_unique(name: str) -> None:
+def test_every_real_page_is_unique(sites: dict[str, Site], subtests: pytest.Subtests) -> None:
     """Without noise and the targets of links, no two pages of a site are the same; each is the same each time."""
-    site = SITES[name]
-    assert site.quiet is not None
-    pages = [site.quiet(path) or "" for path in sorted(site.real)]
-    assert "" not in pages
-    texts = {re.sub('href="[^"]*"', "", page) for page in pages}
-    assert len(texts) == len(pages)
-    assert [site.quiet(path) for path in sorted(site.real)[:5]] == pages[:5]
+    for name, site in sites.items():
+        with subtests.test(name):
+            assert site.quiet is not None
+            pages = [site.quiet(path) or "" for path in sorted(site.real)]
+            assert "" not in pages
+            texts = {re.sub('href="[^"]*"', "", page) for page in pages}
+            assert len(texts) == len(pages)
+            assert [site.quiet(path) for path in sorted(site.real)[:5]] == pages[:5]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", SITES)
-def test_only_noise_differs_from_request_to_request(name: str) -> None:
+def test_only_noise_differs_from_request_to_request(sites: dict[str, Site], subtests: pytest.Subtests) -> None:
     """A site without noise says the same each time; one with noise or tokens does not."""
-    site = SITES[name]
-    path = max(site.real, key=len)
-    is_steady = site.render is site.quiet or name == "token-ref"
-    assert (site.render(path) == site.render(path)) == is_steady
+    for name, site in sites.items():
+        with subtests.test(name):
+            path = max(site.real, key=len)
+            is_steady = site.render is site.quiet or name == "token-ref"
+            assert (site.render(path) == site.render(path)) == is_steady
 
 
-def test_addresses_are_as_a_crawler_asks_for_them() -> None:
+def test_addresses_are_as_a_crawler_asks_for_them(sites: dict[str, Site]) -> None:
     """Escaped, and without a fragment; parameters in their order."""
-    for name, site in SITES.items():
+    for name, site in sites.items():
         for path in site.real:
             parts = urlsplit(path)
             assert path.isascii(), (name, path)
@@ -104,9 +117,9 @@ def test_addresses_are_as_a_crawler_asks_for_them() -> None:
             assert parts.query.split("&") == sorted(parts.query.split("&")), (name, path)
 
 
-def test_the_server_counts_what_is_lost_and_what_is_asked_for_twice() -> None:
+def test_the_server_counts_what_is_lost_and_what_is_asked_for_twice(sites: dict[str, Site]) -> None:
     """Each site has an address of its own; a page under another address is the same page."""
-    web = DataWeb({name: SITES[name] for name in ("lottery", "session-query", "redirects")})
+    web = DataWeb({name: sites[name] for name in ("lottery", "session-query", "redirects")})
     with in_thread(web.serving()) as urls:
         for path in ("draw/7", "draw/7", "robots.txt"):
             status(urls["lottery"] + path)

@@ -177,7 +177,8 @@ class Run:
         return crawl.worker.control.calls
 
     def _is_over(self) -> bool:
-        return self.simulation.now > LAST and not self._live() and self._state() == b"ended"
+        # after each event: what costs least, and is rarely true, comes first
+        return self.simulation.now > LAST and self._state() == b"ended" and not self._live()
 
     def _state(self) -> bytes:
         return self.redis.hash_of(KEYS.meta).get(b"state", b"")
