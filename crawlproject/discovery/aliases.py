@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from crawlproject.requests.unstored import Unstored
+from crawlproject.urls.server_key import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,7 +64,8 @@ class HostAliases:
 
     def is_suspected(self, key: str, hosts: Iterable[str]) -> bool:
         """Whether the host of the server ``key`` is an alias of one of ``hosts`` with a server that has answered."""
-        scheme, port = key.partition("://")[0], _port_of(key)
+        scheme, _, netloc = key.partition("://")
+        port = netloc.removeprefix(host_of(key))
         names = (f"{scheme}://{host}{port}" for host in hosts) if self._is_on else ()
         known = (self._frontier.server(name) for name in names)
         return any(server is not None and server.answered and self._may_merge(key, server.key) for server in known)
@@ -79,9 +81,3 @@ class HostAliases:
         if servers.learn_alias(key, main):
             logger.info("%s is another name of %s (FRONTIER_DUPLICATES_ALIASES)", key, servers.aliases[key])
             self._count("duplicates/aliases")
-
-
-def _port_of(key: str) -> str:
-    """``:8080`` of a server key; empty for the usual port."""
-    _, colon, port = key.partition("://")[2].rpartition(":")
-    return f":{port}" if colon and port.isdecimal() else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlproject.urls import UrlPatterns, host_of, server_key
+from crawlproject.urls import UrlPatterns, server_key
 from crawlproject.urls.server_key import DomainTable
 
 if TYPE_CHECKING:
@@ -100,10 +100,7 @@ class RuleSet:
 
 def domain_of(url: str) -> str:
     """The domain that a seed stands for: its host, with the port if it is not the scheme's. Raises ValueError."""
-    key = server_key(url)
-    host = host_of(key)
-    netloc = key.partition("://")[2]
-    return netloc if netloc != host else host
+    return server_key(url).partition("://")[2]
 
 
 class Problem(NamedTuple):

@@ -145,7 +145,7 @@ def number(text: str, locale: str | None = None) -> int | float:
 def _decimal_sign(digits: str, locale: str | None) -> str:
     if locale is not None:
         region = locale.replace("_", "-").lower()
-        return "," if _language(locale) in COMMA_LANGUAGES and region not in POINT_REGIONS else "."
+        return "," if region.partition("-")[0] in COMMA_LANGUAGES and region not in POINT_REGIONS else "."
     comma, point = digits.rfind(","), digits.rfind(".")
     if comma < 0 or (point > comma and digits.count(".") == 1):
         return "," if digits.count(".") > 1 else "."
@@ -164,10 +164,6 @@ def _dateparser_locale(locale: str | None) -> dict[str, list[str]]:
     full = f"{language.lower()}-{region.upper()}"
     known = full in language_locale_dict.get(language.lower(), ())
     return {"locales": [full]} if known else {"languages": [language.lower()]}
-
-
-def _language(locale: str) -> str:
-    return locale.replace("_", "-").partition("-")[0].lower()
 
 
 @lru_cache(maxsize=4096)
