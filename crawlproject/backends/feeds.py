@@ -129,7 +129,7 @@ class _Parameters(dict[str, Any]):
 
 
 class HeldFile(Generic[Text]):
-    """Stands for the file of a dupefilter; what is written to it waits for ``release``.
+    """Stands for the file of a dupefilter; what is written to it waits for ``release``, or ``release_sent``.
 
     Otherwise a kill leaves requests that the dupefilter has seen and that no store has: they would never be fetched.
     What waits when the process dies is lost: these requests are seen again when their pages are fetched again.
@@ -138,6 +138,7 @@ class HeldFile(Generic[Text]):
     def __init__(self, file: IO[Text]) -> None:
         self._file: IO[Text] = file
         self._waiting: list[Text] = []
+        self._sent: list[Text] = []
 
     def write(self, text: Text) -> int:
         """Keep ``text`` until the frontier has stored its request. O(1)."""
@@ -147,9 +148,19 @@ class HeldFile(Generic[Text]):
     def flush(self) -> None:
         """Nothing: a commit of the frontier decides."""
 
+    def send(self) -> None:
+        """What waits now is on its way to the store: the next ``release_sent`` writes it."""
+        self._sent += self._waiting
+        self._waiting = []
+
     def release(self) -> None:
         """Write all: the frontier has stored everything. Raises StoreError."""
-        texts, self._waiting = self._waiting, []
+        self.send()
+        self.release_sent()
+
+    def release_sent(self) -> None:
+        """Write what was on its way: the frontier has stored these requests. Raises StoreError."""
+        texts, self._sent = self._sent, []
         try:
             for text in texts:
                 self._file.write(text)

@@ -120,6 +120,7 @@ class RedisBackend(StoringBackend):
         partitions = Partitions(redis.partitions)
         self._done_entries: list[Entry] = []
         self._worker: Worker | None = None
+        self._seen_cut = 0  # number of the cut with which all that the dupefilter's file sent is in Redis
         self._is_open = False
         self._failure = ""
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -261,8 +262,16 @@ class RedisBackend(StoringBackend):
     def finished(self) -> list[Entry]:
         self._find_done()
         self._lose_foreign()
+        self._release_seen()
         done, self._done_entries = self._done_entries, []
         return done
+
+    def _release_seen(self) -> None:
+        """Let the file of a project's own dupefilter have what Redis has. Raises StoreError."""
+        if self._seen_file is not None and self._worker is not None and self._worker.writer.cuts >= self._seen_cut:
+            self._seen_file.release_sent()
+            self._seen_file.send()
+            self._seen_cut = self._worker.writer.cuts + 2  # one under way may lack it
 
     def acknowledge(self, entry: Entry) -> None:
         super()._acknowledge(entry)

@@ -71,6 +71,21 @@ def test_requests_are_seen_on_disk_when_they_are_stored(tmp_path: Path) -> None:
     run(tmp_path, second)
 
 
+def test_only_what_was_sent_is_written(tmp_path: Path) -> None:
+    """What came later is not in the store yet."""
+    path = tmp_path / "seen"
+    with path.open("w") as file:
+        held: HeldFile[str] = HeldFile(file)
+        held.write("1")
+        held.send()
+        held.write("2")
+        for _ in range(2):
+            held.release_sent()
+            assert path.read_text() == "1"
+        held.release()
+        assert path.read_text() == "12"
+
+
 def test_a_file_on_a_full_disk_is_named() -> None:
     """By the error of a store, which ends the crawl in order."""
     with Path("/dev/full").open("wb", buffering=0) as file:

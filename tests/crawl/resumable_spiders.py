@@ -64,6 +64,27 @@ class TaggingSpider(SiteSpider):
         yield {"url": failure.request.url, "failed": True}
 
 
+class DyingSpider(SiteSpider):
+    """Follows all links, as ordinary requests; with ``stop`` the process is killed by the page ``/last``, when what was
+    queued before has been stored."""
+
+    name = "dying"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(self.site)
+
+    async def parse(self, response: Response) -> Any:
+        if self.stop and response.url.endswith("/last"):
+            crawl = frontier_of(self.crawler)
+            assert crawl is not None
+            for _ in range(3):  # the dupefilter's file follows two cuts later
+                while not await crawl.store.saved():
+                    pass  # the machine is busy
+            os.kill(os.getpid(), signal.SIGKILL)
+        for request in response.follow_all(css="a"):
+            yield request
+
+
 class PagesSpider(WebSpider):
     """Its feed has its name."""
 

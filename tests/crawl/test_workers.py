@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ from testbed.web import (
     unexplained_overlaps,
     unexplained_repeats,
 )
+from tests.crawl.crawling import IMPOLITE, crawl
+from tests.crawl.scripted_site import page, scripted_site
 from tests.crawl.workers import Workers, redis_settings, workers
 
 #: Seconds: a busy machine may stop a process for some.
@@ -176,6 +180,26 @@ def test_killed_redis(tmp_path: Path, redis_program: Path) -> None:
         judge(crew, web)
         assert repeats(crew.seen) == []
         assert "Redis was started again" in crew.all[0].log()
+
+
+def test_own_dupefilter_of_a_killed_worker(tmp_path: Path, redis_server: RunningRedis) -> None:
+    """Its file in JOBDIR has what Redis has: the next run fetches no page again, and misses none."""
+    settings = redis_settings(
+        redis_server.url,
+        **IMPOLITE,
+        DUPEFILTER_CLASS="tests.backends.test_held_file.FlushingFilter",
+        JOBDIR=str(tmp_path),
+        FRONTIER_LEASE=LEASE,
+        FRONTIER_PARTITIONS=4,
+        FRONTIER_COMMIT_INTERVAL=0.1,
+    )
+    with scripted_site() as site:
+        # in this order
+        site.script = {"1/": page("/a"), "1/a": page("/last"), "1/last": page("/", "/a", "/b"), "1/b": page()}
+        run = partial(crawl, "tests.crawl.resumable_spiders.DyingSpider", site=site.url("1/"))
+        assert run(settings=settings, stop="1").exit_code == -signal.SIGKILL
+        assert run(settings=settings).exit_code == 0
+        assert site.places() == ["1/", "1/a", "1/last", "1/last", "1/b"]
 
 
 def test_flushed_redis(tmp_path: Path, redis_server: RunningRedis) -> None:
