@@ -84,24 +84,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = spread(items)
 
 
-#: Modules that take longest, 4 to 30 s of CPU each: first, or one process would still run one of them at the end.
+#: Modules that take longest, 4 to 25 s of CPU each: first, or one process would still run one of them at the end.
 LONGEST = (
-    "crawl/test_lane_kinds.py",
-    "workers/test_protocol_model.py",
     "test_package.py",
-    "crawl/test_resume.py",
+    "workers/test_protocol_model.py",
     "crawl/test_workers.py",
+    "crawl/test_lane_kinds.py",
+    "crawl/test_resume.py",
     "test_readme.py",
     "test_deploy.py",
-    "crawl/test_trap_sites.py",
-    "crawl/test_traps.py",
-    "spiders/test_topic.py",
     "crawl/test_workers_bad_input.py",
-    "crawl/test_console.py",
-    "crawl/test_lane_cases.py",
     "frontier/test_guard_sites.py",
     "test_regular_expressions.py",
-    "crawl/test_fast_lane.py",
+    "test_site.py",
+    "crawl/test_console.py",
+    "crawl/test_several.py",
+    "crawl/test_start_urls.py",
+    "crawl/test_repository.py",
+    "crawl/test_local_web.py",
+    "crawl/test_lane_cases.py",
+    "crawl/test_as_browsers.py",
+    "spiders/test_topic.py",
+    "crawl/test_trap_sites.py",
+    "crawl/test_traps.py",
     "commands/test_frontier_redis.py",
     "commands/test_workers.py",
 )

@@ -598,9 +598,7 @@ TRAPS = {
         "/cal.php?day={2}&month={1}&year={0}",
     ),
     "days": calendar(
-        "/events/{}/{:02}",
-        r"/events/(?P<year>[0-9]+)/(?P<month>[0-9]+)(?:/(?P<day>[0-9]+))?",
-        "/events/{}/{:02}/{:02}",
+        "/events/{}/{:02}", r"/events/(?P<year>[0-9]+)/(?P<month>[0-9]+)(?:/(?P<day>[0-9]+))?", "/events/{}/{:02}/{:02}"
     ),
     "events": calendar_of_events(),
     "deeper": deeper(),

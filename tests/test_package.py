@@ -454,8 +454,7 @@ def test_what_needs_an_extra_says_so(bare: Turns, tmp_path: Path) -> None:
     (cwd := tmp_path / "cwd").mkdir()
     crawl = ("crawl", "web", "-a", "seeds=http://127.0.0.1:9/")
     told = bare.run(
-        *((cwd, 1, arguments) for arguments in commands),
-        (cwd, 1, (*crawl, "-s", f"FRONTIER_REPOSITORY_DIR={cwd}")),
+        *((cwd, 1, arguments) for arguments in commands), (cwd, 1, (*crawl, "-s", f"FRONTIER_REPOSITORY_DIR={cwd}"))
     )
     errors = [error for _, error in told]
     for (what, extra), error in zip(commands.values(), errors, strict=False):

@@ -25,10 +25,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture(b"old", "http://a.example/p", fetched_at=1_700_000_000.0),
         capture(gzip.compress(b"new", mtime=0), "http://a.example/p", response_head=packed),
         capture(
-            gzip.compress(b"new", mtime=0),
-            "http://b.example/copy",
-            response_head=packed,
-            server="http://b.example",
+            gzip.compress(b"new", mtime=0), "http://b.example/copy", response_head=packed, server="http://b.example"
         ),
         capture(b"gone", "http://a.example/gone", 404),
     ]

@@ -11,14 +11,7 @@ import pytest
 
 from crawlproject.content.relevance.focus import Anchor, Focus, LinkModel, anchors
 from crawlproject.content.relevance.topic import Example, Topic, learned, learned_threshold, own_lines, read_topic
-from crawlproject.content.relevance.words import (
-    MAX_TEXT,
-    MAX_WORD,
-    folded,
-    language_of,
-    terms_of,
-    words_of,
-)
+from crawlproject.content.relevance.words import MAX_TEXT, MAX_WORD, folded, language_of, terms_of, words_of
 
 THREADS = Topic({"thread": 2.0, "race condition": 1.0, "线程": 2.0})
 

@@ -191,7 +191,7 @@ def test_urls_that_the_guard_drops_end_as_well(tmp_path: Path) -> None:
     URLs covers: it costs some requests, and no page is lost."""
     spec = WebSpec(8, 240, seed=3, time_scale=0, visit_share=0.5, diary_share=0.5)
     with running_web(spec) as web:
-        settings = {**QUICK, "JOBDIR": str(tmp_path / "job")}
+        settings = {**QUICK, "JOBDIR": str(tmp_path / "job"), "LOG_LEVEL": "INFO"}
         done = crawl("crawlproject.spiders.web.WebSpider", settings=settings, seeds=",".join(web.seeds))
         web.keep_records()
     ends = ends_of(done.stats)

@@ -88,11 +88,7 @@ SPIDER_MIDDLEWARES = ["Seeing", "Generating", "Refusing", "Breaking", "Catching"
 
 @pytest.mark.parametrize(
     "names",
-    [
-        *pairwise((*SPIDER_MIDDLEWARES, SPIDER_MIDDLEWARES[0])),
-        ("Catching", "Breaking"),
-        ("Breaking", "Catching"),
-    ],
+    [*pairwise((*SPIDER_MIDDLEWARES, SPIDER_MIDDLEWARES[0])), ("Catching", "Breaking"), ("Breaking", "Catching")],
     ids=",".join,
 )
 def test_spider_middlewares(names: tuple[str, ...]) -> None:

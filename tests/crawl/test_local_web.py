@@ -84,14 +84,6 @@ def test_retry_after_of_a_server_is_obeyed() -> None:
     assert result.urls() == sorted(web.expected_urls())
 
 
-def test_request_limits_of_connections_are_learned() -> None:
-    """Connections closed without notice cost no page, and the crawler learns how many requests they carry."""
-    spec = WebSpec(servers=6, pages=100, seed=7, time_scale=0, keep_alive_limit=5, silent_close_share=1.0)
-    result, web, records = crawl_web(spec, **IMPOLITE)
-    assert result.urls() == sorted(web.expected_urls())
-    assert duplicates(records) == {}
-
-
 def test_redirects_errors_and_disallowed_pages_are_handled_as_usual() -> None:
     """Redirect targets are fetched once, errors are not items, disallowed pages are not requested."""
     spec = WebSpec(

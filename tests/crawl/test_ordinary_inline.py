@@ -130,11 +130,7 @@ def test_media_of_a_busy_server_arrive_after_its_rest(tmp_path: Path) -> None:
     assert ours.site.most_at_once(2) == 1
 
 
-def post(
-    answer: Answer | list[Answer],
-    slot: dict[str, Any],
-    **settings: Any,
-) -> Run:
+def post(answer: Answer | list[Answer], slot: dict[str, Any], **settings: Any) -> Run:
     """Send eight items to an API, whose host has this slot in ``DOWNLOAD_SLOTS``, while all others rest for long."""
     rests = {"FRONTIER_MIN_DELAY": 2 * PROMPT, "FRONTIER_MAX_DELAY": 2 * PROMPT, "DOWNLOAD_SLOTS": {"127.4.0.2": slot}}
     pipelines = {"ITEM_PIPELINES": {f"{INLINE}.PostingPipeline": 1}}

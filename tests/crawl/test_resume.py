@@ -38,21 +38,6 @@ def settings_for(folder: Path, **more: object) -> dict[str, object]:
     return {"LOG_LEVEL": "INFO", **IMPOLITE, "JOBDIR": str(folder / "job"), **more}
 
 
-def test_crawl_in_parts_fetches_each_page_once(tmp_path: Path) -> None:
-    """50 pages, then the rest; a third run has nothing to do."""
-    spec = WebSpec(servers=12, pages=150, seed=3, time_scale=0)
-    with running_web(spec) as web:
-        runs = [
-            crawl(WEB, settings=settings_for(tmp_path), seeds=",".join(web.seeds), max_pages=pages)
-            for pages in ("50", "0", "0")
-        ]
-    assert [len(run.items) for run in runs] == [50, 100, 0]
-    assert sorted(runs[0].urls() + runs[1].urls()) == sorted(web.web.expected_urls())
-    assert runs[1].stat("frontier/resumed") > 0
-    assert [run.stat("finish_reason") for run in runs] == ["closespider_pagecount", "finished", "finished"]
-    assert duplicates(web.records()).keys() <= fetched(web.records())
-
-
 def test_interrupted_crawl_continues(tmp_path: Path) -> None:
     """SIGINT: pages in progress are finished, and nothing is fetched twice."""
     spec = WebSpec(servers=20, pages=150, seed=4, time_scale=0.05)
@@ -297,13 +282,3 @@ def test_requests_that_cannot_be_stored_are_not_lost(tmp_path: Path, stop: str) 
         assert runs[0].stat("frontier/unserializable/refetched") == 1
     assert runs[0].log.count("cannot be stored") == 2, "a line for each kind of value"
     assert runs[2].items == []
-
-
-def test_directory_of_another_spider_is_refused(tmp_path: Path) -> None:
-    """Its contents are neither deleted nor mixed."""
-    spec = WebSpec(servers=2, pages=4, seed=6, time_scale=0)
-    with running_web(spec) as web:
-        crawl(WEB, settings=settings_for(tmp_path), seeds=web.seeds[0])
-        other = crawl(f"{SPIDERS}.FullDiskSpider", settings=settings_for(tmp_path), seeds=web.seeds[0])
-    assert "belongs to the spider 'web', not to 'full'" in other.log
-    assert other.exit_code == NOT_STARTED

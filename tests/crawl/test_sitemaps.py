@@ -40,10 +40,7 @@ def crawl(**settings: Any) -> Run:
     with scripted_site(2) as site:
         site.script = script(site)
         return run_on(
-            site,
-            WEB,
-            settings={**SETTINGS, "FRONTIER_GUARD_PROBES": False, **settings},
-            seeds=site.url("1/"),
+            site, WEB, settings={**SETTINGS, "FRONTIER_GUARD_PROBES": False, **settings}, seeds=site.url("1/")
         )
 
 

@@ -48,10 +48,7 @@ def work(spider: str, server: RunningRedis, **settings: Any) -> Crawl:
     return crawl(f"{SPIDERS}.{spider}", settings={**SETTINGS, "REDIS_URL": server.url, **settings})
 
 
-@pytest.mark.parametrize(
-    ("spider", "kind"),
-    [*(("PushedSpider", kind) for kind in TYPES), ("OldSpider", "list")],
-)
+@pytest.mark.parametrize(("spider", "kind"), [*(("PushedSpider", kind) for kind in TYPES), ("OldSpider", "list")])
 def test_types_and_forms(kind: str, spider: str, site: Site, redis_server: RunningRedis, client: redis.Redis) -> None:
     """A URL, JSON with a URL, with meta, with fields of a form; a bad one costs an error, and nothing stays."""
     site.script = {"/": page("/a"), "/a": page(), "/m": page(), "/f": page()}

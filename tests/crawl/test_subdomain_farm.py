@@ -42,7 +42,7 @@ def run() -> tuple[Site, Crawl]:
                 "CLOSESPIDER_PAGECOUNT": 4 * GOOD * PAGES,
             }
             seeds = ",".join(site.url(f"{number}/") for number in range(1, FARM))
-            return site, crawl(WEB, settings={**IMPOLITE, **own}, seeds=seeds)
+            return site, crawl(WEB, settings={**IMPOLITE, "LOG_LEVEL": "INFO", **own}, seeds=seeds)
 
 
 def test_all_pages_of_the_others_are_fetched() -> None:

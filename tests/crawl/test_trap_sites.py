@@ -79,7 +79,7 @@ def serving(*names: str) -> Iterator[dict[str, Served]]:
 
 def crawl_of(served: dict[str, Served], **given: object) -> Crawl:
     """A crawl from all home pages, with these settings."""
-    return crawl(WEB, settings={**IMPOLITE, **given}, seeds=seeds(served))
+    return crawl(WEB, settings={**IMPOLITE, "LOG_LEVEL": "INFO", **given}, seeds=seeds(served))
 
 
 def seeds(served: dict[str, Served]) -> str:

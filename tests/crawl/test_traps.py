@@ -31,7 +31,7 @@ def test_few_requests_go_into_traps() -> None:
     share = 0.1 / 3
     spec = WebSpec(*(40, 600), seed=2, time_scale=0, calendar_share=share, session_share=share, repeat_share=share)
     with running_web(spec) as web:
-        result = crawl(WEB, settings=IMPOLITE, seeds=",".join(web.seeds))
+        result = crawl(WEB, settings={**IMPOLITE, "LOG_LEVEL": "INFO"}, seeds=",".join(web.seeds))
         web.keep_records()
     requests = [record for record in web.records() if record.kind == "request"]
     assert {server.trap for server in web.web.servers} == {"", "calendar", "session", "repeat"}

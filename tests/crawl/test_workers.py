@@ -44,6 +44,7 @@ UNCONFIRMED = 10.0
 SPEC = WebSpec(servers=40, pages=400, seed=4, time_scale=0.15, idle_timeout=300)
 SETTINGS: dict[str, Any] = {
     "FRONTIER_LEASE": LEASE,
+    "FRONTIER_PARTITIONS": 32,  # each costs a round of each worker some CPU
     "FRONTIER_COMMIT_INTERVAL": 0.3,
     "FRONTIER_MAX_SESSIONS": 4,
     "FRONTIER_POLITENESS": "session",

@@ -51,12 +51,7 @@ def access_rules(crawl: str, start_urls_key: str) -> str:
 @pytest.fixture
 def site() -> Iterator[Site]:
     with scripted_site(2) as site:
-        site.script = {
-            "1/": page("/a", site.url("2/c")),
-            "1/a": page("/b"),
-            "1/b": page(),
-            "2/c": page(),
-        }
+        site.script = {"1/": page("/a", site.url("2/c")), "1/a": page("/b"), "1/b": page(), "2/c": page()}
         yield site
 
 

@@ -7,13 +7,7 @@ from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from crawlproject.content.page_marks import (
-    NO_ADDRESSES,
-    PageAddresses,
-    PageText,
-    page_content,
-    shown_hash,
-)
+from crawlproject.content.page_marks import NO_ADDRESSES, PageAddresses, PageText, page_content, shown_hash
 from crawlproject.frontier import Entry, Server, UrlQueue
 from crawlproject.frontier.guard.judge import Answer, Guard, GuardedPage, Question, Visit, demoted
 from crawlproject.frontier.queues.sort_key import DEMOTED, OTHER_NAME, WAITING

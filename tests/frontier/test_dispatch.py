@@ -2,15 +2,7 @@
 
 import pytest
 
-from crawlproject.frontier import (
-    BestPrefix,
-    Dispatcher,
-    Entry,
-    Frontier,
-    Measurement,
-    Politeness,
-    QualityFirst,
-)
+from crawlproject.frontier import BestPrefix, Dispatcher, Entry, Frontier, Measurement, Politeness, QualityFirst
 from tests.frontier.invariants import check
 
 A, B, C = "http://a.example", "http://b.example", "http://c.example"

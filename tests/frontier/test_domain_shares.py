@@ -177,7 +177,7 @@ def new_shares() -> DomainShares:
     return shares
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 30))])
 def test_the_best_is_that_of_a_scan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """After any sequence of operations, without a limit at addresses and with one."""
     monkeypatch.setattr(ready_line, "SET_ASIDE_PER_LOOK", 1000)

@@ -6,16 +6,7 @@ from typing import Any
 
 import pytest
 
-from crawlproject.frontier import (
-    POLICIES,
-    BestPrefix,
-    CapacityBased,
-    Entry,
-    Frontier,
-    Policy,
-    QualityFirst,
-    Server,
-)
+from crawlproject.frontier import POLICIES, BestPrefix, CapacityBased, Entry, Frontier, Policy, QualityFirst, Server
 from crawlproject.frontier.learning.estimate import Estimates, smooth
 from crawlproject.frontier.policy import checked_policy
 from crawlproject.frontier.quality import Quality

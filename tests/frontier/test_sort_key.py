@@ -56,9 +56,7 @@ def test_a_priority_that_does_not_fit_raises() -> None:
         encode_sort_key(1.0, MAX_PRIORITY + 1, 0, by_quality=True)
 
 
-@given(
-    st.builds(Row, st.text(), st.integers(0, 1 << 40), st.none() | st.binary(max_size=300)),
-)
+@given(st.builds(Row, st.text(), st.integers(0, 1 << 40), st.none() | st.binary(max_size=300)))
 def test_a_row_comes_back(row: Row) -> None:
     """Path, depth and payload; an empty payload differs from None."""
     assert decode_row(encode_row(encode_path(row.path), row.depth, row.payload)) == row

@@ -3,14 +3,7 @@
 import numpy as np
 import pytest
 
-from crawlproject.simulation.times import (
-    HERITRIX,
-    SYNTHETIC,
-    TimeModel,
-    draw_connects,
-    draw_page_times,
-    draw_speeds,
-)
+from crawlproject.simulation.times import HERITRIX, SYNTHETIC, TimeModel, draw_connects, draw_page_times, draw_speeds
 
 SERVERS = 4000
 

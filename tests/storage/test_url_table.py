@@ -139,16 +139,7 @@ def test_history(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "/page1",
-        "*PAGE1*",
-        "http://A.example:80/page1",
-        "%70age1",
-        "/*ge*1$",
-    ],
-)
+@pytest.mark.parametrize("pattern", ["/page1", "*PAGE1*", "http://A.example:80/page1", "%70age1", "/*ge*1$"])
 def test_the_screen_of_bytes_leaves_out_nothing_that_matches(table: UrlTable, pattern: str) -> None:
     """Whatever the pattern: with it and without it the same URLs are found."""
     written = as_pattern(pattern)

@@ -13,7 +13,7 @@ ORDER = "block http://www.d1.com"
 
 
 @pytest.mark.parametrize("moment", ["scan_all", "set_ended"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_the_end_waits_for_all_to_obey_the_last_order(moment: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Given before a look, and between the last look and the end: the model finds pages missing at a wrong end."""
     monkeypatch.setitem(FAULTS, "late orders", replace(FAULTS["none"], order=1e9))

@@ -90,8 +90,7 @@ def test_data_of_an_application_may_be_an_attribute() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece",
-    ["<div>", "<script></script>", "<script a='<script></script>", "<svg>", "<style>", '="' + "a" * 1000 + '"'],
+    "piece", ["<div>", "<script></script>", "<script a='<script></script>", "<svg>", "<style>", '="' + "a" * 1000 + '"']
 )
 def test_time_is_bounded(piece: str) -> None:
     """Of a page of any size, and of the longest that is looked at as a whole."""

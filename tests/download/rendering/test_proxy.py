@@ -66,10 +66,7 @@ def get(url: str, more: str = AUTHORITY, method: str = "GET") -> str:
 async def test_requests_come_through() -> None:
     """With the credentials, which the first request of a connection must have; hop-by-hop headers stay here."""
     async with talking() as talk:
-        assert await talk.say(get("http://a.test/x?y", AUTHORITY + "X-Own: 1\r\nTE: trailers\r\n")) == (
-            200,
-            b"echo ",
-        )
+        assert await talk.say(get("http://a.test/x?y", AUTHORITY + "X-Own: 1\r\nTE: trailers\r\n")) == (200, b"echo ")
         posted = get("http://a.test/", "Content-Length: 4\r\n", "POST") + "body"
         assert await talk.say(posted) == (200, b"echo body")
     one, two = talk.asked
