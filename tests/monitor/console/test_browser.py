@@ -431,7 +431,7 @@ def test_strangers_texts_are_shown_as_text(browser: Browser, tmp_path: Path) -> 
             "/robots.txt": Answer(robots.encode(), headers={"Content-Type": "text/plain"}),
             "1/": Answer(body.encode(), headers=html),
         }
-        settings = settings_of(job, port, DOWNLOAD_DELAY=1)
+        settings = settings_of(job, port, DOWNLOAD_DELAY=10)
         spider = "crawlproject.spiders.web.WebSpider"
         hostile = snapshot([server(1)], name=evil, settings={evil: evil}, stats={"finish_reason": evil})
         write(tmp_path / "<b>x&amp;'\"" / "report", samples(10, 100.0, 50), hostile)
