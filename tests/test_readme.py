@@ -37,7 +37,6 @@ def checkout(tmp_path: Path) -> Path:
     return copy
 
 
-@pytest.mark.long
 def test_quickstart_crawls_the_emulated_web(checkout: Path) -> None:
     """`scripts/quickstart` tells what README's first screen shows: all pages, none twice, no wait too short."""
     told = run("scripts/quickstart", cwd=checkout)
