@@ -28,6 +28,9 @@ pytestmark = pytest.mark.long
 
 SIZES = [(width, scheme) for width in (360, 390, 1280, 1920, 2560) for scheme in ("light", "dark")]
 
+#: Seconds: no machine is so slow that a crawl ends before its block, which ends it.
+NEVER = 100_000
+
 #: What is in the address of each view.
 VIEWS = ("overview", "servers", "urls", "controls")
 
@@ -77,7 +80,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("console")
     job, port = folder / "job", free_port()
     spec = WebSpec(servers=40, pages=20_000, time_scale=1.0)
-    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=NEVER)
     spider = "crawlproject.spiders.web.WebSpider"
     with running_web(spec) as web, crawling(spider, folder, settings=settings, seeds=",".join(web.seeds)) as process:
         yield open_console(process, job, port)
@@ -176,7 +179,7 @@ def test_looks_paused_ended_and_resumed(browser: Browser, tmp_path: Path) -> Non
     one say of what they are."""
     job, port = tmp_path / "job", free_port()
     spec = WebSpec(servers=20, pages=4_000, time_scale=0.3)
-    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=500)
+    settings = settings_of(job, port, ROBOTSTXT_OBEY=True, CLOSESPIDER_TIMEOUT=NEVER)
     spider = "crawlproject.spiders.web.WebSpider"
     write(tmp_path / "earlier" / "report", samples(100, 60.0, 4000), snapshot([server(1)], name="earlier"))
     for run in ("first", "resumed"):
