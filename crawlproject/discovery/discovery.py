@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from crawlproject.crawl_frontier import side_answer
 from crawlproject.discovery.aliases import HostAliases
+from crawlproject.discovery.link_intake import LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.link_rules import link_filter
-from crawlproject.discovery.links import LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.page_limits import PageLimits
 from crawlproject.discovery.page_reading import answer_of
 from crawlproject.discovery.sitemaps import SitemapIntake

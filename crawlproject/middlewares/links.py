@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.links import STEP
+from crawlproject.discovery.link_intake import STEP
 from crawlproject.engine import Crawl, forget_selector
 from crawlproject.links import Links, TakesLinks
 from crawlproject.middlewares.base import CrawlerMiddleware

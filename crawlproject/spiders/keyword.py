@@ -24,7 +24,7 @@ from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.http import TextResponse
 
 from crawlproject.crawl_frontier import frontier_of
-from crawlproject.discovery.links import STEP
+from crawlproject.discovery.link_intake import STEP
 from crawlproject.discovery.page_reading import is_html, markup
 from crawlproject.download.off_loop import LARGE, off_loop
 from crawlproject.engine import stats_of

@@ -12,8 +12,8 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.test import get_crawler
 
+from crawlproject.discovery.link_intake import STEP, Found, LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.link_rules import link_filter
-from crawlproject.discovery.links import STEP, Found, LinkChecks, LinkIntake, in_steps
 from crawlproject.discovery.skipped_files import SkippedFiles
 from crawlproject.dupefilter import SeenDupeFilter
 from crawlproject.frontier import BestPrefix, Frontier, Politeness
@@ -95,7 +95,7 @@ def test_each_link_can_have_its_own_quality() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_each_link_keeps_its_quality_in_steps(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr("crawlproject.discovery.links.STEP", size)
+    monkeypatch.setattr("crawlproject.discovery.link_intake.STEP", size)
     found = find(intake(), links("/a", "/b", "/c", "/d", quality=[4.0, 3.0, 2.0, 1.0]))
     assert [e.quality for e in found.entries] == [4.0, 3.0, 2.0, 1.0]
 
@@ -209,7 +209,7 @@ def test_patterns_that_match_no_link_are_named(links_to: str, said: list[str], c
     sut = LinkIntake(seen, LinkChecks(patterns), QUALITIES["in-links"](), *_rest(crawler))
     find(sut, links(links_to))
     sut.close()
-    warnings = [record.getMessage() for record in caplog.records if record.name == "crawlproject.discovery.links"]
+    warnings = [record.getMessage() for record in caplog.records if record.name == "crawlproject.discovery.link_intake"]
     assert [warning.split()[3] for warning in warnings] == said
 
 
