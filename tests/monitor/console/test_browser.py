@@ -510,8 +510,7 @@ def test_a_tab_that_is_open_for_days(browser: Browser, tmp_path: Path) -> None:
                     page = stack.enter_context(opened(browser, client))
                     page.wait_for_selector("#state[data-state=running]")
                     page.evaluate("document.body.dataset.first = 'yes'")
-                else:
-                    wait_in(page, "document.body.dataset.first === undefined")
-                    page.wait_for_selector("#state[data-state=running]")
+                else:  # the page is loaded anew
+                    page.wait_for_selector("body:not([data-first]) #state[data-state=running]")
                 process.kill()
                 process.wait()
