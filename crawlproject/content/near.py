@@ -80,8 +80,7 @@ class NearDuplicates:
     def _likeness(self, slot: int, sketch: PageSketch) -> float:
         """Similarity of the page in ``slot``: 1 for the same text, 0 for another heading."""
         title = self._titles[slot]
-        may_be_one = title == sketch.title or not (title and sketch.title)
-        if self._texts[slot] == sketch.text and may_be_one:
+        if self._texts[slot] == sketch.text and (title == sketch.title or not (title and sketch.title)):
             return 1.0
         if self._headings[slot] != sketch.heading or not sketch.heading:
             return 0.0

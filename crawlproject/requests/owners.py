@@ -98,7 +98,7 @@ class Owners:
         self._by_domain: dict[str, Owner] = {}
         self._table = DomainTable(self._by_domain)
         self._by_spider: dict[int, Owner] = {}
-        self._told_of_ends: Callable[[Owner], None] = lambda _: None
+        self._ended: Callable[[Owner], None] = lambda _: None
         #: Loads new and changed spiders and rules, and returns what happened, a line for each; None: there are neither.
         self.reload: Callable[[], list[str]] | None = None
         self._spiders: list[Spider] = []  # also those that were replaced: requests have their methods
@@ -151,9 +151,9 @@ class Owners:
             )
         return json.dumps(before | now)
 
-    def tell_ends(self, told: Callable[[Owner], None]) -> None:
-        """Call ``told`` with each spider that ends before the crawl."""
-        self._told_of_ends = told
+    def tell_ends(self, ended: Callable[[Owner], None]) -> None:
+        """Call ``ended`` with each spider that ends before the crawl."""
+        self._ended = ended
 
     def reload_by(self, reload: Callable[[], list[str]]) -> None:
         """Let ``reload`` load new and changed spiders and rules."""
@@ -163,7 +163,7 @@ class Owners:
         """Give ``owner`` no further page; what is queued of it is dropped when its turn comes. O(1)."""
         if not owner.ended:
             owner.ended = reason
-            self._told_of_ends(owner)
+            self._ended(owner)
 
     def count(self, owner: Owner, what: str, number: int = 1) -> float:
         """Add to the count ``what`` of ``owner``, which ends at its limit; returns the count. O(1)."""

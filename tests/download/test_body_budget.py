@@ -227,7 +227,7 @@ async def test_slow_body_does_not_hold_up_the_others(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(body_budget, "GRACE", 0.01)
     counts = Counts()
     slow = counts.budget.share()
-    slow.give_up = slow.end
+    slow.reads(slow.end)
     slow.grow(2 * LIMIT)
     await counts.budget.wait(slow)
     await counts.budget.wait(grown(counts.budget, 1))
